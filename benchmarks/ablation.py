@@ -27,7 +27,7 @@ PARTS: dict[str, tuple[object, str, object]] = {  # module, name, and the value 
     "random opponents": (matching, "RANDOM", 0.0),
     "limit on votes on a pair": (matching, "PAIR_SHARES", ()),
     "search for far ranks": (matching, "FAR_SHARE", 0.0),
-    "distance where half of the votes tie": (matching, "telling_distance", lambda _: 0.0),
+    "distance where half of the votes tie": (matching, "informative_distance", lambda _: 0.0),
     "chains in place of normal draws": (posterior, "_draw_by_chains", posterior.draw_normal),
 }
 

@@ -23,7 +23,7 @@ from report import heading, machine, row
 
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, compare_systems, leaderboard
 from rankcorr._workers import Draws
-from rankcorr.evaluation._comparison.query_tests import TESTS, pvalues, standings, verdicts
+from rankcorr.evaluation._comparison.query_tests import TESTS, compute_tests, pvalues, standings
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.inference._exchange import Exchange, codes_of_scores, draw_exchanges, on_one_scale
 from rankcorr.inference._gold_sets import align_systems, name_systems, read_gold_sets
@@ -201,7 +201,7 @@ QUERY_DESIGNS: dict[str, Callable[..., Array]] = {
 def one_of_queries(draw: Callable[..., Array], n: int, test: str, n_resamples: int, seed: int) -> float:
     """Return the p-value of two exchangeable runs."""
     values = draw(np.random.default_rng([n, seed]), n, 2)
-    return float(verdicts(np.diff(values, axis=1), test, 1 - LEVEL, Draws(n_resamples, seed)).pvalues[0])
+    return float(compute_tests(np.diff(values, axis=1), test, 1 - LEVEL, Draws(n_resamples, seed)).pvalues[0])
 
 
 def standings_of_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array, PairTests]:
@@ -264,8 +264,8 @@ def skewed_differences(n: int, test: str, n_resamples: int, seed: int) -> bool:
 def found_again(n: int, test: str, n_resamples: int, seed: int) -> float:
     """Return whether a test finds the difference that one sample of queries says it can detect, in another sample."""
     draws, (sample, other) = Draws(n_resamples, seed), np.random.default_rng([11, n, seed]).standard_normal((2, n, 1))
-    (difference,) = verdicts(sample + 1, test, 1 - LEVEL, draws).detectable
-    return float(verdicts(other + difference, test, 1 - LEVEL, draws).pvalues[0] <= LEVEL)
+    (difference,) = compute_tests(sample + 1, test, 1 - LEVEL, draws).detectable
+    return float(compute_tests(other + difference, test, 1 - LEVEL, draws).pvalues[0] <= LEVEL)
 
 
 def board_of_queries(draw: Callable[..., Array], k: int, n: int, n_resamples: int, seed: int) -> bool:

@@ -171,7 +171,7 @@ def compute_ends(name: str, n: int, n0: float, n_resamples: int, seed: int) -> A
     for items in pairs.values():
         value = float(items.coefficients(np.ones((1, n), np.int32))[0, 0])
         values = [items.coefficients(halves)[:, 0], *(items.of_keys(keys)[:, 0] for keys in kinds)]
-        deleted = items.delete_each(np.arange(n), Draws(1, 0)) if n <= MAX_JACKKNIFE else np.full(1, math.nan)
+        deleted = items.delete_items(np.arange(n), Draws(1, 0)) if n <= MAX_JACKKNIFE else np.full(1, math.nan)
         error = math.sqrt((n - 1) * np.nanvar(deleted)) / max(1 - value * value, 1e-9)
         centre = math.atanh(min(max(value, -1 + 1e-9), 1 - 1e-9))
         jackknife = math.tanh(centre - QUANTILE * error), math.tanh(centre + QUANTILE * error)

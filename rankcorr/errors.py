@@ -489,7 +489,7 @@ class SplitQueryError(RankingError):
     >>> part = partial_means(rows, QueryEvaluator("tau"))
     >>> combined_means([part, part])
     Traceback (most recent call last):
-    rankcorr.errors.SplitQueryError: queries come in more than one partition, or twice: 'q', 'r'; all ...
+    rankcorr.errors.SplitQueryError: queries occur in more than one partition, or twice: 'q', 'r'; all ...
     """
 
 

@@ -16,7 +16,7 @@ from rankcorr._output.report import (
     Report,
     coefficient_text,
     interval_text,
-    listed,
+    list_text,
     number_text,
     pvalue_text,
     save_reports,
@@ -204,8 +204,8 @@ def test_coefficients_are_described_with_their_options(options, text):
 
 
 def test_words():
-    assert listed(map(str, range(15))).endswith("10, 11 and 3 others")
-    assert (listed(["a"]), listed(["a", "b"]), listed(["a, b", "c"], "; ")) == ("a", "a and b", "a, b; c")
+    assert list_text(map(str, range(15))).endswith("10, 11 and 3 others")
+    assert (list_text(["a"]), list_text(["a", "b"]), list_text(["a, b", "c"], "; ")) == ("a", "a and b", "a, b; c")
     assert [pvalue_text(p) for p in (0.0009, 0.05, 0.0996, float("nan"))] == [
         *("p < 0.001", "p = 0.050", "p = 0.10", "p undefined")
     ]
@@ -237,7 +237,9 @@ def test_files(tmp_path):
     save_reports([report, report_of("an evaluation")], tmp_path / "both.md")
     assert (tmp_path / "both.md").read_text().count("**Methods.**") == 2
     assert f"version = {{{rankcorr.__version__}}}" in report.to_bibtex()
-    with pytest.raises(OptionError, match=r"the name of a report ends in \.md, \.tex, \.txt; got 'report\.pdf'"):
+    with pytest.raises(
+        OptionError, match=r"the file name of a report must end in \.md, \.tex, \.txt; got 'report\.pdf'"
+    ):
         report.save("report.pdf")
 
 
@@ -288,7 +290,7 @@ def test_clusters_directions_and_small_numbers_are_named():
     clusters = {query: str(int(query[1:]) // 2) for query in qrels}
     comparison = compare_runs(qrels, runs, metric="ap", clusters=clusters, n_resamples=200)
     assert comparison.unit == "clusters"
-    assert "take clusters of queries as independent" in comparison.report().limits[0]
+    assert "assume independent clusters of queries" in comparison.report().limits[0]
     rng = np.random.default_rng(1)
     seconds = {
         name: {f"t{n}": scale * 1e-6 * (1 + rng.random()) for n in range(10)} for name, scale in (("x", 3), ("y", 1))

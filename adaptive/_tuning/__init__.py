@@ -1,1 +1,1 @@
-"""Compare plans and matching by simulation: the accuracy of a budget, and the cost of an accuracy."""
+"""Compare plans and matching by simulation: the best accuracy for a budget, and the votes needed for an accuracy."""

@@ -1,6 +1,6 @@
-"""Assess the plan of a campaign on the web: its sizes, its cost, the advice that applies, and its expected accuracy.
+"""Assess the plan of a campaign on the web: its sizes, its cost, advice, and its expected accuracy.
 
-The accuracy is predicted within seconds, by as many simulations as their cost allows.
+The accuracy is predicted within seconds, by as many simulations as this time allows.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from adaptive.simulation._voters import VoterPopulation
 from rankcorr import TauW
 from rankcorr._output.results import Result
 
-_ACCURACY_ADVICE: Final = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation answers these better
+_ACCURACY_ADVICE: Final = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation is more precise
 _ACCURATE: Final = 0.95
 _TENTH_IS_TWO: Final = 20  # with fewer items, 10 % is less than the two items that the last ballot needs
 LEVEL: Final = 0.9
 MOST_SIMULATIONS: Final = 40
 LEAST_SIMULATIONS: Final = 4
 _SECONDS: Final = 2.0  # about as long as an organiser waits
-# Seconds of one simulation on one core, measured and rounded up: for each, and for each of its comparisons.
+# Seconds on one core, measured and rounded up: for each simulation, and for each of its comparisons.
 _PAPER: Final = (0.005, 1e-6)
 _FITTED: Final = (0.01, 10e-6)
 _MATCHED: Final = (0.01, 40e-6)
-_MATCHED_AGAIN: Final = 3e-7  # for each vote in the fit before each later batch
+_MATCHED_AGAIN: Final = 3e-7  # for each vote in the fit before each batch
 _OPINION: Final = 30e-9  # for each voter and item
 
 
@@ -48,11 +48,11 @@ class PlanColumns:
     mode : {"ballots", "continuous"}
     n_items : int
     sizes, comparisons : tuple of int
-        Items and comparisons of each ballot; of a continuous campaign, all items and the budget.
+        Number of items and of comparisons in each ballot; for a continuous campaign, all items and the budget.
     n_ballots, presentations, batch : int or None
     fraction, target : float or None
     set_size : int or None
-        Items of a comparison; 2 is a pair.
+        Number of items in a comparison; 2 for pairs.
     """
 
     mode: Mode
@@ -91,14 +91,14 @@ class PlanColumns:
 
 @dataclass(frozen=True, eq=False)
 class Reached(Result):
-    """Agreement of one ranking with the true one.
+    """Agreement of simulated rankings with the true one.
 
     Attributes
     ----------
     mean, low, high : float
         Mean tau_w of the simulations, and its interval by Student's t.
     worst, best : float
-        Range of the result of one voting: the quantiles of the simulations at the ends of the level.
+        Range of tau_w for a single campaign: the quantiles of the simulations at this level.
     """
 
     mean: float
@@ -109,24 +109,24 @@ class Reached(Result):
 
     @classmethod
     def of(cls, values: NDArray[np.float64]) -> Reached:
-        """Summarise the coefficients of several simulations."""
+        """Summarize the coefficients of several simulations."""
         low, high = mean_interval(values, LEVEL)
         return cls(float(values.mean()), max(-1.0, low), min(1.0, high), *middle_range(values, LEVEL))
 
 
 @dataclass(frozen=True, eq=False)
 class Outlook(Result):
-    """The expected accuracy of a plan, with the paper's simulated voters and exponentially falling similarities.
+    """The expected accuracy of a plan, with the paper's simulated voters and exponential similarities.
 
     Attributes
     ----------
     n_simulations : int
-        0 if the plan is too large for the time.
+        0 if the plan is too large to be simulated in time.
     n_voters : int
     scores : Reached or None
-        Of the paper's scores; None in a continuous campaign.
+        Accuracy of the paper's scores; None in a continuous campaign.
     strengths : Reached or None
-        Of strengths fitted to all votes; None if that takes too long.
+        Accuracy of strengths fitted to all votes; None if the fits take too long.
     """
 
     n_simulations: int
@@ -138,12 +138,12 @@ class Outlook(Result):
 def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = _SECONDS, seed: int = 0) -> Outlook:
     """Predict the accuracy of a plan of ballots.
 
-    The number of simulations depends only on the plan, so the same plan has the same outlook on every machine.
+    The number of simulations depends only on the plan, so a plan has the same outlook on every machine.
 
     Parameters
     ----------
     seconds : float
-        Approximate time allowed; the minimum number of simulations may take four times as long.
+        Approximate time limit; the minimum number of simulations may take four times as long.
 
     Examples
     --------
@@ -179,14 +179,14 @@ def outlook_of_matching(n_items: int, budget: int, n_voters: int, matching: Matc
     if not number:
         return Outlook(0, n_voters, None, None)
     trial = Trial(exponential_similarity(n_items), VoterPopulation(n_voters), True, TauW(), 0, FRESH)
-    any_plan = BallotPlan(n_items, n_ballots=2, fraction=0.9, presentations=1)  # matching takes the items from it
+    any_plan = BallotPlan(n_items, n_ballots=2, fraction=0.9, presentations=1)  # matching uses only n_items
     candidate = Candidate("matched", any_plan, matching=matching)
     values = accuracies(trial, [candidate], [budget], range(number), None, None)
     return Outlook(number, n_voters, None, Reached.of(values[:, 0, 0]))
 
 
 def _n_simulations(cost: tuple[float, float], n_comparisons: int, n_opinions: int, seconds: float) -> int:
-    """Return the number of simulations for the time; 0 if even the minimum would take four times as long."""
+    """Return the number of simulations that fit the time; 0 if even the minimum would take over four times as long."""
     seconds_per_run = cost[0] + cost[1] * n_comparisons + _OPINION * n_opinions
     if LEAST_SIMULATIONS * seconds_per_run > 4 * seconds:
         return 0
@@ -195,7 +195,7 @@ def _n_simulations(cost: tuple[float, float], n_comparisons: int, n_opinions: in
 
 @dataclass(frozen=True)
 class PlanAssessment:
-    """The expected questions, cost and accuracy of a plan.
+    """The sizes, cost, advice and expected accuracy of a plan.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class PlanAssessment:
     spending : PlannedSpending
     advice : tuple of Advice
     outlook : Outlook or None
-        None unless the accuracy was simulated. Voters of sets are not simulated.
+        None if the accuracy was not simulated, and always for sets.
     """
 
     plan: PlanColumns
@@ -220,15 +220,15 @@ def assess_plan(
     seconds: float | None = None,
     is_simulated: bool = False,
 ) -> PlanAssessment:
-    """Return the cost of a plan, the advice that applies and, if asked for, the simulated accuracy.
+    """Return the cost of a plan, advice on it and, optionally, its simulated accuracy.
 
     Parameters
     ----------
     seconds : float or None
-        Time that an answer takes; None: the time in the pay settings, if any.
+        Response time; by default the time in the pay settings, if any.
     is_simulated : bool
-        Whether to simulate the accuracy, which takes seconds. If it is 0.95 or more, advice to ask for more votes is
-        left out.
+        Whether to simulate the accuracy, which takes seconds. If it is 0.95 or more, advice to collect more votes is
+        omitted.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def _advise(plan: BallotPlan | ContinuousPlan, n_voters: int, outlook: Outlook |
     needless = set(_ACCURACY_ADVICE) if accuracy >= _ACCURATE else set()
     if plan.n_items < _TENTH_IS_TWO:
         needless.add("many_survivors")
-    # Not advice_for: on the web nobody is asked a pair twice, so a surplus comparison stays unanswered.
+    # Not advice_for: on the web, nobody is asked a pair twice, so surplus comparisons stay unanswered.
     n_needed = max(
         -(-count // (size * (size - 1) // 2)) for size, count in zip(plan.sizes, plan.comparisons, strict=True)
     )

@@ -1,7 +1,4 @@
-"""List the ways to spend a budget of comparisons, and simulate them with the same voters.
-
-candidates -> trials: one row of accuracies for each simulation, on any executor.
-"""
+"""List the ways to spend a budget of comparisons, and simulate them with the same voters."""
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
@@ -45,16 +42,16 @@ class Candidate(Result):
         "adaptive" is the paper's protocol; "adaptive_fitted" fits strengths to all of its votes. "matched_ballots" has
         fixed ballots that pair neighbours; "matched" chooses comparisons batch by batch.
     plan : BallotPlan
-        The ballots of "adaptive" and "adaptive_fitted"; the others take only the items from it.
+        Ballots of "adaptive" and "adaptive_fitted"; the other approaches use only its number of items.
     matching : Matching
-        Used by "matched".
+        Options of "matched".
     matched_ballots : MatchedBallots
-        Used by "matched_ballots".
+        Options of "matched_ballots".
 
     See Also
     --------
-    candidates_for : Lists them.
-    tune_plan : Compares them.
+    candidates_for : List candidates.
+    tune_plan : Compare candidates.
 
     Examples
     --------
@@ -71,30 +68,27 @@ class Candidate(Result):
 
     @property
     def name(self) -> str:
-        """Approach and its parameters, in a few words."""
+        """Approach and its parameters as text."""
         if self.approach == "matched":
             batch = self.matching.batch_of(self.plan.n_items)
             return f"matched, focus {self.matching.focus:g}, first {self.matching.first}, batches of {batch}"
         if self.approach == "matched_ballots":
             options = self.matched_ballots
             return f"matched ballots, {options.n_ballots} of fraction {options.fraction:g}, noise {options.noise:g}"
-        own_plan = self.plan
-        fitted = "adaptive, fitted" if self.approach == "adaptive_fitted" else self.approach
-        return (
-            f"{fitted}, {own_plan.n_ballots} of fraction {own_plan.fraction:g}, {own_plan.presentations} presentations"
-        )
+        plan, approach = self.plan, "adaptive, fitted" if self.approach == "adaptive_fitted" else self.approach
+        return f"{approach}, {plan.n_ballots} of fraction {plan.fraction:g}, {plan.presentations} presentations"
 
     def __str__(self) -> str:
         return self.name
 
 
 def paper_candidate(n_items: int, budget: int) -> Candidate:
-    """Return the paper's default: 7 ballots of fraction 0.5, or as many as a short list allows, and its scores.
+    """Return the paper's default: its scores, with 7 ballots of fraction 0.5, or fewer if the list is short.
 
     Raises
     ------
     PlanError
-        When the budget does not pay for two ballots of one presentation.
+        The budget is too small for two ballots of one presentation.
 
     Examples
     --------
@@ -118,32 +112,32 @@ def candidates_for(
 ) -> tuple[Candidate, ...]:
     """List candidates: 12 plans with the paper's scores, 12 with strengths, 12 of matched ballots, 6 matched.
 
-    Plans differ in ballots and fraction, and have as many presentations as the budget allows. Plans that are impossible
-    for a short list are left out.
+    Plans differ in the number of ballots and the fraction, and have as many presentations as the budget allows. Plans
+    that are impossible for a short list are omitted.
 
     Parameters
     ----------
     n_items, budget : int
-        The budget is in comparisons.
+        Number of items, and budget in comparisons.
     approaches : iterable of str
-        Which of `CANDIDATES`.
+        Approaches to list, from `CANDIDATES`.
     batch : int, optional
-        Comparisons that "matched" chooses at a time, by default a tenth of the items. Smaller batches are better and
-        slower; the possible size depends on how votes are collected, not on tuning.
+        Number of comparisons that "matched" chooses at a time; by default a tenth of the items. Smaller batches are
+        better and slower. The possible size depends on how votes are collected, so it is not tuned.
     n0 : float
         Offset of the weights that guide "matched".
 
     Raises
     ------
     SimilarityError
-        An approach that is unknown.
+        An approach is unknown.
     PlanError
-        When the budget does not pay for any of them.
+        The budget is too small for all candidates.
 
     See Also
     --------
-    tune_plan : Compares them.
-    Candidate : A candidate of your own.
+    tune_plan : Compare candidates.
+    Candidate : Define your own candidate.
 
     Examples
     --------
@@ -156,7 +150,7 @@ def candidates_for(
     approach_names = tuple(approaches)
     for approach in approach_names:
         if approach not in CANDIDATES:
-            raise SimilarityError(f"approaches to tune are {', '.join(map(repr, CANDIDATES))}; got {shown(approach)}")
+            raise SimilarityError(f"approaches must be among {', '.join(map(repr, CANDIDATES))}; got {shown(approach)}")
     paper = paper_candidate(n_items, budget)
     candidates: list[Candidate] = []
     for approach in dict.fromkeys(approach_names):
@@ -180,22 +174,22 @@ def candidates_for(
             else:
                 candidates.append(Candidate(approach, plan))
     if not candidates:
-        raise PlanError(f"a budget of {budget} comparisons of {n_items} items pays for none of the plans")
+        raise PlanError(f"a budget of {budget} comparisons of {n_items} items is too small for all of these plans")
     return tuple(candidates)
 
 
 Array: TypeAlias = NDArray[np.float64]
 
 _WITHOUT_PLAN: Final = ("matched", "matched_ballots", "full_rankings")
-_LARGEST_TASK: Final = 4  # candidates; a run of matching takes a second, sending a task a few milliseconds
+_LARGEST_TASK: Final = 4  # candidates: a run of matching takes a second, and sending a task a few milliseconds
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The common setting of all candidates; other processes get a copy.
+    """The common setting of all candidates; executors send copies of it to other processes.
 
-    The voters of simulation i, their opinions and all later random numbers come from one seed for all candidates, so
-    differences between candidates are not differences between voters.
+    In simulation i, the voters, their opinions and all later random numbers have the same seed for all candidates, so
+    that candidates do not differ by their voters.
     """
 
     similarity: Array
@@ -206,9 +200,9 @@ class Trial:
     stage: int
 
     def accuracy(self, candidate: Candidate, budgets: Sequence[int], simulation: int) -> list[float]:
-        """Return the coefficient with the true ranking after each budget; matching runs once for all of them.
+        """Return the coefficient with the true ranking for each budget; "matched" runs once for all budgets.
 
-        Plans keep their ballots and fraction, and have as many presentations as each budget allows.
+        Plans keep their number of ballots and their fraction, and have as many presentations as a budget allows.
         """
 
         def generator() -> np.random.Generator:
@@ -230,7 +224,7 @@ class Trial:
 
     def __call__(self, candidates: Sequence[Candidate], budgets: Sequence[int], simulation: int) -> Array:
         """Return accuracies, shape (n_candidates, n_budgets)."""
-        with one_blas_thread(0):  # sums of several threads have other last digits
+        with one_blas_thread(0):  # the last digits of sums depend on the number of threads
             return np.array([self.accuracy(candidate, budgets, simulation) for candidate in candidates])
 
 
@@ -242,9 +236,9 @@ def accuracies(
     executor: Executor | None,
     progress: Progress | None,
 ) -> Array:
-    """Return accuracies, shape (n_simulations, n_candidates, n_budgets); they do not depend on the executor.
+    """Return accuracies, shape (n_simulations, n_candidates, n_budgets), which do not depend on the executor.
 
-    `progress` is called after each task with the number of runs in it.
+    `progress` is called after each task with its number of runs.
     """
     accuracy = np.empty((len(simulations), len(candidates), len(budgets)))
     tasks = [

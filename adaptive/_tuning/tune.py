@@ -1,4 +1,4 @@
-"""Find the best way to spend a budget by simulations: many candidates at first, then the better half of each round."""
+"""Find the best way to spend a budget by successive halving of simulated candidates."""
 
 import math
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._output.results import TableResult
 from rankcorr._workers import Progress
 
-RACE, FRESH = 0, 1  # stages: the simulations of the search, and those that measure its winner
+RACE, FRESH = 0, 1  # stages with separate seeds: the search, and the measurement of its winner
 _PILOT_RESAMPLES = 20
 
 
 @dataclass(frozen=True)
 class Search:
-    """How many simulations `tune_plan` runs."""
+    """Numbers of simulations of `tune_plan`."""
 
     simulations: int = declare(int, 4, least=2, about="Simulations of each candidate in the first round.")
     fresh: int = declare(int, 40, least=2, about="Simulations of the winner.")
@@ -46,9 +46,10 @@ class CandidateRow:
     ----------
     candidate : Candidate
     mean, se : float
-        Of the simulations it took part in. Means of candidates that survive long are too high, because candidates
-        survive by high means.
+        Mean accuracy in its simulations, and standard error. Means of candidates that survive long are too high,
+        because candidates survive by high means.
     simulations : int
+        Number of its simulations.
     fell_out : int
         Round, counted from 1, after which it was dropped; 0 for the winner.
     """
@@ -62,7 +63,7 @@ class CandidateRow:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TunedPlan(TableResult):
-    """The best way to spend a budget, its accuracy, and all candidates tried.
+    """The best way to spend a budget, its accuracy, and all candidates.
 
     The table has one row for each candidate, the best first, with the columns candidate, approach, mean, se,
     simulations and fell_out.
@@ -70,33 +71,36 @@ class TunedPlan(TableResult):
     Attributes
     ----------
     budget : int
-        Comparisons.
+        Number of comparisons.
     coefficient : str
+        Measure of accuracy.
     best : Candidate
+        The winner.
     rows_tried : tuple of CandidateRow
         The winner first, then those that survived longest.
     accuracy, accuracy_se : float
-        Mean accuracy of the winner and its standard error, in fresh simulations, because the winner was chosen for its
-        mean in the search.
+        Mean accuracy of the winner and its standard error, in fresh simulations. The mean in the search is too high,
+        because it selected the winner.
     accuracy_interval : pair of float
         Interval of that mean, by Student's t.
     spread : pair of float
-        Range of the result of one voting: the quantiles of the fresh simulations at the ends of `level`.
+        Range of the accuracy of a single campaign: quantiles of the fresh simulations at `level`.
     paper : Candidate
         The paper's default plan for the same budget.
     paper_accuracy, paper_se : float
-        Its mean accuracy in the same fresh simulations, and the standard error.
+        Mean accuracy of the paper's plan in the same fresh simulations, and its standard error.
     gain : float
-        Winner less paper.
+        Accuracy of the winner minus that of the paper's plan.
     gain_interval : pair of float
-        By Student's t of the paired differences.
+        Interval of the gain, by Student's t of the paired differences.
     level : float
+        Confidence level of the intervals.
     simulations : int
-        Fresh ones.
+        Number of fresh simulations.
     population : PopulationFit or None
         The fit to the pilot votes.
     advice : tuple of Advice
-        On a budget that real voters cannot spend: of more comparisons than they have pairs.
+        Advice if the budget exceeds the number of pairs that the voters can answer.
 
     See Also
     --------
@@ -166,41 +170,41 @@ def tune_plan(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> TunedPlan:
-    """Find how to spend a budget of comparisons, by successive halving of candidates.
+    """Find the best way to spend a budget of comparisons, by successive halving of candidates.
 
-    Each round doubles the simulations of the remaining candidates and drops the worse half of them, until one is left.
-    In a simulation all candidates have the same voters with the same opinions. Fresh simulations then compare the
-    winner with the paper's default plan.
+    Each round doubles the simulations of the remaining candidates and drops the worse half, until one is left. In a
+    simulation, all candidates have the same voters with the same opinions. Fresh simulations then compare the winner
+    with the paper's default plan.
 
     Parameters
     ----------
     budget : int
-        Comparisons.
+        Number of comparisons.
     similarity : array_like of shape (n_items,), optional
         Expected underlying similarities z in [-1, 1].
     pilot : Comparisons, optional
-        Votes on the same items, or items like them. Without `similarity`, the similarities are read from their
-        strengths, and voters judge z itself; without `voters`, the population is fitted to them.
+        Votes on the same items, or on similar items. Without `similarity`, similarities are derived from the strengths
+        of these votes, and voters judge z itself. Without `voters`, a population is fitted to these votes.
     voters : VoterPool or VoterPopulation, optional
         By default those of the pilot votes, or the paper's.
     relatedness : bool
-        Voters judge abs(z); else z. Without `similarity` always z.
+        Whether voters judge abs(z) instead of z; ignored without `similarity`.
     coefficient : str or Coefficient
-        The measure of accuracy: "tau_w", "rho_w", "tau", "rho", or a value such as ``TauW(n0=10)``.
+        Measure of accuracy: "tau_w", "rho_w", "tau", "rho", or a value such as ``TauW(n0=10)``.
     candidates : sequence of Candidate, optional
         By default `candidates_for` the budget.
     simulations : int
-        Of every candidate in the first round, at least 2.
+        Number of simulations of each candidate in the first round, at least 2.
     fresh : int
-        Simulations of the winner and the paper's plan, at least 2.
+        Number of fresh simulations of the winner and the paper's plan, at least 2.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     seed : int
-        Same seed, same result, whatever the executor.
+        The same seed gives the same result with any executor.
     executor : concurrent.futures.Executor, optional
-        Runs the simulations, also on a Dask cluster; by default they run one by one.
+        Runs the simulations, such as on a Dask cluster; by default they run one by one.
     progress : callable, optional
-        Called with the number of runs that have ended, `tuning_runs` in all.
+        Called with numbers of completed runs, `tuning_runs` in total.
 
     Returns
     -------
@@ -209,17 +213,17 @@ def tune_plan(
     Raises
     ------
     SimilarityError
-        Neither similarities nor pilot votes, voters of another type, or numbers out of range.
+        There are neither similarities nor pilot votes, voters have another type, or a number is out of range.
     PlanError
-        When the budget is too small for any plan.
+        The budget is too small for any plan.
     ModelError
-        Pilot votes without voters, where no `voters` are given.
+        The pilot votes have no voters, and `voters` is not given.
 
     See Also
     --------
-    candidates_for : The candidates.
-    votes_needed : The reverse: the votes that an accuracy takes.
-    simulate : One plan.
+    candidates_for : List candidates.
+    votes_needed : Find the votes needed for an accuracy.
+    simulate : Simulate one plan.
 
     References
     ----------
@@ -274,7 +278,7 @@ def tune_plan(
 
 
 def tuning_runs(n_candidates: int, *, simulations: int = Search.simulations, fresh: int = Search.fresh) -> int:
-    """Return the number of runs of `tune_plan`, the final count of its `progress`.
+    """Return the number of runs of `tune_plan`, which is the total of its `progress`.
 
     Examples
     --------
@@ -297,7 +301,7 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
 
 
 def middle_range(values: NDArray[np.float64], level: float) -> Interval:
-    """Return the range of the result of one voting: the quantiles at the ends of the level."""
+    """Return the range that contains a share `level` of the values: their quantiles at (1 - level) / 2 on each side."""
     tail = (1 - level) / 2
     return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))
 
@@ -323,7 +327,7 @@ def _race(
         block = np.full((new.shape[0], len(candidates)), math.nan)
         block[:, left] = new
         values, total = np.concatenate([values, block]), 2 * total
-        # A candidate whose ranking is a single tie has no coefficient, so it ranks below all others.
+        # A candidate with a ranking of a single tie has no coefficient, and ranks below all others.
         means = {k: float(values[:, k].mean()) for k in left}
         order = sorted(left, key=lambda k: -math.inf if math.isnan(means[k]) else means[k], reverse=True)
         n_left = -(-len(left) // 2)
@@ -356,7 +360,7 @@ def _setting(
     """Return similarities, voters, whether voters judge abs(z), and the fit to the pilot votes."""
     if pilot is None:
         if similarity is None:
-            raise SimilarityError("the best plan depends on the items: give similarity= or pilot=")
+            raise SimilarityError("the best plan depends on the items: give similarity or pilot")
         population = VoterPopulation() if voters is None else voters
         return checked_voters(population, similarity), population, relatedness, None
     judged = relatedness and similarity is not None
@@ -365,7 +369,7 @@ def _setting(
         fitted = fit_population(pilot, similarity=similarity, relatedness=judged, resamples=_PILOT_RESAMPLES, seed=seed)
         voters = fitted.population
     elif not isinstance(pilot, Comparisons):
-        raise SimilarityError(f"pilot votes are Comparisons; got {shown(pilot)}")
+        raise SimilarityError(f"pilot must be Comparisons; got {shown(pilot)}")
     values = similarity_of_strengths(bradley_terry(pilot)) if similarity is None else checked_similarity(similarity)
     checked_voters(voters, values)
     return values, voters, judged, fitted

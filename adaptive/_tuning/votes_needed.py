@@ -1,4 +1,4 @@
-"""Find how many votes an accuracy takes: the inverse of tuning, from runs with checkpoints."""
+"""Find the number of votes needed for an accuracy, from simulations with checkpoints."""
 
 import math
 from concurrent.futures import Executor
@@ -28,14 +28,14 @@ _PAPER_VOTERS: Final = VoterPopulation()
 
 @dataclass(frozen=True)
 class Repetitions:
-    """How many votings `votes_needed` simulates."""
+    """Number of simulations of `votes_needed`."""
 
     simulations: int = declare(int, 20, least=2, about="Number of simulations.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VotesNeeded(TableResult):
-    """Number of votes until the mean accuracy of simulated votings reaches a target.
+    """Number of votes until the mean accuracy of simulated campaigns reaches a target.
 
     The table has one row for each checkpoint, with the columns votes, mean and se.
 
@@ -45,23 +45,25 @@ class VotesNeeded(TableResult):
         The target.
     coefficient, approach : str
     votes : float
-        Votes needed, interpolated between checkpoints; nan if the most votes tried are too few.
+        Votes needed, interpolated between checkpoints; nan if even the last checkpoint is below the target.
     interval : pair of float
-        Interval of `votes`; its upper end is inf where the most votes tried may be too few.
+        Interval of `votes`; its upper end is inf if even the last checkpoint may be below the target.
     budgets : ndarray of int64, shape (n_checkpoints,), read-only
     means, ses : ndarray of float64, shape (n_checkpoints,), read-only
         Mean accuracy at each number of votes, and its standard error.
     bound : float
-        Mean accuracy if every voter ranks all items: the limit of these voters' knowledge.
+        Mean accuracy if every voter ranks all items, which is the limit of these voters' knowledge.
     bound_interval : pair of float
-        By Student's t.
+        Interval of `bound`, by Student's t.
     level : float
+        Confidence level of the intervals.
     simulations : int
+        Number of simulations.
 
     See Also
     --------
     votes_needed : Returns it.
-    adaptive.plots.plot_accuracy : Draws accuracy against votes.
+    adaptive.plots.plot_accuracy : Draw accuracy by votes.
 
     Examples
     --------
@@ -94,17 +96,17 @@ class VotesNeeded(TableResult):
 
     @property
     def reached(self) -> bool:
-        """True if the votes tried are enough."""
+        """Whether the mean accuracy reaches the target at the last checkpoint."""
         return not math.isnan(self.votes)
 
     @property
     def possible(self) -> bool:
-        """True if these voters' knowledge may allow the accuracy: it is not above the interval of the bound."""
+        """Whether these voters may reach the target: it is not above the interval of the bound."""
         return self.reached or self.accuracy <= self.bound_interval[1]
 
     @property
     def verdict(self) -> str:
-        """The answer as a sentence."""
+        """The result as a sentence."""
         goal = f"a mean {self.coefficient} of {self.accuracy}"
         if self.reached:
             low, high = self.interval
@@ -144,10 +146,10 @@ def votes_needed(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> VotesNeeded:
-    """Estimate the votes that an accuracy takes, on average over simulated votings.
+    """Estimate the votes needed for a mean accuracy over simulated campaigns.
 
-    A run of "matched" continues to the most votes and is measured at checkpoints on the way. The other approaches run
-    once for each checkpoint, with the same voters.
+    "matched" runs once in each simulation, up to the largest number of votes, and is measured at checkpoints. The other
+    approaches run once for each checkpoint, with the same voters.
 
     Parameters
     ----------
@@ -159,23 +161,23 @@ def votes_needed(
         "tau_w", "rho_w", "tau", "rho", or a value such as ``TauW(n0=10)``.
     voters : VoterPool or VoterPopulation
     relatedness : bool
-        Voters judge abs(z); else z.
+        Whether voters judge abs(z) instead of z.
     approach : str
         As in `simulate`, except "full_rankings".
     matching, matched_ballots : Matching, MatchedBallots
         Options of "matched" and "matched_ballots".
     most : int, optional
-        The most votes to try; by default 20 for each item. The voters' number of pairs is an upper limit.
+        Largest number of votes, by default 20 for each item, and never more than the voters have pairs.
     simulations : int
-        At least 2.
+        Number of simulations, at least 2.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     seed : int
-        Same seed, same result, whatever the executor.
+        The same seed gives the same result with any executor.
     executor : concurrent.futures.Executor, optional
         Runs the simulations; by default they run one by one.
     progress : callable, optional
-        Called with the number of completed runs: two for each simulation, one of them with full rankings.
+        Called with numbers of completed runs: two for each simulation, one of them with full rankings.
 
     Returns
     -------
@@ -184,14 +186,15 @@ def votes_needed(
     Raises
     ------
     SimilarityError
-        An accuracy outside (-1, 1), invalid similarities or voters, an unknown approach, or numbers out of range.
+        The accuracy is outside (-1, 1), similarities or voters are invalid, the approach is unknown, or a number is out
+        of range.
     PlanError
-        When the most votes do not pay for the smallest plan.
+        The largest number of votes is too small for any plan.
 
     See Also
     --------
-    tune_plan : The reverse: the best accuracy of a budget.
-    simulate_curve : Accuracy of several budgets.
+    tune_plan : Find the best accuracy for a budget.
+    simulate_curve : Simulate several budgets.
 
     Examples
     --------
@@ -204,16 +207,16 @@ def votes_needed(
     if not -1 < target < 1:
         raise SimilarityError(f"accuracy must be a number between -1 and 1; got {shown(accuracy)}")
     values = checked_voters(voters, similarity)
-    if approach not in APPROACHES or approach == "full_rankings":
-        others = tuple(name for name in APPROACHES if name != "full_rankings")
-        raise SimilarityError(f"an approach is one of {', '.join(map(repr, others))}; got {shown(approach)}")
+    possible = tuple(name for name in APPROACHES if name != "full_rankings")
+    if approach not in possible:
+        raise SimilarityError(f"an approach must be one of {', '.join(map(repr, possible))}; got {shown(approach)}")
     coefficient_value, level_value = as_coefficient(coefficient), checked_level(level)
     n_simulations = checked_count(simulations, "simulations", SimilarityError, 2)
     checked_seed(seed, SimilarityError)
     n_items = values.size
     pairs = voters.n_voters * n_items * (n_items - 1) // 2
     largest = min(20 * n_items if most is None else checked_count(most, "most", SimilarityError), pairs)
-    # The paper's shape of plan. Matching ignores the plan and starts from half a vote for each item.
+    # The paper's plan. Matching uses only its number of items, and starts with half a vote for each item.
     shape = paper_candidate(n_items, largest).plan
     fewest = n_items // 2
     if approach != "matched":
@@ -251,8 +254,8 @@ def votes_needed(
 
 
 def _crossing(budgets: NDArray[np.int64], means: NDArray[np.float64], target: float) -> float:
-    """Return the votes where the means reach the target, linear in log(votes) between checkpoints; inf if never."""
-    above = np.maximum.accumulate(means) >= target  # chance makes a mean fall now and then
+    """Return the votes where the means reach the target, by interpolation in log(votes); inf if they never do."""
+    above = np.maximum.accumulate(means) >= target  # means may decrease by chance
     if not above[-1]:
         return math.inf
     k = int(np.argmax(above))

@@ -1,1 +1,1 @@
-"""Answers of every kind (pairs, grades, best and worst, rankings), of people and judges -> strengths -> next sets."""
+"""Fit strengths to pairs, grades, best-worst answers and rankings, of people and judges, and choose the next sets."""

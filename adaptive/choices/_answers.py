@@ -1,4 +1,4 @@
-"""Answers of any kind by column, with weights, voters, prompts and covariates -> `Choices`."""
+"""Answers of any kind with their weights, voters, prompts and covariates, and their conversion to `Choices`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ NOUNS: Final[dict[str, str]] = {
     "best-worst": "best-worst answers",
     "rankings": "rankings",
 }
-_NAMES: Final = {"voters": "voter", "prompts": "prompt", "turns": "turn"}  # columns of names, in a file
-_MOST_OF_ONE: Final = 0.5  # of the answers: a voter with more decides the ranking
-_FAR_AHEAD: Final = 2  # times as many answers as the next voter: so does this voter, if a third of all are theirs
+_NAMES: Final = {"voters": "voter", "prompts": "prompt", "turns": "turn"}  # attribute: column of a file
+# A voter is dominant with more than half of all answers, or with a third and twice as many as the next voter.
+_MOST_OF_ONE: Final = 0.5
+_FAR_AHEAD: Final = 2
 _MOST_NAMED: Final = 5
 
 
@@ -44,7 +45,7 @@ class ChoiceOptions:
         str,
         None,
         choices=get_args(Cluster),
-        about="Answers of one voter, or on one prompt, depend on each other: standard errors allow for that.",
+        about="Allow in standard errors for the dependence of answers of one voter, or on one prompt.",
     )
     both_bad: str | None = declare(
         str,
@@ -55,30 +56,30 @@ class ChoiceOptions:
     judge: str | None = declare(
         str,
         None,
-        about="Also report how far this voter agrees with all others, who count as people. The ranking counts all "
-        "votes alike.",
+        about="Also report how well this voter agrees with all others, who count as people. The ranking does not "
+        "distinguish their votes.",
     )
     powered_by: str | None = declare(
         str,
         None,
-        about="Rank by the votes of all others, who count as people: those of this judge on more prompts make the "
-        "ranking more precise, without adding the judge's bias. No prior is used, unless one is given.",
+        about="Rank by the votes of all other voters, who count as people. The votes of this judge on more prompts "
+        "make the ranking more precise, without adding the judge's bias. By default there is no prior.",
     )
     swapped: str | None = declare(
         str,
         None,
         choices=get_args(Disagreement),
-        about="Make two answers of one voter to the same pair with exchanged sides one answer, and this if they "
+        about="Merge two answers of one voter to the same pair with swapped sides into one, and into this if they "
         "disagree.",
     )
     elo: bool = declare(
-        bool, False, about="Also give strengths on the scale of chess: 1000 + 400 / ln 10 times the strength."
+        bool, False, about="Also give strengths on the Elo scale of chess: 1000 + 400 / ln 10 times the strength."
     )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChoiceAnswers:
-    """Answers of one kind, with weight, voter, prompt and covariates of each.
+    """Answers of one kind, each with its weight, voter, prompt and covariates.
 
     Attributes
     ----------
@@ -88,19 +89,19 @@ class ChoiceAnswers:
         grade), above 0 if the left side is better. Best-worst: (items, best, worst). Rankings: groups of ties, best
         first.
     weights : ndarray of float64, shape (n_answers,)
-        How often each answer counts.
+        Weight of each answer in the likelihood.
     voters, prompts, turns : tuple of hashable, or None
-        None if they are not known. A turn is one of a conversation on a prompt; answers on two turns are answers to two
-        questions, but of one cluster.
+        Voter, prompt and turn of each answer; None if unknown. A turn is a step of a conversation on a prompt. Answers
+        on two turns are answers to different questions, but belong to one cluster.
     covariates : dict of str to (ndarray, ndarray)
-        Property of what was shown on the left and on the right.
+        Property of the left and of the right side of each answer, such as its length.
     unanswered : dict of (hashable, hashable) to int
-        Number of rows without an answer, which are not in `rows`, by voter and prompt; None stands for an unknown one.
+        Number of rows without an answer, which are not in `rows`, by voter and prompt; None if one is unknown.
 
     See Also
     --------
     read_choices : Returns it.
-    Choices : Its likelihood.
+    Choices : The likelihood of the answers.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class ChoiceAnswers:
 
     @property
     def questions(self) -> list[Hashable]:
-        """What each answer is about: a prompt, or one turn of a conversation; None if that is not known."""
+        """The prompt and turn of each answer, as far as known; None if neither is."""
         columns = [names for names in (self.prompts, self.turns) if names is not None]
         return list(zip(*columns, strict=True)) if columns else [None] * len(self.rows)
 
@@ -145,7 +146,7 @@ class ChoiceAnswers:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What limits any ranking by these answers: they are of one voter, or mostly of one."""
+        """A warning if all or most answers come from one voter."""
         if self.voters is None or not self.rows:
             return ()
         if len(set(self.voters)) == 1:
@@ -153,19 +154,19 @@ class ChoiceAnswers:
         if (dominant := self._dominant_voter()) is None:
             return ()
         voter, share = dominant
-        # Only votes on the same prompts show how a judge differs from people.
+        # powered_by needs prompts: only votes on the same prompts show how a judge differs from people.
         advice = "" if self.prompts is None else "; if this is a judge, powered_by ranks by the people instead"
-        return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs{advice}",)
+        return (f"{share} % of the answers are from the voter {shown(voter)}, who dominates the ranking{advice}",)
 
     def _dominant_voter(self) -> tuple[Hashable, int] | None:
-        """Return the voter whose answers decide the ranking, and their share in percent; None without such a voter."""
+        """Return the voter whose answers dominate the ranking, and their share in percent; None if nobody's do."""
         (voter, number), *rest = Counter(self.voters).most_common(2)
         is_far_ahead = bool(rest) and number > _FAR_AHEAD * rest[0][1] and 3 * number > len(self.rows)
         is_dominant = number > _MOST_OF_ONE * len(self.rows) or is_far_ahead
         return (voter, math.floor(100 * number / len(self.rows))) if is_dominant else None
 
     def basis_of(self, n_answers: str) -> str:
-        """Return the number of answers and whose they are, for a title."""
+        """Return the number of answers and their voters, for a title."""
         if self.voters is None or not self.rows:
             return n_answers
         if len(set(self.voters)) == 1:
@@ -175,7 +176,7 @@ class ChoiceAnswers:
         return f"{n_answers} of {len(set(self.voters)):,} voters{share}"
 
     def counts(self, both_bad: BothBad = "tie") -> dict[Hashable, dict[str, float]]:
-        """Return the presentations, wins, ties and losses of each item, of votes on pairs with their weights.
+        """Return the weighted presentations, wins, ties and losses of each item in votes on pairs.
 
         Examples
         --------
@@ -189,7 +190,7 @@ class ChoiceAnswers:
             The answers are of another kind.
         """
         if self.kind != "pairs":
-            raise ModelError(f"only votes on pairs are won and lost; these answers are {NOUNS[self.kind]}")
+            raise ModelError(f"only votes on pairs have wins and losses; these answers are {NOUNS[self.kind]}")
         counts: dict[Hashable, dict[str, float]] = {
             item: dict.fromkeys(("presentations", "wins", "ties", "losses"), 0) for item in self.items
         }
@@ -209,7 +210,7 @@ class ChoiceAnswers:
         Raises
         ------
         ModelError
-            The voters are not known, or one of these is not among them.
+            The voters are unknown, or there is no voter of this name.
 
         Examples
         --------
@@ -226,13 +227,7 @@ class ChoiceAnswers:
         return replace(part, unanswered=counts)
 
     def check_voter(self, voter: Hashable) -> None:
-        """Refuse a voter who gave no answer.
-
-        Raises
-        ------
-        ModelError
-            The voters are not known, or this one is not among them.
-        """
+        """Raise ModelError if the voters are unknown, or if this one gave no answer."""
         if self.voters is None:
             raise ModelError("the voters are not known")
         if voter not in self.voters:
@@ -241,7 +236,7 @@ class ChoiceAnswers:
             raise ModelError(f"no voter is called {shown(voter)}; there are {', '.join(names[:_MOST_NAMED])}{rest}")
 
     def select(self, places: Sequence[int]) -> ChoiceAnswers:
-        """Return some of the answers.
+        """Return the answers at some indices.
 
         Examples
         --------
@@ -259,11 +254,11 @@ class ChoiceAnswers:
         return replace(self, rows=rows, weights=self.weights[places], covariates=covariates, **names)
 
     def _names(self) -> dict[str, tuple[Hashable, ...] | None]:
-        """Return the columns of names, by the noun of each."""
+        """Return the voters, prompts and turns by attribute."""
         return {noun: getattr(self, noun) for noun in _NAMES}
 
     def without_both_bad(self) -> ChoiceAnswers:
-        """Return the answers other than "both bad", which become rows without an answer.
+        """Return the answers other than "both bad"; those count as rows without an answer.
 
         Examples
         --------
@@ -283,7 +278,7 @@ class ChoiceAnswers:
         return list(zip(self.voters or nobody, self.prompts or nobody, strict=True))
 
     def without_gaps(self) -> ChoiceAnswers:
-        """Return the rows with an answer, and count the others, which are None.
+        """Return the rows with an answer, and count the others, which are None, in `unanswered`.
 
         Examples
         --------
@@ -298,7 +293,7 @@ class ChoiceAnswers:
 
     @property
     def seen_prompts(self) -> set[Hashable]:
-        """Prompts of all rows, also of those without an answer."""
+        """Prompts of all rows, including those without an answer."""
         return {*(self.prompts or ()), *(prompt for _, prompt in self.unanswered)} - {None}
 
     def choices(self, *, side_bias: bool = False, cluster: Cluster | None = None, both_bad: BothBad = "tie") -> Choices:
@@ -307,16 +302,17 @@ class ChoiceAnswers:
         Parameters
         ----------
         side_bias : bool
-            Fit a preference for the left side, of pairs and grades.
+            Fit a preference for the left side; for pairs and grades.
         cluster : {"voter", "prompt", "both"}, optional
-            Answers of one voter, or on one prompt, depend on each other.
+            Allow for the dependence of answers of one voter, or on one prompt.
         both_bad : {"tie", "left out"}
-            What "both bad" counts as; `n_both_bad` counts these answers.
+            Treatment of the answer "both bad"; `n_both_bad` is the number of these answers.
 
         Raises
         ------
         ModelError
-            The voters or prompts are not known, no item has a side, or an error of `Choices`.
+            The voters or prompts of the clusters are unknown, a side bias is fitted to answers without sides, or an
+            error of `Choices`.
 
         Examples
         --------
@@ -352,7 +348,7 @@ class ChoiceAnswers:
         return replace(built, clusters=clusters, basis=self.basis_of(built.basis))
 
     def _clusters(self, cluster: Cluster | None) -> tuple[list[Hashable] | None, NDArray[np.int64] | None]:
-        """Return the cluster of each answer, and the two numbers of each cluster if it is one of a voter and prompt."""
+        """Return the cluster of each answer; for clusters of both kinds also the voter and prompt number of each."""
         columns: list[tuple[Hashable, ...]] = []
         for name in () if cluster is None else ("voter", "prompt") if cluster == "both" else (cluster,):
             column = self.voters if name == "voter" else self.prompts
@@ -367,7 +363,7 @@ class ChoiceAnswers:
         return list(pairs), np.array(table, np.int64)
 
     def with_text_labels(self) -> ChoiceAnswers:
-        """Return the answers with text for all items, voters and prompts.
+        """Return the answers with all items, voters and prompts converted to text.
 
         Examples
         --------
@@ -391,9 +387,9 @@ class ChoiceAnswers:
         return replace(self, rows=rows, unanswered=unanswered, voters=voters, prompts=prompts)
 
     def to_csv(self) -> str:
-        """Return a table that `read_choices` reads.
+        """Return the answers as CSV that `read_choices` can read.
 
-        Rankings are cells such as ``a > b = c``, and the items of a best-worst answer are in item_1, item_2, ... Rows
+        Rankings are cells such as ``a > b = c``. The items of a best-worst answer are in item_1, item_2, ... Rows
         without an answer are left out.
 
         Raises
@@ -409,11 +405,13 @@ class ChoiceAnswers:
         a > b = c,Ann
         """
         if odd := [item for item in self.items if not isinstance(item, str | int)]:
-            raise ModelError(f"a cell holds text or a whole number; the item {shown(odd[0])} is neither")
+            raise ModelError(f"items in CSV must be text or whole numbers; got {shown(odd[0])}")
         columns: dict[str, Sequence[Any]] = {}
         if self.kind == "rankings":
             if odd := [item for item in self.items if re.search("[>=]", str(item))]:
-                raise ModelError(f"a ranking in a cell has > and = between items; the item is {shown(odd[0])}")
+                raise ModelError(
+                    f"items of a ranking in CSV must not contain > or =, which separate items; got {shown(odd[0])}"
+                )
             columns["ranking"] = [" > ".join(" = ".join(map(str, group)) for group in row) for row in self.rows]
         elif self.kind == "best-worst":
             most = max((len(row[0]) for row in self.rows), default=0)
@@ -446,16 +444,21 @@ def _text(label: Hashable) -> Hashable:
 
 
 def joined_answers(parts: Sequence[ChoiceAnswers], sources: Sequence[str] = ()) -> ChoiceAnswers:
-    """Return the answers of several sources of one kind; names are text, as a number in JSON is text in CSV.
+    """Join the answers of several sources of the same kind.
 
-    Messages name the sources, if they are known.
+    Labels become text, because a number in JSON is text in CSV. Answers of a source without turns are not merged with
+    those of any turn.
+
+    Parameters
+    ----------
+    parts : sequence of ChoiceAnswers
+    sources : sequence of str
+        Names of the sources for messages, if known.
 
     Raises
     ------
     ComparisonError
-        Only some of them know the voters, or the prompts; or a whole number is written with decimals in one source.
-
-    A source without turns is about no turn that another one has.
+        Only some sources have voters, or prompts; or one source writes whole numbers with decimals.
 
     Examples
     --------
@@ -495,7 +498,7 @@ def joined_answers(parts: Sequence[ChoiceAnswers], sources: Sequence[str] = ()) 
 
 
 def _check_decimals_of(names: Sequence[Sequence[Hashable]], noun: str, sources: Sequence[str]) -> None:
-    """Refuse a name of one source that is also written with decimals in another."""
+    """Raise ComparisonError if one source writes a whole number with decimals and another one without."""
 
     def source_of(text: str) -> str:
         return next((source for source, part in zip(sources, names, strict=False) if text in map(str, part)), "")

@@ -1,8 +1,8 @@
-"""One likelihood for every kind of answer: a choice among outcomes, whose logits are sparse linear forms.
+"""One likelihood for every kind of answer: a choice among outcomes with logits that are sparse linear forms.
 
-A vote on a pair chooses one of two or three outcomes, a grade one of several, a ranking chooses its best item, then the
-best of the others, and so on, and a best-worst answer one of all ordered pairs. Joint Newton steps fit strengths, ties,
-sides and covariates together.
+A vote on a pair chooses one of two or three outcomes, a grade one of several, and a best-worst answer one of all
+ordered pairs. A ranking is a sequence of choices: its best item, then the best of the others, and so on. Newton's
+method fits strengths, ties, side bias and covariates jointly.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ UNLISTED: Final[tuple[Unlisted, ...]] = get_args(Unlisted)
 MAX_ITERATIONS: Final = 100
 TOLERANCE: Final = 1e-10
 MOST_OUTCOMES: Final = 5_000_000
-LARGEST: Final = 50.0  # logits beyond it are infinite: no vote tells them from larger ones
-MOST_DIFFERENT: Final = 1e100  # sides in a covariate: squares must stay finite
+LARGEST: Final = 50.0  # logits beyond it count as infinite: no data distinguish them from larger ones
+MOST_DIFFERENT: Final = 1e100  # between the two sides of a covariate: squares must stay finite
 _INFINITE: Final = (
     " some strengths are infinite: an item or a group of items never lost to the others, or an outcome never occurred; "
     "set prior= to a standard deviation, such as 1"
@@ -48,7 +48,7 @@ _INFINITE_EFFECT: Final = (
     "an effect other than the strengths has no finite estimate: a side won every time, an outcome never or always "
     "occurred, or a covariate decides every answer or is the same on both sides; leave it out"
 )
-_SD_STEP: Final = 0.5  # of log t, the first
+_SD_STEP: Final = 0.5  # first step in log t
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,20 +58,21 @@ class Choices:
     Attributes
     ----------
     items : sequence of hashable
+        Labels of the items.
     events : Events
-        Parameters are the strengths of the items and then `names`.
+        The choices. Their parameters are the strengths of the items, followed by those in `names`.
     names : tuple of str
-        The other parameters.
+        Names of the other parameters.
     clusters : ndarray of int64, shape (n_events,) or (n_events, 2), or None
-        Number of the cluster of each event, such as its voter or prompt; two columns if events depend in two ways
-        (Cameron, Gelbach and Miller 2011).
+        Number of the cluster of each event, such as its voter or prompt. Two columns are two-way clusters (Cameron,
+        Gelbach and Miller 2011).
     basis : str
-        How many answers these are, and of whom if that is known, for titles: "600 votes of 12 voters".
+        Number of answers, and their voters if known, for titles: "600 votes of 12 voters".
 
     See Also
     --------
-    bradley_terry : Votes on pairs with oversights and models of each voter.
-    ChoiceStrengths : What `fit` returns.
+    bradley_terry : Fit votes on pairs, with oversights and models of each voter.
+    ChoiceStrengths : The result of `fit`.
 
     References
     ----------
@@ -110,19 +111,19 @@ class Choices:
         covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
         clusters: Sequence[Hashable] | None = None,
     ) -> Choices:
-        """Take votes on pairs; ties are a third outcome, as Davidson (1970) has it.
+        """Make choices from votes on pairs, with ties as a third outcome (Davidson 1970).
 
         Parameters
         ----------
         votes : Comparisons
         weights : array_like of shape (n_comparisons,), optional
-            How often each vote counts.
+            Weight of each vote in the likelihood.
         side_bias : bool
             Fit a preference for the left side.
         covariates : mapping of name to pair of array_like of shape (n_comparisons,), optional
-            A property of what was shown on the left and on the right, such as its length; its slope is fitted.
+            Property of the left and of the right side, such as its length; its slope is fitted.
         clusters : sequence of hashable, shape (n_comparisons,), optional
-            Votes of one cluster are not independent: errors are robust to that.
+            Cluster of each vote. Standard errors are robust to dependence within clusters.
 
         Examples
         --------
@@ -151,19 +152,21 @@ class Choices:
         covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
         clusters: Sequence[Hashable] | None = None,
     ) -> Choices:
-        """Take graded votes on pairs, such as 2 (left much better), 1, 0 (about equal), -1 and -2 (right much better).
+        """Make choices from graded votes on pairs, such as 2 (left much better), 1, 0 (equal), -1, -2 (right better).
 
-        Adjacent categories: the logit of grade g of m is (1 + g/m) theta_left / 2 + (1 - g/m) theta_right / 2 plus the
-        parameter of abs(g), 0 for m. With m = 1 it is Davidson's model of ties. Grades that no vote has, with either
-        sign, are impossible in the model, as their maximum likelihood estimate would have it; m is the largest that
-        occurs.
+        This is the adjacent-categories model. The logit of grade g is (1 + g/m) theta_left / 2 +
+        (1 - g/m) theta_right / 2 plus a parameter for abs(g), which is 0 for m. Here m is the largest grade that
+        occurs; with m = 1 this is Davidson's model of ties. A grade that never occurs with either sign has probability
+        0, which is its maximum likelihood estimate.
 
         Parameters
         ----------
         items : sequence of hashable
+            All items.
         left, right : array_like of int, shape (n_votes,)
-            Places in `items`.
+            Indices into `items`.
         grades : array_like of int, shape (n_votes,)
+            Above 0 if the left item is better.
         weights, side_bias, covariates, clusters
             As in `from_pairs`.
 
@@ -177,7 +180,7 @@ class Choices:
         sides = _whole_numbers("left", left), _whole_numbers("right", right)
         levels = _whole_numbers("grades", grades)
         if not np.abs(levels).max(initial=0):
-            raise ModelError("grades need one that prefers a side")
+            raise ModelError("at least one grade must prefer a side; all are 0")
         return cls._graded(items, sides, levels, weights, side_bias, covariates, clusters)
 
     @classmethod
@@ -194,10 +197,12 @@ class Choices:
         labels, (left, right) = checked_labels(items, "items", ModelError), sides
         n_items, n_votes = len(labels), grades.size
         if not left.size == right.size == n_votes:
-            raise ModelError(f"columns must have one length; got {left.size}, {right.size} and {n_votes}")
+            raise ModelError(
+                f"left, right and grades must have the same length; got {left.size}, {right.size} and {n_votes}"
+            )
         places = np.concatenate([left, right]) if n_votes else np.zeros(0, np.int64)
         if places.size and not 0 <= places.min() <= places.max() < n_items:
-            raise ModelError(f"left and right are places in the items, from 0 to {n_items - 1}")
+            raise ModelError(f"left and right must be indices into items, from 0 to {n_items - 1}")
         if (left == right).any():
             raise ModelError(f"vote {int(np.flatnonzero(left == right)[0])} compares an item with itself")
         sizes = np.unique(np.abs(grades)).tolist() or [1]
@@ -239,21 +244,23 @@ class Choices:
         weights: ArrayLike | None = None,
         clusters: Sequence[Hashable] | None = None,
     ) -> Choices:
-        """Take whole, partial or top-k rankings, best first; a nested list is a group of ties.
+        """Make choices from complete, partial or top-k rankings, best first; a nested list is a group of ties.
 
-        Plackett-Luce: a ranking chooses its first item among all, the next one among the others, and so on. Ties of d
-        items have the parameter "tie of d"; a group of ties has the geometric mean of its worths (Turner et al. 2020).
-        Ties of a number of items that no ranking has are impossible in the model.
+        This is the Plackett-Luce model: a ranking chooses its first item among all, the next one among the others, and
+        so on. A group of d tied items has the geometric mean of their worths, times the parameter "tie of d" (Turner et
+        al. 2020). Ties of a size that no ranking has get probability 0.
 
         Parameters
         ----------
         rankings : iterable of Ranking, or of sequences of labels and groups of labels
         items : sequence of hashable, optional
-            All items; by default those that are ranked, in the order of their first place.
+            All items; by default those that are ranked, in order of first appearance.
         unlisted : {"absent", "below"}
             Whether items that a ranking lacks were not compared, or rank below those that it has (a top-k list).
         weights : array_like of shape (n_rankings,), optional
+            Weight of each ranking in the likelihood.
         clusters : sequence of hashable, shape (n_rankings,), optional
+            Cluster of each ranking, as in `from_pairs`.
 
         Examples
         --------
@@ -283,7 +290,7 @@ class Choices:
                     break
                 if len(terms) + sum(math.comb(len(rest), size) for size in (1, *tied)) > MOST_OUTCOMES:
                     most = max(tied, default=1)
-                    raise ModelError(f"ties of {most} among so many items have more than {MOST_OUTCOMES:,} outcomes")
+                    raise ModelError(f"ties of {most} among all items have more than {MOST_OUTCOMES:,} outcomes")
                 outcomes = [subset for size in (1, *tied) for subset in combinations(sorted(rest), size)]
                 members = tuple(sorted(place[item] for item in group))
                 terms += [_of_subset(subset, parameter) for subset in outcomes]
@@ -306,17 +313,20 @@ class Choices:
         weights: ArrayLike | None = None,
         clusters: Sequence[Hashable] | None = None,
     ) -> Choices:
-        """Take choices of the best and the worst of several items: (items shown, best, worst).
+        """Make choices from best-worst answers: (items shown, best, worst).
 
-        The pair is chosen among all ordered pairs of different items, with logit theta_best - theta_worst (maxdiff).
+        This is the maxdiff model: an answer chooses one of all ordered pairs of different items, with the logit
+        theta_best - theta_worst.
 
         Parameters
         ----------
         answers : iterable of (sequence of labels, best, worst)
         items : sequence of hashable, optional
-            All items; by default those that are shown, in the order of their first place.
+            All items; by default those that are shown, in order of first appearance.
         weights : array_like of shape (n_answers,), optional
+            Weight of each answer in the likelihood.
         clusters : sequence of hashable, shape (n_answers,), optional
+            Cluster of each answer, as in `from_pairs`.
 
         Examples
         --------
@@ -349,9 +359,9 @@ class Choices:
         Parameters
         ----------
         prior : float, optional
-            Standard deviation t of the strengths, which are normal around 0. By default it is estimated where the
-            marginal likelihood in Laplace's approximation has its peak, as in `bradley_terry`. Infinity asks for
-            maximum likelihood.
+            Standard deviation t of the normal prior of the strengths, which has mean 0. By default it is estimated at
+            the maximum of the marginal likelihood in Laplace's approximation, as in `bradley_terry`. Infinity gives
+            maximum likelihood estimates.
 
         Returns
         -------
@@ -361,7 +371,7 @@ class Choices:
         ------
         ModelError
             There are fewer than two items or no choice, the prior is not a positive number, all answers are ties, or
-            the choices alone give no finite strengths.
+            the estimate is not finite.
         """
         n_items = len(self.items)
         if n_items < 2 or not self.events.choice.size:
@@ -369,7 +379,7 @@ class Choices:
                 f"a fit needs two items and a choice; got {n_items} items, {self.events.choice.size} choices"
             )
         if self.is_all_ties:
-            raise ModelError("all answers are ties, which say nothing about the order of the items")
+            raise ModelError("all answers are ties, which do not order the items")
         sd = math.nan if prior is None else real_number(prior)
         if prior is not None and not is_spread(sd):
             raise ModelError(f"prior must be a positive number, from 1e-100 to 1e100, or infinite; got {shown(prior)}")
@@ -411,13 +421,16 @@ class Choices:
 
     @property
     def is_all_ties(self) -> bool:
-        """Whether each answer is a tie of all items shown: it alone has no slope where all outcomes are as likely."""
+        """Whether each answer is a tie of all items shown.
+
+        Only for such an answer is the gradient 0 where all outcomes are equally likely.
+        """
         equal = (1.0 / np.diff(self.events.outcome_starts))[self.events.event]
         slopes = self.events.scores(equal)[self.events.count > 0][:, : len(self.items)]
         return slopes.shape[0] > 0 and bool(abs(slopes).max() < TOLERANCE)
 
     def chance_pvalue(self) -> float:
-        """Return the p-value of a score test that all strengths are equal; nan if ties alone have no finite fit."""
+        """Return the p-value of a score test that all strengths are equal; nan if the null model has no finite fit."""
         n_items, parameters = len(self.items), np.zeros(self.events.design.shape[1])
         with suppress(ModelError), one_blas_thread(parameters.size):
             if self.names:
@@ -436,7 +449,7 @@ class Choices:
         return replace(self, items=items, events=replace(self.events, design=self.events.design[:, columns]))
 
     def of_events(self, is_in: Array) -> Choices:
-        """Return the choices of some events, for which `is_in` is true."""
+        """Return the choices of the events for which `is_in` is true."""
         outcomes = np.flatnonzero(is_in[self.events.event])
         starts = np.concatenate([[0], np.cumsum(np.diff(self.events.outcome_starts)[is_in])])
         choice = starts[:-1] + (self.events.choice - self.events.outcome_starts[:-1])[is_in]
@@ -444,7 +457,7 @@ class Choices:
         return replace(self, events=events, clusters=None if self.clusters is None else self.clusters[is_in])
 
     def without_outcomes(self, names: Sequence[str]) -> tuple[Choices, Array]:
-        """Return the choices among the outcomes without these parameters, and which events made one."""
+        """Return the choices without the outcomes that have these parameters, and a mask of the events that remain."""
         events, n_items = self.events, len(self.items)
         is_dropped = np.array([name in names for name in self.names], bool)
         columns = np.concatenate([np.zeros(n_items, bool), is_dropped])
@@ -460,7 +473,7 @@ class Choices:
         return replace(self, events=rest, names=left, clusters=clusters), is_event
 
     def scores_at(self, fit: ChoiceStrengths, prior: float) -> tuple[Array, Array]:
-        """Return the slope of each event's log-likelihood at a fit, and the inverse of the penalised information."""
+        """Return the gradient of each event's log-likelihood at a fit, and the inverse of the penalised information."""
         parameters = np.concatenate([fit.theta, [value for value, _ in fit.others.values()]])
         probabilities = self.events.probabilities(parameters)[1]
         scores = self.events.scores(probabilities).toarray() * self.events.count[:, np.newaxis]
@@ -468,7 +481,7 @@ class Choices:
         return scores, np.linalg.inv(with_level(information, len(self.items)))
 
     def add_prior(self, information: Array, sd: float) -> Array:
-        """Add the curvature of the prior."""
+        """Return the information plus the precision of the prior."""
         n_items, information = len(self.items), information.copy()
         if sd < math.inf:
             information[:n_items, :n_items] += np.eye(n_items) / sd**2
@@ -476,7 +489,7 @@ class Choices:
 
     @cached_property
     def _units(self) -> Array:
-        """Typical change of a logit by each parameter: 1 for strengths, the median of covariates that differ."""
+        """Typical coefficient of each parameter in a logit: 1 for strengths, else the median of those not 0."""
         from scipy.sparse import csc_array
 
         n_items = len(self.items)
@@ -487,7 +500,7 @@ class Choices:
         return np.concatenate([np.ones(n_items), units])
 
     def maximum(self, parameters: Array, sd: float) -> tuple[Array, float, Array]:
-        """Return the parameters at the maximum, the log-likelihood and the probabilities there."""
+        """Return the parameters that maximize the penalised likelihood, the log-likelihood, and the probabilities."""
         n_items = len(self.items)
         precision = np.zeros(parameters.size)
         precision[:n_items] = 0.0 if sd == math.inf else sd**-2
@@ -503,7 +516,7 @@ class Choices:
             slope = self.events.design.T @ residual - precision * parameters
             information = self.add_prior(self.events.information(probabilities), sd)
             step = _solve(with_level(information, n_items), slope)
-            step[:n_items] -= step[:n_items].sum() / max(1, n_items)  # no choice tells anything of the common level
+            step[:n_items] -= step[:n_items].sum() / max(1, n_items)  # a common shift changes no probability
             scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step * self._units).max())))
             while True:
                 trial = parameters + scale * step
@@ -513,17 +526,17 @@ class Choices:
                 scale /= 2
             parameters, value, probabilities = trial, new_value, new_probabilities
             largest = float(np.abs(parameters * self._units).max())
-            if sd == math.inf and largest > LARGEST:  # a prior bounds them
+            if sd == math.inf and largest > LARGEST:  # with a prior, the estimate is always finite
                 break
             if float(np.abs(scale * step * self._units).max()) < TOLERANCE * max(1.0, largest):
                 return parameters, self.events.probabilities(parameters)[0], probabilities
         raise _without_estimate(sd, of_strengths=bool(np.abs(parameters * self._units).argmax() < n_items))
 
     def _estimate_spread(self, parameters: Array) -> tuple[float, Array]:
-        """Return the standard deviation of the prior, at the peak next to 2, and the parameters there.
+        """Return the estimated standard deviation t of the prior, and the parameters for it.
 
-        The peak is that of the marginal likelihood of the choices in Laplace's approximation over the strengths, times
-        a normal density of log t around log 2 with standard deviation 1.
+        The estimate is the local maximum next to t = 2 of the marginal likelihood, in Laplace's approximation over the
+        strengths, times a normal density of log t with mean log 2 and standard deviation 1.
         """
         from scipy.optimize import minimize_scalar
 
@@ -555,7 +568,7 @@ def _without_estimate(sd: float, *, of_strengths: bool) -> ModelError:
 
 
 def counted_answers(weights: Array, noun: str) -> str:
-    """Return how many answers there are: as often as they count, unless weights are no counts.
+    """Return the number of answers as text: the sum of the weights if all are whole numbers, else the number of rows.
 
     Examples
     --------
@@ -566,7 +579,7 @@ def counted_answers(weights: Array, noun: str) -> str:
 
 
 def _solve(matrix: Array, target: Array) -> Array:
-    """Solve a symmetric system; where the matrix has no inverse, by least squares."""
+    """Solve a symmetric system; by least squares if the matrix is not positive definite."""
     from scipy.linalg import cho_factor, cho_solve
 
     with suppress(np.linalg.LinAlgError):
@@ -575,7 +588,7 @@ def _solve(matrix: Array, target: Array) -> Array:
 
 
 def _order_of(row: int, ranking: Any) -> list[list[Hashable]]:
-    """Groups of ties of a ranking, best first."""
+    """Return the groups of ties of a ranking, best first."""
     if isinstance(ranking, Ranking):
         groups: dict[float, list[Hashable]] = {}
         labels = range(ranking.n_items) if ranking.labels is None else ranking.labels
@@ -600,16 +613,16 @@ def _best_worst_of(row: int, answer: Any) -> tuple[Sequence[Hashable], Hashable,
 def _places_of_items(
     named: Collection[Hashable], items: Sequence[Hashable] | None, answers: str
 ) -> tuple[Sequence[Hashable], dict[Hashable, int]]:
-    """Return all items, by default those that the answers name, and the place of each."""
+    """Return all items, by default those that the answers name, and the index of each."""
     labels = checked_labels(list(named) if items is None else items, "items", ModelError)
     place = {label: number for number, label in enumerate(labels)}
     if unknown := [item for item in named if item not in place]:
-        raise ModelError(offending(f"{answers} name items that `items` lacks", unknown))
+        raise ModelError(offending(f"{answers} name items that are not in items", unknown))
     return labels, place
 
 
 def _of_subset(subset: tuple[int, ...], parameter: Mapping[int, int]) -> dict[int, float]:
-    """Linear form of a group of ties: the mean of its strengths, and its parameter."""
+    """Return the linear form of a group of ties: the mean of its strengths, plus the parameter of its size."""
     terms = dict.fromkeys(subset, 1.0 / len(subset))
     return terms if len(subset) == 1 else {**terms, parameter[len(subset)]: 1.0}
 
@@ -641,25 +654,25 @@ def _checked_clusters(clusters: Sequence[Hashable] | None, number: int) -> NDArr
         raise ModelError(f"clusters must be {number:,} names, one for each answer")
     if getattr(clusters, "ndim", 1) > 1 or not all(isinstance(name, Hashable) for name in clusters):
         raise ModelError(
-            "clusters must be one name for each answer; for clusters of voters and of prompts, read answers that have "
-            'both, and give cluster="both"'
+            "clusters must be one name for each answer; for clusters by voter and by prompt, use ChoiceAnswers with "
+            'both, and cluster="both"'
         )
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in clusters], np.int64)
 
 
 def _checked_covariates(covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None, number: int) -> list[Array]:
-    """Return the difference of each covariate between the sides: all that a choice between them depends on."""
+    """Return the difference of each covariate between the sides; a choice depends on nothing else."""
     columns = []
     if covariates is not None and not isinstance(covariates, Mapping):
-        raise ModelError(f"covariates are a dict of names to (left, right); got {shown(covariates)}")
+        raise ModelError(f"covariates must be a dict of name to (left, right); got {shown(covariates)}")
     for name, pair in (covariates or {}).items():
         try:
             sides = tuple(np.asarray(side, np.float64) for side in pair)
         except (TypeError, ValueError):
             sides = ()
         if len(sides) != 2 or any(side.shape != (number,) or not np.isfinite(side).all() for side in sides):
-            raise ModelError(f"covariate {shown(name)} needs {number:,} finite numbers for either side")
+            raise ModelError(f"covariate {shown(name)} needs {number:,} finite numbers for each side")
         with np.errstate(over="ignore"):
             differences = sides[0] - sides[1]
         if np.abs(differences).max(initial=0.0) > MOST_DIFFERENT:

@@ -1,4 +1,4 @@
-"""A compiled loop over the clusters of answers."""
+"""Compiled loop over clusters of answers, in its own module so that numba loads only when it is needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from rankcorr._rank_kernels import kernel
 def block_products(
     matrix: NDArray[Any], row: NDArray[Any], starts: NDArray[Any], vector: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Multiply the parts of a vector by blocks of a matrix: part k, from `starts`, by `matrix` at its rows `row`."""
+    """Multiply each part of a vector by its block of a matrix.
+
+    Part k is `vector[starts[k]:starts[k + 1]]`, and its block has the rows and columns `row[starts[k]:starts[k + 1]]`.
+    """
     products = np.zeros(vector.size)
     for part in range(starts.size - 1):
         first, last = starts[part], starts[part + 1]

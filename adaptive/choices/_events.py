@@ -1,7 +1,7 @@
-"""Choices among outcomes, whose logits are sparse linear forms in the parameters, and what limits a ranking by them.
+"""Choices among outcomes with logits that are sparse linear forms, and checks of what they determine.
 
-A ranking has no sense between items that never met, is bounded by the prior alone for items that never lost or never
-won, and may be an order of chance.
+The checks count the connected groups of items and the items that always or never won, and test whether all strengths
+may be equal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array: TypeAlias = NDArray[Any]
-_LEAST_CURVATURE: Final = 1e-9  # of the largest one
+_LEAST_CURVATURE: Final = 1e-9  # relative to the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +26,13 @@ class Events:
     Attributes
     ----------
     outcome_starts : ndarray of int64, shape (n_events + 1,)
-        First outcome of each event, and the number of outcomes.
+        Index of the first outcome of each event, then the number of outcomes.
     design : scipy.sparse.csr_array, shape (n_outcomes, n_parameters)
         Coefficients of the linear form of each outcome.
     choice : ndarray of int64, shape (n_events,)
-        The outcome that each event chose.
+        Index of the chosen outcome.
     count : ndarray of float64, shape (n_events,)
-        How often each event occurred.
+        Weight of each event in the likelihood.
     """
 
     outcome_starts: Array
@@ -44,7 +44,7 @@ class Events:
     def of(
         cls, sizes: Sequence[int], terms: Sequence[Mapping[int, float]], choice: ArrayLike, count: ArrayLike, n: int
     ) -> Events:
-        """Build events from the number of outcomes of each, and parameter to coefficient of each outcome."""
+        """Build events from their numbers of outcomes, and from each outcome's mapping of parameter to coefficient."""
         from scipy.sparse import csr_array
 
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -70,18 +70,18 @@ class Events:
         return total, exponentials / totals[self.event]
 
     def scores(self, probabilities: Array) -> Any:
-        """Slope of the log-likelihood of each event, shape (n_events, n_parameters), without its count; sparse."""
+        """Return the gradient of each event's log-likelihood, without its count; sparse, (n_events, n_parameters)."""
         return self.design[self.choice] - self.means(probabilities)
 
     def means(self, probabilities: Array) -> Any:
-        """Mean of the coefficients over the outcomes of each event; sparse."""
+        """Return the mean coefficients over the outcomes of each event; sparse, (n_events, n_parameters)."""
         from scipy.sparse import csr_array
 
         columns, shape = np.arange(probabilities.size), (self.choice.size, probabilities.size)
         return csr_array((probabilities, columns, self.outcome_starts), shape=shape) @ self.design
 
     def information(self, probabilities: Array) -> Array:
-        """Negative second derivative of the log-likelihood, shape (n_parameters, n_parameters)."""
+        """Return the negative Hessian of the log-likelihood, shape (n_parameters, n_parameters)."""
         weights = probabilities * self.count[self.event]
         means = self.means(probabilities)
         squares = self.design.T @ (self.design * weights[:, np.newaxis])
@@ -92,9 +92,9 @@ class Events:
 def score_test(events: Events, n_items: int, probabilities: Array, cluster_products: Array | None) -> float:
     """Return the p-value of a score test that all strengths are equal (Rao 1948).
 
-    The probabilities are those of the outcomes under that hypothesis, with ties, sides and covariates as fitted.
-    Clusters change the distribution of the statistic: it is the one of a sum of squares with the eigenvalues of the
-    clusters' variance, as Rao and Scott (Journal of the American Statistical Association 76, 1981) approximate it.
+    The probabilities are those of the outcomes under that hypothesis, with ties, side bias and covariates as fitted.
+    With clusters, the statistic has the distribution of a weighted sum of chi-squared variables. It is approximated as
+    in Rao and Scott (Journal of the American Statistical Association 76, 1981).
     """
     from scipy.linalg import solve_triangular
     from scipy.linalg.lapack import dpstrf
@@ -104,7 +104,7 @@ def score_test(events: Events, n_items: int, probabilities: Array, cluster_produ
     rest = np.linalg.pinv(information[n_items:, n_items:])
     adjusted = np.hstack([np.eye(n_items), -information[:n_items, n_items:] @ rest])
     efficient = adjusted @ information @ adjusted.T
-    # Strengths whose information the pivots before them have used up, such as the last one of each part, add nothing.
+    # The pivoted factorization skips redundant strengths, such as the last one of each connected part.
     factor, pivots, rank, _ = dpstrf(efficient, tol=_LEAST_CURVATURE * np.diagonal(efficient).max(), lower=True)
     if not rank:
         return math.nan
@@ -121,7 +121,7 @@ def score_test(events: Events, n_items: int, probabilities: Array, cluster_produ
 
 
 def count_parts(events: Events, n_items: int) -> tuple[int, int]:
-    """Return the number of groups of items that no answer connects, and that of items without any answer."""
+    """Return the number of groups of items that no answer connects, and the number of items without an answer."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -136,12 +136,12 @@ def count_parts(events: Events, n_items: int) -> tuple[int, int]:
 
 
 def count_extremes(events: Events, n_items: int) -> tuple[int, int]:
-    """Return the number of items that won every comparison, and that of items that lost every one."""
+    """Return the number of items that won every comparison, and the number of items that lost every one."""
     outcomes = events.design[:, :n_items].tocoo()
     keys = events.event[outcomes.row] * n_items + outcomes.col
     keys, place = np.unique(keys, return_inverse=True)
     event, item = np.divmod(keys, n_items)
-    # An outcome that lacks the item has the coefficient 0.
+    # If some outcome of an event lacks the item, its coefficient there is 0.
     is_everywhere = np.bincount(place, minlength=keys.size) == np.diff(events.outcome_starts)[event]
     largest, smallest = (np.where(is_everywhere, sign * np.inf, 0.0) for sign in (-1, 1))
     np.maximum.at(largest, place, outcomes.data)

@@ -1,7 +1,7 @@
-"""Read answers of any kind: a file, a data frame or rows of JSON -> columns by name -> answers -> `Choices`.
+"""Read answers of any kind from a file, a data frame or rows of JSON.
 
-The columns say the kind: graded votes, best-worst answers, rankings, and otherwise votes on pairs, in any format of
-`adaptive._formats.votes`. Each answer may have a weight, voter, prompt and covariates.
+The names of the columns determine the kind: graded votes, best-worst answers or rankings. Any other columns are votes
+on pairs, in any format of `adaptive._formats.votes`. Each answer may have a weight, voter, prompt and covariates.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ _SHOWN_ITEM: Final = re.compile(r"[Ii]tem_?([1-9][0-9]*)")
 _METADATA: Final = "conv_metadata"
 _TURN: Final = "turn"  # of a conversation on one prompt
 _LARGEST_GRADE: Final = 50
-_MOST_GRADES: Final = 3  # that a campaign offers for either side
-_TELLING: Final = 20  # answers for one side alone: one in a million without a bias
+_MOST_GRADES: Final = 3  # the largest grade that a campaign offers
+_TELLING: Final = 20  # so many answers, all for the left side, have a probability of one in a million by chance
 
 
 def read_choices(
@@ -109,34 +109,37 @@ def read_choices(
     best-worst  best, worst (or BestItem, WorstItem), and items, a list or a cell such as ``a|b|c``, or item_1,
                 item_2, ... (Item1, ...), where the last ones may be empty
     rankings    ranking: a list, or a cell such as ``a > b = c``, where ``=`` is a tie; or rank_1, rank_2, ... (rank1,
-                ...) with the item of each rank; or item and rank, one row for each item, where the ranking is that of
-                the column ranking, or of the voter and prompt
+                ...) with the item of each rank; or item and rank, one row for each item; rows with the same ranking,
+                or the same voter and prompt, form one ranking
     pairs       those of any format of `read_comparisons`; winner may also be "both bad"
     =========== ===================================================================================================
 
-    Each answer may have a voter (or judge, worker, annotator), a prompt (or question_id, query, topic), a weight from 0
-    and a count, and, for pairs and grades, covariates: left_length and right_length, or length_left and length_right,
-    or length_a and length_b, or with the names of the columns of both sides; also inside conv_metadata of arenas. A
-    covariate may be a number, a dict of numbers, which are added, or a conversation, the list of its turns, whose
-    characters by the assistant are counted; with a column `turn`, up to that turn. Answers on two turns are answers to
-    different questions on one prompt.
+    Each answer may have a voter (or judge, worker, annotator), a prompt (or question_id, query, topic), a weight of 0
+    or more, and a count.
+
+    Pairs and grades may have covariates. The columns of a covariate `length` are left_length and right_length,
+    length_left and length_right, length_a and length_b, or use the names of the columns of both sides. They may also be
+    inside conv_metadata, as in arenas. A covariate is a number, a dict of numbers, which are added, or a conversation
+    (list of turns), whose value is the number of characters by the assistant. With a column `turn`, only turns up to
+    that one count. Answers on two turns are answers to different questions on one prompt.
 
     Parameters
     ----------
     source : str, path-like, data frame, list of dict, or the records of `choice_records`
     format : str
-        Of pairs, as in `read_comparisons`.
+        Format of votes on pairs, as in `read_comparisons`.
     columns : mapping of str to str, optional
         Names of columns that differ from the table above, by role: left, right, winner, voter, prompt, grade, items,
         best, worst, ranking, item, rank, weight, count.
     answers : mapping of answer to meaning, or {"left_won", "codes"}, optional
-        Meanings of winners, as in `read_comparisons`, or "both bad"; of grades, whole numbers:
-        ``{"much better": 2, ...}``, or of all steps of a scale ``{1: 2, 2: 1, 3: 0, 4: -1, 5: -2}``.
+        Meanings of winners, as in `read_comparisons`, or "both bad". Meanings of grades are whole numbers:
+        ``{"much better": 2, ...}``, or ``{1: 2, 2: 1, 3: 0, 4: -1, 5: -2}`` for all steps of a scale.
     covariates : sequence of str
         Names of covariates to read, such as "length".
     encoding : str
+        Encoding of a text file.
     ignore : sequence of str
-        Columns to leave out although their names say that they change the meaning of an answer.
+        Columns to leave out although their names suggest that they change the meaning of an answer.
 
     Returns
     -------
@@ -145,8 +148,8 @@ def read_choices(
     Raises
     ------
     TableError, ComparisonError
-        With file, line and column: columns of several kinds, or none; a missing column; a cell that is not of its
-        kind; an item twice in one answer; a best item that was not shown, or is also the worst; weights below 0.
+        With file, line and column: columns of several kinds, or of none; a missing column; an invalid cell; an item
+        twice in one answer; a best item that was not shown, or is also the worst; weights below 0.
     VoteError
         With file, line and column: an unknown winner.
     OptionError
@@ -171,7 +174,7 @@ def read_choices(
 
 
 def kind_of_choices(records: Records, columns: Columns | None, ignore: Sequence[str]) -> Kind:
-    """Return the kind of answers of a file, by the names of its columns; errors are those of `read_choices`."""
+    """Return the kind of answers in a file, from the names of its columns; errors are those of `read_choices`."""
     return _Reader(records, dict(columns or {}), tuple(ignore), ()).kind()
 
 
@@ -188,7 +191,7 @@ def choice_records(source: Any, encoding: str) -> Records:
             table.fail("no answers")
         for line, row in enumerate(rows):
             if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
-                table.fail(f"an answer is a dict by the names of its columns; got {shown(row)}", line)
+                table.fail(f"an answer must be a dict with the names of columns as keys; got {shown(row)}", line)
         plain = [{name: plain_entry(entry) for name, entry in row.items()} for row in rows]
         objects = Objects(table, plain, list(range(len(rows))))
         objects.are_texts = True
@@ -197,7 +200,7 @@ def choice_records(source: Any, encoding: str) -> Records:
 
 
 class _Reader:
-    """The columns of one source of answers."""
+    """Reads the columns of one source of answers, and keeps track of those that are used."""
 
     def __init__(
         self, records: Records, columns: dict[str, Any], ignore: tuple[str, ...], covariates: tuple[str, ...]
@@ -212,7 +215,7 @@ class _Reader:
         if role in self.columns:
             name = str(self.columns[role])
             if name not in self.names:
-                raise OptionError(f"columns names one for {role} that is not there: {shown(name)}")
+                raise OptionError(f"columns gives {shown(name)} for {role}, but there is no such column")
             return name
         return next((name for name in _NAMES.get(role, ()) if name in self.names), None)
 
@@ -222,15 +225,15 @@ class _Reader:
             check_spelling(self.records.table, Record(self.records.header.line, self.names), names)
 
     def fail(self, row: int, column: str, message: str) -> NoReturn:
-        """Raise an error with its place."""
+        """Raise an error that names the file, line and column."""
         raise self.records.table.error(f"{self.records.place(row, column)}: {message}")
 
     def numbered_columns(self, pattern: re.Pattern[str]) -> list[str]:
-        """Columns with numbers from 1 in their names, in this order."""
+        """Return the columns whose names end in the numbers 1, 2, ..., in this order."""
         matches = {int(match[1]): name for name in self.names if (match := pattern.fullmatch(name))}
         names = [matches[number] for number in sorted(matches)]
         if names and sorted(matches) != list(range(1, len(names) + 1)):
-            self.records.table.fail(f"columns are numbered from 1 without gaps; got {', '.join(names)}")
+            self.records.table.fail(f"columns must be numbered from 1 without gaps; got {', '.join(names)}")
         return names
 
     def entries(self, name: str, *, optional: bool = False) -> Sequence[Any]:
@@ -238,7 +241,7 @@ class _Reader:
         return self.records.column(name, optional=optional)
 
     def kind(self) -> Kind:
-        """Return the kind of the answers by their columns."""
+        """Return the kind of the answers, from the names of the columns."""
         names: dict[Kind, str] = {}
         if (best := self.column_of("best")) and (worst := self.column_of("worst")):
             names["best-worst"] = f"{best}, {worst}"
@@ -263,11 +266,11 @@ class _Reader:
         self.check_spelling("voter", *_NAMES["voter"])
         self.check_spelling("winner", "winner")
         if form != "auto" and kind != "pairs":
-            raise OptionError(f"format is one of pairs, but the columns are those of {kind}")
+            raise OptionError(f"format applies to votes on pairs, but the columns are those of {kind}")
         if meanings is not None and kind in ("best-worst", "rankings"):
-            raise OptionError(f"answers gives words for winners and grades a meaning; these answers are {kind}")
+            raise OptionError(f"answers applies to winners and grades; these answers are {kind}")
         if self.covariates and kind not in ("pairs", "grades"):
-            raise OptionError(f"covariates are those of two sides; these answers are {kind}")
+            raise OptionError(f"covariates apply to pairs and grades; these answers are {kind}")
         if kind == "pairs":
             rows = self.pairs(form, meanings)
         elif kind == "grades":
@@ -291,7 +294,7 @@ class _Reader:
         return self.checked(everything)
 
     def check_pairs(self, kind: Kind, rows: Sequence[Any]) -> None:
-        """Refuse votes on pairs in rows without an answer of the kind that other rows have."""
+        """Raise an error if a row lacks an answer of this kind but has a vote on a pair."""
         winner = self.column_of("winner") if kind != "pairs" else None
         if winner is None or winner in self.used:
             return
@@ -307,24 +310,24 @@ class _Reader:
 
     @property
     def _has_ranked_items(self) -> bool:
-        """Whether a row is an item with its rank."""
+        """Whether each row holds one item and its rank."""
         return bool(self.column_of("rank") and self.column_of("item"))
 
     def checked(self, everything: ChoiceAnswers) -> ChoiceAnswers:
-        """Count rows without an answer, and freeze the weights."""
+        """Return the rows with an answer, with the others counted and the weights read-only."""
         answers = everything.without_gaps()
         read_only(answers.weights)
         return answers
 
     def check_rest(self) -> None:
-        """Refuse columns that would change the meaning of an answer."""
+        """Raise an error for unused columns that may change the meaning of an answer."""
         for name in self.names:
             if name not in self.used:
                 check_meaning(self.records, name)
 
     @cached_property
     def turns(self) -> tuple[Any, ...] | None:
-        """The turn of a conversation that each answer is about; None without such a column."""
+        """The turn of the conversation for each answer; None without such a column."""
         if _TURN not in self.names:
             return None
         entries = self.entries(_TURN, optional=True)
@@ -340,8 +343,8 @@ class _Reader:
             row = entries.index(None)
             if all(entry is None for entry in entries):
                 return None
-            self.fail(row, name, f"a {role} is missing here, and other answers have one: name it in every row, or none")
-        if role == "voter":  # MT-bench writes the name of a judge, and that of what it was told to do
+            self.fail(row, name, f"a {role} is missing, but other rows have one: give it in every row, or in none")
+        if role == "voter":  # in MT-bench, a judge is a list of its name and its instructions
             entries = [entry[0] if isinstance(entry, list) and entry else entry for entry in entries]
             odd = next((row for row, entry in enumerate(entries) if _has_outer_space(entry)), None)
             if odd is not None and isinstance(self.records, Cells):
@@ -351,13 +354,13 @@ class _Reader:
         return tuple(names)
 
     def items_of(self, kind: Kind, row: Any) -> Sequence[Hashable]:
-        """Return the items of a row of `pairs` and the like; none of one without an answer."""
+        """Return the items of a row; none if it has no answer."""
         if kind == "rankings" and self._has_ranked_items:
             return row[:1]  # type: ignore[no-any-return]
         return () if row is None else items_of_row(kind, row)
 
     def check_types(self, role: str, names: Sequence[Sequence[Hashable]]) -> None:
-        """Refuse a name that is text in one row and a number in another, or is also written with decimals."""
+        """Raise an error if a label is text in one row and a number in another, or also occurs with decimals."""
         rows: dict[str, int] = {}
         types: dict[str, type] = {}
         for row, names_of_row in enumerate(names):
@@ -366,12 +369,12 @@ class _Reader:
                 rows.setdefault(text, row)
                 if types.setdefault(text, type(name)) is not type(name):
                     place = self.records.place(row, None)
-                    message = f"the {role} {shown(text)} is text in one row, and a number in another"
+                    message = f"the {role} {shown(text)} is text in one row and a number in another"
                     raise self.records.table.error(f"{place}: {message}")
         check_decimals(rows, role, self.records.table.error, lambda text: self.records.place(rows[text], None))
 
     def weights(self) -> NDArray[np.float64]:
-        """Return how often each answer counts: its weight times its count."""
+        """Return the weight of each answer times its count."""
         total = np.ones(len(self.records.lines))
         rest = [name for name in self.names if name not in self.used and is_count(name_words(name))]
         for role, is_weight in (("weight", True), ("count", False)):
@@ -379,7 +382,7 @@ class _Reader:
             names = [named] if named else [name for name in rest if bool(name_words(name) & _WEIGHT_WORDS) == is_weight]
             if len(names) > 1:
                 self.records.table.fail(
-                    f"both {printable(names[0])} and {printable(names[1])} say how often an answer counts; leave one "
+                    f"both {printable(names[0])} and {printable(names[1])} may be the {role} of an answer; leave one "
                     "out by ignore",
                     self.records.header.line,
                 )
@@ -388,12 +391,12 @@ class _Reader:
                     number = _number(entry)
                     if not 0 <= number < 1e12 or not (is_weight or number.is_integer()):
                         need = "a number" if is_weight else "a whole number"
-                        self.fail(row, name, f"a {role} is {need} from 0 to below 1e12; got {shown(entry)}")
+                        self.fail(row, name, f"a {role} must be {need} from 0 to below 1e12; got {shown(entry)}")
                     total[row] *= number
         return total
 
     def covariate(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a covariate of both sides."""
+        """Return a covariate for both sides."""
         sides = str(self.columns.get("left", "left")), str(self.columns.get("right", "right"))
         forms = [(f"{left}_{name}", f"{right}_{name}") for left, right in dict.fromkeys([("left", "right"), sides])]
         forms += [
@@ -424,7 +427,7 @@ class _Reader:
         numbers = [_size(entry, _turn_number(turn)) for entry, turn in zip(entries, turns, strict=True)]
         for row, number in enumerate(numbers):
             if not math.isfinite(number):
-                self.fail(row, name, f"a covariate is a finite number; got {shown(entries[row])}")
+                self.fail(row, name, f"a covariate must be a finite number; got {shown(entries[row])}")
         return np.array(numbers, np.float64)
 
     def pairs(self, form: Format, meanings: Any) -> list[Any]:
@@ -461,14 +464,14 @@ class _Reader:
         self.used |= set(chain.from_iterable(used.values()))
         name = str(self.column_of("grade"))
         if isinstance(meanings, str):
-            raise OptionError(f"answers {shown(meanings)} are those of winners; grades are whole numbers")
+            raise OptionError(f"answers {shown(meanings)} applies to winners; grades are whole numbers")
         table, has_own_scale = _grade_table(meanings or {})
         rows: list[Any] = []
         for place, row in enumerate(zip(sides["left"], sides["right"], self.entries(name), strict=True)):
             grade = _grade(row[2], table, has_own_scale)
             if grade is None and not (is_missing(row[2]) or row[2] == ""):
                 form = "" if has_own_scale else "a whole number, or "
-                self.fail(place, name, f"a grade is {form}{', '.join(table)}; got {shown(row[2])}")
+                self.fail(place, name, f"a grade must be {form}{', '.join(table)}; got {shown(row[2])}")
             if row[0] == row[1]:
                 self.fail(place, name, f"an item is compared with itself: {shown(row[0])}")
             rows.append(None if grade is None else (row[0], row[1], grade))
@@ -478,7 +481,7 @@ class _Reader:
         return rows
 
     def with_signs(self, rows: list[Any], name: str, items: Sides, has_own_scale: bool) -> list[Any]:
-        """Give grades without a sign that of the winner, if a column has it; refuse those that contradict it."""
+        """Give unsigned grades the sign of the winner, if there is such a column; raise an error if they contradict."""
         winner = self.column_of("winner")
         is_signed = any(row[2] < 0 for row in rows if row)
         entries: Sequence[Any] = [None] * len(rows) if winner is None else self.records.column(winner, optional=True)
@@ -511,7 +514,7 @@ class _Reader:
         return signed
 
     def check_scale(self, grades: Sequence[int], name: str) -> None:
-        """Refuse grades that all favour the left side, as those of a scale from 1 to 5, whose middle is 3, would."""
+        """Raise an error if all grades favour the left side, as unconverted answers on a scale from 1 to 5 do."""
         n_for_left = sum(grade > 0 for grade in grades)
         if max(grades, default=0) > _MOST_GRADES or n_for_left >= _TELLING:
             self.records.table.fail(
@@ -541,16 +544,16 @@ class _Reader:
         for place, (items, top, last) in enumerate(zip(lists, best, worst, strict=True)):
             where = column or numbered[0]
             if not isinstance(items, list) or len(items) < 2:
-                self.fail(place, where, f"two items or more are shown; got {shown(items)}")
+                self.fail(place, where, f"an answer must show two items or more; got {shown(items)}")
             self.check_items(place, where, items)
             if _is_empty(top) and _is_empty(last):
                 rows.append(None)
                 continue
             for name, entry in zip(names, (top, last), strict=True):
                 if entry not in items:
-                    self.fail(place, name, f"one of {', '.join(map(shown, items))} is expected; got {shown(entry)}")
+                    self.fail(place, name, f"must be one of {', '.join(map(shown, items))}; got {shown(entry)}")
             if top == last:
-                self.fail(place, names[1], f"{shown(last)} is the best and the worst")
+                self.fail(place, names[1], f"{shown(last)} is both the best and the worst")
             rows.append((tuple(items), top, last))
         return rows
 
@@ -575,34 +578,34 @@ class _Reader:
         listed = [cell for cell in cells if not _is_empty(cell)]
         if any(map(_is_empty, cells[: len(listed)])):
             gap = next(number for number, cell in enumerate(cells) if _is_empty(cell))
-            self.fail(place, names[gap], f"an empty {noun} before others")
+            self.fail(place, names[gap], f"this {noun} is empty, but a later one is not")
         return listed
 
     def checked_order(self, place: int, name: str, order: Any) -> tuple[tuple[Hashable, ...], ...] | None:
         if order == []:
             return None
         if not isinstance(order, list):
-            self.fail(place, name, f"a ranking is a list of items, or text such as a > b = c; got {shown(order)}")
+            self.fail(place, name, f"a ranking must be a list of items, or text such as a > b = c; got {shown(order)}")
         if not all(order) or any(_is_empty(item) for group in order for item in group):
             self.fail(place, name, "a ranking has an empty item")
         self.check_items(place, name, list(chain.from_iterable(order)))
         if sum(map(len, order)) < 2:
-            self.fail(place, name, f"a ranking has two items or more; got {shown(order[0][0])} alone")
+            self.fail(place, name, f"a ranking must have two items or more; got only {shown(order[0][0])}")
         return tuple(map(tuple, order))
 
     def check_items(self, place: int, name: str, items: Sequence[Any]) -> None:
-        """Refuse entries that are no labels, and an item that comes twice."""
+        """Raise an error for entries that are not labels, and for repeated items."""
         for item in items:
             if isinstance(item, bool) or not isinstance(item, str | int) or _is_empty(item):
-                self.fail(place, name, f"an item is text or a whole number; got {shown(item)}")
+                self.fail(place, name, f"an item must be text or a whole number; got {shown(item)}")
             if isinstance(item, str) and not self.records.are_texts and (item != item.strip() or "\n" in item):
                 self.fail(place, name, f"a space or a line break at an end of {shown(item)}")
         if len(set(items)) < len(items):
             again = next(item for item in items if items.count(item) > 1)
-            self.fail(place, name, f"{shown(again)} comes twice in one answer")
+            self.fail(place, name, f"{shown(again)} occurs twice in one answer")
 
     def rankings_of_rows(self, rows: list[Any]) -> ChoiceAnswers:
-        """Return rankings from rows of one item and its rank each."""
+        """Return rankings from rows that hold one item and its rank."""
         item, rank = str(self.column_of("item")), str(self.column_of("rank"))
         list_column = self.column_of("ranking")
         keys: list[tuple[Hashable, ...]] = []
@@ -622,19 +625,21 @@ class _Reader:
             ranks = orders.setdefault(key, {})
             for names, noun in ((voters, "voter"), (prompts, "prompt"), (turns, "turn"), (weights, "weight")):
                 if names is not None and names[place] != names[start]:
-                    self.fail(place, item, f"the rows of one ranking have several {noun}s")
+                    self.fail(place, item, f"the rows of one ranking have different {noun}s")
             if label in ranks:
-                self.fail(place, item, f"{shown(label)} comes twice in one ranking")
+                self.fail(place, item, f"{shown(label)} occurs twice in one ranking")
             if _is_empty(entry):
                 continue
             ranks[label] = _number(entry)
             if not 0 < ranks[label] < math.inf:
-                self.fail(place, rank, f"a rank is a number above 0, 1 for the best; got {shown(entry)}")
+                self.fail(place, rank, f"a rank must be a number above 0, with 1 for the best; got {shown(entry)}")
         lists: list[Any] = []
         for key, ranks in orders.items():
             groups = [tuple(label for label in ranks if ranks[label] == value) for value in sorted(set(ranks.values()))]
             if len(ranks) == 1:
-                self.fail(first[key], item, f"a ranking has two items or more; got {shown(next(iter(ranks)))} alone")
+                self.fail(
+                    first[key], item, f"a ranking must have two items or more; got only {shown(next(iter(ranks)))}"
+                )
             lists.append(tuple(groups) or None)
         starts = list(first.values())
         of_voter, of_prompt, of_turn = (
@@ -649,14 +654,14 @@ def _has_outer_space(entry: object) -> bool:
 
 
 def _name(entry: Any) -> Hashable:
-    """Return a name: that of a list or an object is its JSON, and whole numbers are integers, also in a float."""
+    """Return an entry as a hashable name: JSON for a list or dict, and an integer for a whole float."""
     if isinstance(entry, float) and entry.is_integer():
         return int(entry)
     return json.dumps(entry, sort_keys=True, ensure_ascii=False) if isinstance(entry, list | dict) else entry
 
 
 def _inner_forms(name: str) -> list[tuple[str, str]]:
-    """Names of arenas with the side inside: sum_assistant_a_tokens."""
+    """Return the names of arenas that have the side in the middle, such as sum_assistant_a_tokens."""
     head, _, last = name.rpartition("_")
     return [(f"{head}_a_{last}", f"{head}_b_{last}")] if head else []
 
@@ -666,7 +671,7 @@ def _is_empty(entry: object) -> bool:
 
 
 def _number(entry: object) -> float:
-    """Return the number in a cell; nan if there is none."""
+    """Return the number in a cell; nan if it holds none."""
     if isinstance(entry, str):
         try:
             number = parse_number(entry.strip())
@@ -682,9 +687,9 @@ def _turn_number(entry: object) -> int | None:
 
 
 def _size(entry: object, n_turns: int | None) -> float:
-    """Return a number, the sum of a dict of numbers, or the characters of an assistant in a conversation.
+    """Return a number, the sum of a dict of numbers, or the number of characters by the assistant in a conversation.
 
-    Only the answers to the first `n_turns` count, if these are known.
+    If `n_turns` is known, only the assistant's first `n_turns` answers count.
     """
     if isinstance(entry, dict):
         return math.fsum(map(_number, entry.values())) if entry else math.nan
@@ -703,12 +708,12 @@ def _grade(entry: object, table: Mapping[str, int], has_own_scale: bool) -> int 
 
 
 def _grade_table(meanings: Mapping[Any, Any]) -> tuple[dict[str, int], bool]:
-    """Return the meanings of grades by their text, and whether they say what numbers mean, as those of a scale do."""
+    """Return the meanings of grades by their text, and whether they redefine numbers, as for a scale from 1 to 5."""
     table = {}
     for word, meaning in meanings.items():
         number, text = _number(meaning), answer_text(word)
         if not text or not number.is_integer() or abs(number) > _LARGEST_GRADE:
-            raise OptionError(f"a grade is a whole number; got {shown({word: meaning})}")
+            raise OptionError(f"a grade must be a whole number; got {shown({word: meaning})}")
         value = _number(word)
         table[f"{value:.0f}" if value.is_integer() else text.strip()] = int(number)
     has_own_scale = any(_number(word).is_integer() for word in meanings)
@@ -720,7 +725,7 @@ def _parts_of(entry: object, separator: str) -> object:
 
 
 def _order(entry: object) -> object:
-    """Return groups of ties from a cell; an empty list without a ranking."""
+    """Return the groups of ties in a cell; an empty list if the cell is empty."""
     if _is_empty(entry):
         return []
     if isinstance(entry, str):

@@ -1,4 +1,4 @@
-"""Fit answers of any kind, together with all that is known of their judges: for a command and an HTTP answer."""
+"""Fit answers of any kind and describe their judges, for a command and an HTTP response."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class AnswersFit:
     Attributes
     ----------
     answers, fitted_answers : ChoiceAnswers
-        All answers, and those of the fit: after merging, and without those of the judge that powers it.
+        All answers, and those of the fit: merged if asked for, and without the votes of the `powered_by` judge.
     strengths : ChoiceStrengths
     better : tuple of Better
     side_biases : tuple of SideBias
     agreement : JudgeAgreement or None
     warnings : tuple of str
-        Of the answers and of the fit.
+        Warnings about the answers and the fit.
     content : dict
-        What JSON has of all this.
+        All results, ready for JSON.
     """
 
     answers: ChoiceAnswers
@@ -62,9 +62,10 @@ def fit_answers(
     Raises
     ------
     OptionError
-        Options that prediction-powered strengths do not have.
+        An option that cannot be combined with `powered_by`.
     ModelError
-        As `ChoiceAnswers.choices`, `Choices.fit`, `merge_swapped`, `judge_agreement` and `prediction_powered`.
+        The errors of `ChoiceAnswers.choices`, `Choices.fit`, `merge_swapped`, `judge_agreement` and
+        `prediction_powered`.
 
     Examples
     --------
@@ -112,18 +113,20 @@ def fit_answers(
         "better": [pair.to_dict() for pair in better],
         "side_biases": [bias.to_dict() for bias in biases],
         "agreement": None if agreement is None else agreement.to_dict(),
-        "prediction_powered": _power(strengths, powered_by),
+        "prediction_powered": None
+        if not isinstance(strengths, PredictionPoweredStrengths)
+        else vars(JudgePower(powered_by, strengths.weight, strengths.n_prompts)),
     }
     return AnswersFit(answers, merged, strengths, better, biases, agreement, warnings, content)
 
 
 def named_voter(answers: ChoiceAnswers, name: Hashable) -> Hashable:
-    """Return the voter whom an option names, if any; voters of JSON may be numbers."""
+    """Return the voter whom an option names; an option is text, but voters from JSON may be numbers."""
     return next((voter for voter in answers.voters or () if str(voter) == str(name)), name)
 
 
 def _people_notes(answers: ChoiceAnswers, judge: Hashable) -> tuple[str, ...]:
-    """Return a note on the voters who count as people, most answers first: programs often have the most."""
+    """Return a note that lists the voters who count as people, those with most answers first: they may be programs."""
     numbers = Counter(voter for voter in answers.voters or () if voter != judge)
     if judge is None or not numbers:
         return ()
@@ -135,7 +138,7 @@ def _people_notes(answers: ChoiceAnswers, judge: Hashable) -> tuple[str, ...]:
 
 
 def _turn_notes(answers: ChoiceAnswers, judge: Hashable) -> tuple[str, ...]:
-    """Return a note on a judge whose answers are about other turns of the same prompts than those of people."""
+    """Return a note if the judge and the people answered about different turns of the same prompts."""
     if judge is None or answers.kind != "pairs" or answers.turns is None:
         return ()
     sides: tuple[set[Any], set[Any]] = (set(), set())
@@ -153,23 +156,17 @@ def _turn_notes(answers: ChoiceAnswers, judge: Hashable) -> tuple[str, ...]:
     )
 
 
-def _power(strengths: ChoiceStrengths, judge: Hashable) -> dict[str, Any] | None:
-    """Return the part of the judge in prediction-powered strengths; None of other strengths."""
-    if not isinstance(strengths, PredictionPoweredStrengths):
-        return None
-    return vars(JudgePower(judge, strengths.weight, strengths.n_prompts))
-
-
 def _merging_notes(answers: ChoiceAnswers, swapped: Any, merged: ChoiceAnswers) -> tuple[str, ...]:
     """Return notes on a fit to merged answers."""
     if not swapped or len(merged.rows) == len(answers.rows):
         return ()
     notes = [
-        "each merged answer is made of two votes, so strengths and slopes can be twice as large as those from single "
-        "votes; to compare them with others, fit a side bias instead"
+        "each merged answer combines two votes, so strengths and slopes can be twice as large as those from single "
+        "votes; to compare them with other fits, fit a side bias instead"
     ]
     if answers.prompts is None:
         notes.insert(
-            0, "prompts are not known: votes of a voter on a pair from both sides are merged, whatever was asked"
+            0,
+            "prompts are unknown: two votes of a voter on a pair from both sides are merged even on different prompts",
         )
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Compare answers to the same question: a pair asked from both sides, and a judge beside people."""
+"""Compare answers to the same question: of one voter to a pair shown from both sides, and of a judge and people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, shown
 from rankcorr._output.results import JsonResult
 
-Votes: TypeAlias = Counter[tuple[Hashable, int]]  # weights of votes on a question, by voter and winner
+Votes: TypeAlias = Counter[tuple[Hashable, int]]  # total weight of the votes on a question, by voter and winner
 _OPPOSITE: Final = {"left": "right", "right": "left"}
 
 
@@ -26,16 +26,17 @@ class SideBias(JsonResult):
     Attributes
     ----------
     voter : hashable
-        None if the voters are not known.
+        None if the voters are unknown.
     n_pairs : int
-        Pairs that were asked from both sides.
+        Number of pairs that were asked from both sides.
     n_left, n_right : int
-        Pairs in which the voter chose the left side both times, and those with the right side both times.
+        Number of pairs in which the voter chose the left side both times, or the right side both times.
     bias : float
-        (n_left - n_right) / n_pairs: above 0, the voter prefers the left side.
+        (n_left - n_right) / n_pairs; positive if the voter prefers the left side.
     interval : tuple of (float, float)
-        Of Agresti and Min (Statistics in Medicine 24, 2005) for matched pairs.
+        Interval of the bias for matched pairs, by Agresti and Min (Statistics in Medicine 24, 2005).
     level : float
+        Confidence level of the interval.
 
     See Also
     --------
@@ -66,12 +67,12 @@ class Agreement(JsonResult):
     Attributes
     ----------
     share : float
-        Mean over the questions of the share of equal votes; nan if there is no question.
+        Share of equal votes, averaged over questions; nan if there is no question.
     interval : tuple of (float, float)
-        Wilson's interval with the effective number of independent questions; prompts are clusters. Without a question
-        it is (0, 1).
+        Wilson's interval with the effective number of independent questions, where prompts are clusters; (0, 1) if
+        there is no question.
     n_questions : int
-        Pairs, each with its prompt, that have two such votes.
+        Number of questions (a pair with its prompt) that have two such votes.
 
     See Also
     --------
@@ -92,18 +93,19 @@ class Agreement(JsonResult):
 
 @dataclass(frozen=True, eq=False)
 class JudgeAgreement(JsonResult):
-    """How often a judge and people give the same answer to the same pair and prompt, and how often two people do.
+    """Agreement of a judge with people, and of people with each other, on the same pairs and prompts.
 
     Attributes
     ----------
     with_people : Agreement
-        Of a vote of the judge with one of a person.
+        Agreement of a vote of the judge with a vote of a person.
     among_people : Agreement
-        Of votes of two people.
+        Agreement of votes of two people.
     with_people_decided, among_people_decided : Agreement
-        The same of votes that both prefer an item. Those who tie often agree less, even if they prefer the same items.
+        The same, for votes that both prefer an item. Voters who tie often agree less, even if they prefer the same
+        items.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
 
     See Also
     --------
@@ -125,9 +127,10 @@ class JudgeAgreement(JsonResult):
 
 
 def side_bias_of(n_left: int, n_right: int, n_pairs: int, *, level: float = 0.9, voter: Hashable = None) -> SideBias:
-    """Return the side bias with a normal interval; each cell of the table of both answers gets half a pair more.
+    """Return the side bias with a normal interval.
 
-    The interval therefore has a width even if counts are 0.
+    Half a pair is added to each of the four cells of the table of both answers, so that the interval has a width even
+    if counts are 0.
 
     Examples
     --------
@@ -143,10 +146,11 @@ def side_bias_of(n_left: int, n_right: int, n_pairs: int, *, level: float = 0.9,
 
 
 def merge_swapped(answers: ChoiceAnswers, disagreement: Disagreement = "tie") -> ChoiceAnswers:
-    """Merge the two answers of a voter to the same pair and prompt, asked from both sides, into one.
+    """Merge the two answers of a voter to the same pair and prompt, shown from both sides, into one.
 
-    Two answers for the same item become one for it, with the sides of the first. Two that disagree become a tie or are
-    left out. If a pair was asked several times from a side, answers are matched in order; the rest stay as they are.
+    Two answers for the same item become one answer for it, with the sides of the first. Two that disagree become a tie
+    or are left out. If a voter answered a pair several times from one side, answers are matched in order; unmatched
+    answers stay as they are.
 
     Parameters
     ----------
@@ -157,9 +161,9 @@ def merge_swapped(answers: ChoiceAnswers, disagreement: Disagreement = "tie") ->
     Raises
     ------
     ModelError
-        Answers of another kind, or two of different weight.
+        The answers are not votes on pairs, or two matched answers have different weights.
     OptionError
-        An unknown disagreement.
+        `disagreement` is unknown.
 
     See Also
     --------
@@ -191,7 +195,7 @@ def merge_swapped(answers: ChoiceAnswers, disagreement: Disagreement = "tie") ->
 
 
 def side_biases(answers: ChoiceAnswers, *, level: float = 0.9) -> tuple[SideBias, ...]:
-    """Return the side bias of each voter who answered pairs from both sides, in the order of first appearance.
+    """Return the side bias of each voter who answered pairs from both sides, in order of first appearance.
 
     Each answer counts once, whatever its weight.
 
@@ -200,16 +204,16 @@ def side_biases(answers: ChoiceAnswers, *, level: float = 0.9) -> tuple[SideBias
     answers : ChoiceAnswers
         Votes on pairs.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
 
     Raises
     ------
     ModelError
-        Answers of another kind, or a level that is not between 0 and 1.
+        The answers are not votes on pairs, or the level is not between 0 and 1.
 
     See Also
     --------
-    merge_swapped : Make both answers one.
+    merge_swapped : Merge both answers into one.
 
     Examples
     --------
@@ -232,23 +236,24 @@ def side_biases(answers: ChoiceAnswers, *, level: float = 0.9) -> tuple[SideBias
 def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0.9) -> JudgeAgreement:
     """Return how often one voter, such as a program, agrees with the others on the same pair and prompt.
 
-    Ties and "both bad" are the same answer. Votes on a question count with their weights, also both of a pair that was
-    asked from both sides; questions count alike. Do not merge swapped pairs before: two votes that disagree would
-    become a tie, and people seldom tie.
+    Ties and "both bad" are the same answer. Within a question, votes count with their weights, including both votes on
+    a pair shown from both sides; all questions have equal weight. Do not call `merge_swapped` first: two votes that
+    disagree would become a tie, and people seldom tie.
 
     Parameters
     ----------
     answers : ChoiceAnswers
         Votes on pairs, with voters.
     judge : hashable
-        One of the voters; all others are people.
+        One of the voters; all others count as people.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
 
     Raises
     ------
     ModelError
-        Answers of another kind, without voters, or none that the judge and a person both gave; an unknown judge.
+        The answers are not votes on pairs, or have no voters; the judge is unknown, or has no pair and prompt in common
+        with the others.
 
     See Also
     --------
@@ -298,7 +303,7 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
 
 
 def _examples(questions: dict[Any, Votes], judge: Hashable) -> str:
-    """Return the first question of a judge and that of the others, for a message."""
+    """Return the first question of a judge, and the first of the others, for an error message."""
     texts = []
     for verb, is_judge in ((f"{shown(judge)} has", True), ("the others have", False)):
         keys = [key for key, votes in questions.items() if any((voter == judge) == is_judge for voter, _ in votes)]
@@ -311,8 +316,8 @@ def _examples(questions: dict[Any, Votes], judge: Hashable) -> str:
 
 
 def _agreement(shares: dict[Any, float], level: float, has_prompts: bool) -> Agreement:
-    """Return the mean of the shares of equal votes by question, with its interval."""
-    n = len(shares)  # of questions
+    """Return the mean over questions of the share of equal votes, with its interval."""
+    n = len(shares)
     if not n:
         return Agreement(math.nan, (0.0, 1.0), 0)
     mean = math.fsum(shares.values()) / n
@@ -326,7 +331,7 @@ def _agreement(shares: dict[Any, float], level: float, has_prompts: bool) -> Agr
 
 
 def _equal_to_judge(votes: Votes, judge: Hashable) -> float:
-    """Return the share of equal votes among all pairs of one of the judge and one of a person; nan without any."""
+    """Return the share of equal votes among all pairs of a judge's vote and a person's vote; nan without any."""
     of_judge: Counter[int] = Counter()
     of_people: Counter[int] = Counter()
     for (voter, value), weight in votes.items():
@@ -336,7 +341,7 @@ def _equal_to_judge(votes: Votes, judge: Hashable) -> float:
 
 
 def _equal_among_people(votes: Votes, judge: Hashable) -> float:
-    """Return the share of equal votes among all pairs of votes of two people; nan without any."""
+    """Return the share of equal votes among all pairs of votes of different people; nan without any."""
     of_voters: Counter[Hashable] = Counter()
     of_values: dict[int, list[float]] = defaultdict(list)
     for (voter, value), weight in votes.items():
@@ -347,7 +352,7 @@ def _equal_among_people(votes: Votes, judge: Hashable) -> float:
 
 
 def _sum_of_products(weights: Iterable[float]) -> float:
-    """Return the sum of the products of all pairs of weights."""
+    """Return the sum of w_i w_j over all pairs i < j."""
     total = total_weight = 0.0
     for weight in weights:
         total += weight * total_weight
@@ -360,7 +365,7 @@ def _share(part: float, total: float) -> float:
 
 
 def _partners(answers: ChoiceAnswers) -> dict[int, int]:
-    """Return the place of the answer to the exchanged pair, by the place of the first of the two."""
+    """Match answers to the same pair from both sides; return the index of the second by the index of the first."""
     _check_pairs(answers)
     waiting: dict[Any, list[int]] = defaultdict(list)
     partners: dict[int, int] = {}
@@ -377,4 +382,4 @@ def _partners(answers: ChoiceAnswers) -> dict[int, int]:
 
 def _check_pairs(answers: ChoiceAnswers) -> None:
     if not isinstance(answers, ChoiceAnswers) or answers.kind != "pairs":
-        raise ModelError(f"votes on pairs are expected; got {shown(answers)}")
+        raise ModelError(f"answers must be votes on pairs; got {shown(answers)}")

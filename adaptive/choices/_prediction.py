@@ -1,4 +1,4 @@
-"""Strengths from many votes of a program judge and some of people: prediction-powered inference."""
+"""Prediction-powered inference: strengths from a few votes of people and many of a program."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from adaptive.model._strengths import LEAST_CLUSTERS
 from rankcorr._checks import first_few, shown
 
 Array: TypeAlias = NDArray[Any]
-_OUTCOME: Final = re.compile("tie|grade [0-9]+|tie of [0-9]+")  # names of parameters
+_OUTCOME: Final = re.compile("tie|grade [0-9]+|tie of [0-9]+")  # parameters of outcomes, as opposed to effects
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionPoweredStrengths(ChoiceStrengths):
-    """Strengths as people see them, sharpened by the votes of a judge.
+    """Strengths by the votes of people, made more precise by the votes of a judge.
 
-    `theta`, `standard_errors` and `covariance` are those of the combined estimate; `others` and `log_likelihood` are
-    those of the votes of people, and `n_events` is their number.
+    `theta`, `standard_errors` and `covariance` belong to the combined estimate. `others`, `log_likelihood` and
+    `n_events` belong to the votes of people.
 
     Attributes
     ----------
     weight : float
         Weight of the judge, from 0 (people alone) to 1.
     human, judge : ChoiceStrengths
-        The fit of the votes of people, and that of all votes of the judge.
+        The fit to the votes of people, and the fit to all votes of the judge.
     n_prompts : int
         Number of prompts with votes of people and of the judge.
-
-    `warnings` has those of the votes of people, and says if there are few such prompts, none of the judge alone, or no
-    pair of items that both compared on one of them.
+    warnings : tuple of str
+        The warnings of the fit to the votes of people. There are more if few prompts have votes of both, if the judge
+        voted on no other prompts, or if both never compared the same items on the same prompt.
 
     See Also
     --------
@@ -84,28 +84,29 @@ def prediction_powered(
     *,
     prior: float = math.inf,
 ) -> PredictionPoweredStrengths:
-    """Return the strengths that people would give, from some of their votes and many of a judge.
+    """Estimate strengths by the votes of people, from some of their votes and many of a judge.
 
     The estimate is theta_human + weight * (theta_judge(all) - theta_judge(labelled)), where the labelled votes of the
-    judge are those on prompts with votes of people. The bracket has the mean 0 whatever the judge's bias, so a bad
-    judge adds no bias and only gets a small weight. Prompts on which people gave no answer, or "both bad" that is left
-    out, are labelled too, because those with an answer alone are no random part. The weight minimises the sum of the
-    variances of the strengths, and is held between 0 and 1. The covariance is that of the joint scores, summed by
-    prompt, times P / (P - 1) for P prompts of people.
+    judge are those on prompts with votes of people. The term in parentheses has mean 0 whatever the judge's bias, so a
+    bad judge adds no bias and only gets a small weight. Prompts on which people gave no answer, or "both bad" that is
+    left out, are labelled too: the prompts with an answer would not be a random sample. The weight minimizes the sum of
+    the variances of the strengths, and is limited to the range from 0 to 1. The covariance is that of the influences on
+    the strengths, summed by prompt, times P / (P - 1) for P prompts of people.
 
-    Prompts must be drawn from one population, and those with votes of people at random. The intervals follow Student's
-    t, with one degree of freedom less than the prompts of people count as of equal size. docs/results/accuracy.md
-    says how often they hold the truth.
+    Prompts must come from one population, and those with votes of people must be a random sample of them. Intervals
+    follow Student's t distribution; its degrees of freedom are the effective number of prompts of people minus 1.
+    docs/results/accuracy.md gives the coverage of the intervals.
 
     Parameters
     ----------
     human, judge : Choices, or ChoiceAnswers with votes on pairs or grades
-        Of the same items. A judge may have voted on a pair from both sides: leave both votes as they are.
+        Votes on the same items. If the judge voted on pairs from both sides, do not merge these votes.
     human_prompts, judge_prompts : sequence of hashable
-        The prompt of each event, as in `Choices.events`: of each vote on a pair. Answers know their prompts.
+        The prompt of each event in `Choices.events`, which is one vote on a pair. Omit them for ChoiceAnswers, which
+        hold their prompts.
     prior : float
-        As in `Choices.fit`. A finite one shrinks strengths from few votes more than others. The estimate does not
-        correct for that; standard errors allow for it as in a fit of clusters.
+        As in `Choices.fit`. A finite prior shrinks strengths from few votes more than others. The estimate does not
+        correct for that; standard errors allow for it, as in a fit with clusters.
 
     Returns
     -------
@@ -114,12 +115,12 @@ def prediction_powered(
     Raises
     ------
     ModelError
-        The items differ, prompts are not one for each event, fewer than two prompts have votes of both, or some votes
-        alone give no finite strengths.
+        The items differ, there is not one prompt for each event, fewer than two prompts have votes of both, or one of
+        the three fits has no finite estimate.
 
     See Also
     --------
-    Choices.fit : The votes of people alone.
+    Choices.fit : Fit the votes of people alone.
 
     References
     ----------
@@ -160,8 +161,8 @@ def prediction_powered(
         check_decimals((*(human.prompts or ()), *(judge.prompts or ())), "prompt", ModelError)
     is_named = isinstance(judge, ChoiceAnswers) and len(set(judge.voters or ())) == 1
     judge_name = f"the judge {shown(judge.voters[0])}" if is_named else "the judge"  # type: ignore[union-attr, index]
-    # Prompts on which people saw a pair but preferred none are as random as the others.
-    seen = human.seen_prompts if isinstance(human, ChoiceAnswers) and human_prompts is None else set()
+    # Prompts on which people saw a pair but gave no preference belong to the random sample, too.
+    seen_prompts = human.seen_prompts if isinstance(human, ChoiceAnswers) and human_prompts is None else set()
     human, human_prompts = _choices_of(human, human_prompts, "human")
     judge, judge_prompts = _choices_of(judge, judge_prompts, "judge")
     lacking = {
@@ -171,8 +172,8 @@ def prediction_powered(
     if texts := [f"{who} {first_few(sorted(map(shown, items)))}" for who, items in lacking.items() if items]:
         raise ModelError(f"people and the judge must have the same items; {', '.join(texts)}")
     judge = judge.with_items(human.items)
-    of_human, of_judge, of_seen = _codes(human, human_prompts, judge, judge_prompts, seen)
-    # A vote of weight 0 labels nothing.
+    of_human, of_judge, of_seen = _codes(human, human_prompts, judge, judge_prompts, seen_prompts)
+    # Votes of weight 0 do not make a prompt labelled.
     shared = np.intersect1d(of_human[human.events.count > 0], of_judge[judge.events.count > 0])
     if shared.size < 2:
         examples = f"; people have such as {shown(human_prompts[0])}, and the judge {shown(judge_prompts[0])}"
@@ -197,10 +198,10 @@ def prediction_powered(
     spread = float((difference * difference).sum())
     weight = 0.0 if spread <= 0 else min(1.0, max(0.0, -float((of_people * difference).sum()) / spread))
     influences = of_people + weight * difference
-    n_human = np.unique(of_human[human.events.count > 0]).size  # the fewest, as a rule, and those that matter most
+    n_human = np.unique(of_human[human.events.count > 0]).size  # usually the fewest prompts, which limit the precision
     covariance = n_human / max(1, n_human - 1) * influences.T @ influences
     (_, _, people), (_, _, machine), (_, _, labelled) = fits
-    if prior < math.inf:  # it bounds what the votes of people do not tell, as in a fit of clusters
+    if prior < math.inf:  # the variance of the prior where votes of people are few, as in a fit with clusters
         _, inverse = human.scores_at(people, prior)
         rows = inverse[: len(human.items), : len(human.items)]
         rows = rows - rows.mean(axis=0)
@@ -242,7 +243,7 @@ def _choices_of(
     if not isinstance(votes, Choices):
         raise ModelError(f"{role} must be Choices or ChoiceAnswers; got {shown(votes)}")
     if prompts is None:
-        raise ModelError(f"the prompt of each vote is not known: answers need a column prompt, choices {role}_prompts")
+        raise ModelError(f"the prompts are unknown: answers need a column prompt, and choices need {role}_prompts")
     if not has_voters:
         votes = replace(votes, basis=f"{votes.basis} of {'people' if role == 'human' else 'the judge'}")
     return votes, prompts
@@ -253,7 +254,7 @@ def _types(answers: ChoiceAnswers) -> tuple[set[type], set[type]]:
 
 
 def _absent_outcomes(labelled: Choices) -> list[str]:
-    """Return the parameters of outcomes that no labelled vote of the judge has, such as ties: they have no estimate."""
+    """Return the parameters of outcomes, such as ties, that never occur in labelled votes: they have no estimate."""
     events = labelled.events
     choices = events.design[events.choice[events.count > 0]][:, len(labelled.items) :]
     n_times = np.asarray(abs(choices).sum(axis=0)).ravel()
@@ -267,9 +268,9 @@ def _absent_outcomes(labelled: Choices) -> list[str]:
 def _limits(
     human: Choices, of_human: Array, judge: Choices, of_judge: Array, is_labelled: Array, shared: Array
 ) -> Iterator[str]:
-    """Yield what limits the estimate: few prompts, none of the judge alone, or prompts that seem to differ."""
+    """Yield warnings: few prompts, none of the judge alone, or prompts that do not match."""
     if is_labelled[judge.events.count > 0].all():
-        yield "people voted on all prompts of the judge, who therefore adds nothing: it needs votes on more prompts"
+        yield "people voted on all prompts of the judge, which therefore adds nothing: it needs votes on more prompts"
     if shared.size < LEAST_CLUSTERS:
         yield (
             f"only {shared.size} prompts have votes of people and of the judge: with fewer than {LEAST_CLUSTERS}, "
@@ -280,7 +281,7 @@ def _limits(
 
 
 def _comparisons(choices: Choices, codes: Array, shared: Array) -> set[tuple[int, frozenset[int]]]:
-    """Return the items of each event, with its prompt, on prompts of both."""
+    """Return the prompt and items of each event on a prompt that people and the judge have in common."""
     events, n_items = choices.events, len(choices.items)
     places = np.flatnonzero(np.isin(codes, shared) & (events.count > 0))
     starts, columns = events.design.indptr, events.design.indices
@@ -297,22 +298,22 @@ def _codes(
     human_prompts: Sequence[Hashable],
     judge: Choices,
     judge_prompts: Sequence[Hashable],
-    seen: set[Hashable],
+    seen_prompts: set[Hashable],
 ) -> tuple[Array, Array, Array]:
-    """Number the prompts of both, the same prompt alike, and those that people saw."""
+    """Number the prompts; return the number of each human and each judge event, and of the prompts that people saw."""
     numbers: dict[Hashable, int] = {}
     codes = []
     for role, choices, prompts in (("human", human, human_prompts), ("judge", judge, judge_prompts)):
         if isinstance(prompts, str) or not hasattr(prompts, "__len__") or len(prompts) != choices.events.choice.size:
             raise ModelError(f"{role}_prompts must be {choices.events.choice.size:,} names, one for each vote")
         if not all(isinstance(name, Hashable) for name in prompts):
-            raise ModelError(f"{role}_prompts must be names, such as text or numbers, and no lists")
+            raise ModelError(f"{role}_prompts must be text, numbers or other hashable names")
         codes.append(np.array([numbers.setdefault(name, len(numbers)) for name in prompts], np.int64))
-    return codes[0], codes[1], np.array([numbers[name] for name in seen if name in numbers], np.int64)
+    return codes[0], codes[1], np.array([numbers[name] for name in seen_prompts if name in numbers], np.int64)
 
 
 def _influences(choices: Choices, codes: Array, fit: ChoiceStrengths, prior: float, n_codes: int) -> Array:
-    """Return how far each prompt moves the strengths, less their mean, to first order: shape (n_codes, n_items)."""
+    """Return the first-order influence of each prompt on the centred strengths, shape (n_codes, n_items)."""
     scores, inverse = choices.scores_at(fit, prior)
     sums = np.zeros((n_codes, scores.shape[1]))
     np.add.at(sums, codes, scores)

@@ -1,4 +1,4 @@
-"""Choose the next sets of items, for votes on the best and the worst item of each."""
+"""Choose the next sets of items for best-worst votes."""
 
 import math
 from contextlib import suppress
@@ -24,11 +24,11 @@ def next_sets(
     n_shown: ArrayLike | None = None,
     n0: float = Matching.n0,
 ) -> NDArray[np.int64]:
-    """Choose sets of items by the votes so far, for a precise order of the top.
+    """Choose sets of items from the votes so far, to make the order of the top items precise.
 
     For each set, strengths are drawn from their normal approximation, or from Student's t if the fit has clusters. The
-    first item is drawn with a probability proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by
-    these strengths, counted from 1, and m the number of sets that had it. The other items are those nearest to it in
+    first item is drawn with probability proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by the
+    drawn strengths (1 is the best) and m is the number of sets that had it. The other items are the nearest to it in
     strength.
 
     Parameters
@@ -38,24 +38,24 @@ def next_sets(
         Number of sets.
     rng : numpy.random.Generator
     set_size : int
-        Items of a set, from 3 to 6.
+        Number of items in a set, from 3 to 6.
     n_shown : array_like of shape (n_items,), optional
-        Number of sets that had each item so far; by default no set is counted.
+        Number of sets that had each item so far; 0 by default.
     n0 : float
-        As in `Matching`: the smaller it is, the more the top is preferred.
+        As in `Matching`: a smaller value concentrates the sets on the top.
 
     Returns
     -------
     ndarray of int64, shape (size, set_size)
-        Places in ``strengths.items``, in random order within a set.
+        Indices into ``strengths.items``, in random order within a set.
 
     Raises
     ------
     DrawError
-        Fewer items than a set has, or a number of sets or of their items that is out of range.
+        `size` or `set_size` is out of range, or there are fewer items than `set_size`.
     ModelError
-        No strengths, an `n0` that is out of range, or an `n_shown` of another length than the items, or with a number
-        that is not finite or below 0.
+        `strengths` is of another type, `n0` is out of range, or `n_shown` is not one finite number of 0 or more for
+        each item.
 
     See Also
     --------
@@ -81,7 +81,7 @@ def next_sets(
         raise DrawError(
             f"set_size must be at most {MOST_SET} and the number of items, {n_items}; got {shown(set_size)}"
         )
-    Matching(n0=n0)  # refuses one that is out of range
+    Matching(n0=n0)  # checks the range of n0
     check_rng(rng, DrawError)
     counts = _checked_counts(n_shown, n_items)
     degrees_of_freedom = strengths.degrees_of_freedom if isinstance(strengths, ChoiceStrengths) else math.inf

@@ -1,4 +1,4 @@
-"""The covariance of the parameters of a fit to choices, by the model or by clusters of answers."""
+"""Covariance of the parameters of a fit to choices, from the model or from clusters of answers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from adaptive.errors import ModelError
 from adaptive.model._strengths import LEAST_CLUSTERS
 
 Array: TypeAlias = NDArray[Any]
-FLAT: Final = 1e-10  # of the largest curvature: a direction with less has no maximum
+FLAT: Final = 1e-10  # relative to the largest curvature; the likelihood has no maximum in a flatter direction
 ROBUST_RATIO: Final = 1.5
-_ROUNDING: Final = 1e-9  # of the number of clusters of equal size
-_PRECISION: Final = 1e-20  # of squared moves of the parameters
-_SPARE_STEPS: Final = 50  # of conjugate gradients: with few parameters, rounding errors take more than one each
+_ROUNDING: Final = 1e-9  # in the effective number of clusters
+_PRECISION: Final = 1e-20  # relative, of squared residuals
+_SPARE_STEPS: Final = 50  # conjugate gradients need more than one step per parameter, because of rounding errors
 
 
 def covariance_of(
     events: Events, clusters: Array | None, probabilities: Array, information: Array, n_items: int, precision: float
 ) -> tuple[Array, Array, float, list[str]]:
-    """Return the covariance of the parameters, their errors, the degrees of freedom, and what clusters change.
+    """Return the covariance of the parameters, their standard errors, the degrees of freedom, and warnings.
 
-    Where answers of one item are all alike, clusters tell nothing of its variance. The standard error of a parameter is
-    therefore the larger of the clusters' and the model's, as Angrist and Pischke (Mostly Harmless Econometrics, 2009,
-    section 8.1) advise. So is the variance of the difference of two strengths, which their covariance gives.
+    If all answers about an item are equal, clusters give no estimate of its variance. The standard error of a parameter
+    is therefore the larger of the clusters' and the model's (Angrist and Pischke, Mostly Harmless Econometrics, 2009,
+    section 8.1). The variance of the difference of two strengths is the larger one, too.
 
     Parameters
     ----------
@@ -35,16 +35,16 @@ def covariance_of(
         As in `Choices`.
     probabilities : ndarray of float64, shape (n_outcomes,)
     information : ndarray of float64, shape (n_parameters, n_parameters)
-        With the precision of the prior.
+        Includes the precision of the prior.
     n_items : int
-        Strengths are the first parameters; their mean is held at 0.
+        Number of strengths, which are the first parameters and have mean 0.
     precision : float
-        Of the prior of the strengths.
+        Precision of the prior of the strengths.
 
     Raises
     ------
     ModelError
-        There is one cluster alone, or no choice with a weight.
+        There is only one cluster, or no choice with a weight above 0.
     """
     inverse = np.linalg.inv(with_level(information, n_items))
     centring = np.eye(len(information))
@@ -60,7 +60,7 @@ def covariance_of(
     degrees_of_freedom = max(1.0, n_equal - 1.0)
     if n_clusters < 2:
         raise ModelError(
-            "all choices are of one cluster, such as one voter: standard errors between clusters need several"
+            "all choices are in one cluster, such as one voter: standard errors between clusters need several"
         )
     warnings = []
     if n_equal < LEAST_CLUSTERS - _ROUNDING:
@@ -71,12 +71,12 @@ def covariance_of(
             f"imprecise; intervals follow Student's t with {degrees_of_freedom:.1f} degrees of freedom"
         )
     spread = _sum_over_ways(clusters, lambda way: _jackknife(events, way, probabilities, inverse))
-    spread += precision * inverse[:, :n_items] @ inverse[:n_items]  # the prior bounds what the choices do not tell
+    spread += precision * inverse[:, :n_items] @ inverse[:n_items]  # the variance of the prior, where choices are few
     of_clusters = centring @ spread @ centring.T
     errors = _errors(of_clusters), _errors(of_model)
     if (ratio := float(np.median((errors[0] / np.maximum(1e-150, errors[1]))[:n_items]))) > ROBUST_RATIO:
         warnings.append(
-            f"choices of one cluster depend on each other: standard errors are {ratio:.1f} times those of "
+            f"choices within a cluster depend on each other: standard errors are {ratio:.1f} times those for "
             "independent choices"
         )
     larger = np.maximum(*errors)
@@ -91,7 +91,7 @@ def _errors(covariance: Array) -> Array:
 
 
 def _larger_contrasts(*covariances: Array) -> Array:
-    """Return the covariance of centred strengths in which each difference of two has the largest of its variances."""
+    """Return a covariance of centred strengths that gives each difference of two its largest variance in any input."""
     diagonals = [np.diagonal(covariance) for covariance in covariances]
     variances = [
         diagonal[:, np.newaxis] + diagonal - 2.0 * covariance
@@ -103,17 +103,17 @@ def _larger_contrasts(*covariances: Array) -> Array:
 
 
 def _without_negative(matrix: Array) -> Array:
-    """Return the symmetric matrix without its negative directions."""
+    """Return the symmetric matrix with its negative eigenvalues set to 0."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
 def effective_clusters(count: Array, clusters: Array) -> float:
-    """Return the number of clusters of equal size that tell as much: (sum of sizes)^2 / sum of squared sizes.
+    """Return the effective number of clusters: (sum of sizes)^2 / sum of squared sizes.
 
-    Intervals take Student's t with one degree of freedom less than this number (Carter, Schnepel and Steigerwald, The
-    Review of Economics and Statistics 99, 2017, of clusters of unequal size). Of clusters in two ways it is the smaller
-    number (Cameron and Miller, Journal of Human Resources 50, 2015, section VI.D).
+    Intervals follow Student's t distribution with one degree of freedom less than this number (Carter, Schnepel and
+    Steigerwald, The Review of Economics and Statistics 99, 2017, on clusters of unequal size). For two-way clusters,
+    it is the smaller number (Cameron and Miller, Journal of Human Resources 50, 2015, section VI.D).
 
     Examples
     --------
@@ -127,7 +127,7 @@ def effective_clusters(count: Array, clusters: Array) -> float:
 
 
 def cluster_products(events: Events, clusters: Array, probabilities: Array) -> Array:
-    """Sum the products of the scores of clusters; in two ways, less those of both together."""
+    """Return the sum over clusters of the outer products of their scores, with a correction for few clusters."""
     from scipy.sparse import csr_array
 
     scores = events.scores(probabilities)
@@ -141,29 +141,30 @@ def cluster_products(events: Events, clusters: Array, probabilities: Array) -> A
 
 
 def _sum_over_ways(clusters: Array, products: Callable[[Array], Array]) -> Array:
-    """Return the products of clusters, or of both ways less those of both together (Cameron, Gelbach and Miller 2011).
+    """Return the products of one-way clusters, or combine those of two ways (Cameron, Gelbach and Miller 2011).
 
-    A difference may have negative directions, which are left out.
+    For two ways, the products of clusters by both ways together are subtracted from the sum. Negative eigenvalues of
+    the result are set to 0.
     """
     columns = clusters.reshape(len(clusters), -1).T
     if len(columns) == 1:
         return products(columns[0])
     both = np.unique(columns, axis=1, return_inverse=True)[1].ravel()
     total = products(columns[0]) + products(columns[1])
-    units = np.sqrt(np.maximum(0.0, np.diagonal(total)))  # a covariate may have any
+    units = np.sqrt(np.maximum(0.0, np.diagonal(total)))  # covariates may have any unit
     units[units == 0] = 1.0
     scale = np.outer(units, units)
     return scale * _without_negative((total - products(both)) / scale)
 
 
 def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Array) -> Array:
-    """Return the covariance of the parameters by leaving out each cluster in turn, by one Newton step.
+    """Return the jackknife covariance of the parameters: each cluster is left out in turn, by one Newton step.
 
-    Without cluster g, the parameters move by (A - A_g)^-1 s_g, where A is the information of all clusters, A_g that of
-    g and s_g its slope. This is CV3 of MacKinnon, Nielsen and Webb (Journal of Econometrics 232, 2023); A^-1 s_g alone
-    makes errors too small where some clusters are large. Conjugate gradients with A^-1 as the preconditioner solve the
-    systems of all clusters at once. They work on A times the moves, which is zero for every parameter that does not
-    occur in the answers of a cluster.
+    Without cluster g, the parameters change by (A - A_g)^-1 s_g, where A is the information of all clusters, A_g that
+    of g, and s_g the gradient of g. This is CV3 of MacKinnon, Nielsen and Webb (Journal of Econometrics 232, 2023). The
+    simpler A^-1 s_g makes errors too small if some clusters are large. Preconditioned conjugate gradients, with A^-1 as
+    the preconditioner, solve the systems of all clusters at once. They work on A times the changes, which is zero for
+    every parameter that does not occur in the answers of a cluster.
     """
     from scipy.sparse import csr_array
 
@@ -175,27 +176,28 @@ def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Ar
     of_key, parameter = np.divmod(keys, n_parameters)
     n_clusters = int(cluster.max()) + 1
     first = np.searchsorted(of_key, np.arange(n_clusters + 1))
-    apart = csr_array((design.data, columns, design.indptr), shape=(design.shape[0], keys.size))
+    # The same coefficients, with a separate column for each pair of cluster and parameter.
+    cluster_design = csr_array((design.data, columns, design.indptr), shape=(design.shape[0], keys.size))
     weights = probabilities * events.count[events.event]
 
-    def informed(directions: Array) -> Array:
+    def multiply_information(directions: Array) -> Array:
         """Return A_g d for the direction d of each cluster."""
-        logits = apart @ directions
+        logits = cluster_design @ directions
         logits -= np.add.reduceat(probabilities * logits, starts)[events.event]
-        return np.asarray(apart.T @ (weights * logits))
+        return np.asarray(cluster_design.T @ (weights * logits))
 
     def totals(products: Array) -> Array:
         return np.bincount(of_key, products, n_clusters)
 
     slopes = -weights
     slopes[events.choice] += events.count
-    residuals = apart.T @ slopes
+    residuals = cluster_design.T @ slopes
     steps = block_products(inverse, parameter, first, residuals)
     directions, images = steps, residuals  # images: A d
     moved = np.zeros(keys.size)
     power = start = totals(residuals * steps)
     for _ in range(n_parameters + _SPARE_STEPS):
-        remainder = images - informed(directions)
+        remainder = images - multiply_information(directions)
         curvature = totals(directions * remainder)
         is_open = (power > _PRECISION * start) & (curvature > _PRECISION * totals(directions * images))
         if not is_open.any():
@@ -213,19 +215,19 @@ def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Ar
 
 
 def _n_clusters(events: Events, cluster: Array) -> int:
-    """Return the number of clusters; those of answers without weight are none."""
+    """Return the number of clusters that have an answer with a weight above 0."""
     return len(np.unique(cluster[events.count > 0]))
 
 
 def with_level(information: Array, n_items: int) -> Array:
-    """Return the information with curvature in the common level of the strengths, which no choice determines."""
+    """Return the information with curvature added for a common shift of the strengths, which no choice determines."""
     fixed = information.copy()
     fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].sum() / max(1, n_items) ** 2
     return fixed
 
 
 def is_flat(information: Array, n_items: int) -> bool:
-    """Return whether some direction has next to no curvature, whatever the units of covariates and the common level."""
+    """Return whether the information is singular, up to rounding and a common shift, in scale-free units."""
     fixed = with_level(information, n_items)
     scale = np.sqrt(np.diagonal(fixed))
     if not (scale > 0).all():

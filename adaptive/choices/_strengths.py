@@ -1,4 +1,4 @@
-"""Strengths of items, fitted to choices of any kind, with their uncertainty."""
+"""Strengths of items with their uncertainty, fitted to answers of any kind."""
 
 from __future__ import annotations
 
@@ -22,42 +22,44 @@ Array: TypeAlias = NDArray[Any]
 
 
 def elo_ratings(theta: Array) -> Array:
-    """Return strengths on the scale of Elo (1978), with 1000 for strength 0."""
+    """Convert strengths to the scale of Elo (1978), with 1000 for strength 0."""
     return 1000.0 + 400.0 / math.log(10.0) * np.asarray(theta)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChoiceStrengths(DrawnStrengths):
-    """Strengths of items, fitted to choices of any kind together with all other parameters.
+    """Strengths of items, fitted to choices of any kind jointly with all other parameters.
 
     The table has the columns item, rank, strength and standard_error, best first.
 
     Attributes
     ----------
     items : sequence of hashable
+        Labels of the items.
     theta : ndarray of float64, shape (n_items,)
         Strengths, with mean 0.
     standard_errors : ndarray of float64, shape (n_items,)
-        Of the difference of each strength from their mean, with the uncertainty of all other parameters. If the
-        choices have clusters, they are the errors from leaving out each cluster in turn (jackknife), or those of
-        independent choices where these are larger.
+        Standard error of each strength minus their mean, including the uncertainty of all other parameters. With
+        clusters, it is the larger of two: the jackknife error, from leaving out each cluster in turn, and the error
+        for independent choices.
     covariance : ndarray of float64, shape (n_items + n_others, n_items + n_others)
-        Of the strengths and the other parameters, in this order. If there are clusters, the difference of each two
+        Covariance of the strengths, followed by the other parameters. With clusters, the difference of any two
         strengths has the larger of both variances.
     others : dict of str to tuple of float
-        Estimate and standard error of each other parameter: "side", "tie", "grade 1", covariates by name.
+        Estimate and standard error of each other parameter: "side", "tie", "grade 1", or the name of a covariate.
     log_likelihood : float
-        Without the prior.
+        Log-likelihood without the prior.
     prior_sd : float
-        Standard deviation of the prior of the strengths; infinity without one.
+        Standard deviation of the prior of the strengths; infinity without a prior.
     n_events : int
-        Number of choices, counted as often as they occurred.
+        Total count of the choices.
     warnings : tuple of str
+        Reasons for caution, such as items that never lost.
     basis : str
-        How many answers these strengths are fitted to, and of whom if that is known, for titles.
+        Number of answers, and their voters if known, for titles: "600 votes of 12 voters".
     degrees_of_freedom : float
-        Of Student's t distribution of the strengths: one less than the number of clusters, counted as if they were of
-        equal size; infinity without clusters.
+        Degrees of freedom of Student's t distribution of the strengths: the effective number of clusters minus 1;
+        infinity without clusters.
 
     See Also
     --------
@@ -86,16 +88,16 @@ class ChoiceStrengths(DrawnStrengths):
     degrees_of_freedom: float = math.inf
 
     def elo(self) -> NDArray[np.float64]:
-        """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.
+        """Return the strengths on the Elo scale of chess: 1000 + 400 / ln 10 times the strength.
 
-        An item that is 400 points above another has these odds, ties aside:
+        For an item 400 points above another, the odds, ties aside, are:
 
-        - votes on pairs: it wins ten times as often as it loses
-        - rankings without ties: it is above the other ten times as often as below
-        - grades up to m: grade g occurs 10^(g / m) times as often as -g, so m ten times as often as -m
-        - best-worst: it is the best and the other the worst 100 times as often as the reverse
-        - votes merged by `merge_swapped`: it wins ten times as often as it loses. If both votes on a pair are
-          independent, single ones without a side bias have the odds √10 = 3.2.
+        - votes on pairs: 10 to 1 that it wins
+        - rankings without ties: 10 to 1 that it ranks above the other
+        - grades up to m: 10^(g / m) to 1 for grade g against -g, so 10 to 1 for m against -m
+        - best-worst: 100 to 1 for it as the best and the other as the worst, against the reverse
+        - votes merged by `merge_swapped`: 10 to 1 that it wins. If the two merged votes are independent and have no
+          side bias, the odds of a single vote are √10 = 3.2 to 1.
 
         Examples
         --------
@@ -108,13 +110,13 @@ class ChoiceStrengths(DrawnStrengths):
     def better(self, first: Hashable, second: Hashable, *, level: float = 0.9) -> Better:
         """Return the probability that one item is better than another, and the difference of their strengths.
 
-        Both follow from the normal distribution with the fitted covariance, without draws; if there are clusters, from
-        Student's t distribution.
+        Both are computed without random draws from the normal distribution with the fitted covariance, or from
+        Student's t distribution if there are clusters.
 
         Raises
         ------
         ModelError
-            One of them is no item, both are the same, or the level is not between 0 and 1.
+            A label is unknown, both are the same, or the level is not between 0 and 1.
 
         Examples
         --------
@@ -138,7 +140,7 @@ class ChoiceStrengths(DrawnStrengths):
         return Better(first, second, probability, 0.0, value, (value - width, value + width), share, 0)
 
     def quantile(self, level: float) -> float:
-        """Return half the width of an interval with this level, in standard errors.
+        """Return the half-width of an interval at this level, in standard errors.
 
         Examples
         --------
@@ -169,7 +171,7 @@ class ChoiceStrengths(DrawnStrengths):
             Number of draws.
         rng : numpy.random.Generator
         progress : callable, optional
-            Called with the number of draws once they are made.
+            Called once with the number of draws, at the end.
 
         Returns
         -------
@@ -178,7 +180,7 @@ class ChoiceStrengths(DrawnStrengths):
         Raises
         ------
         ModelError
-            When n is not a positive whole number, or `rng` no generator.
+            `n` is not a positive whole number, or `rng` is not a generator.
 
         Examples
         --------
@@ -191,11 +193,12 @@ class ChoiceStrengths(DrawnStrengths):
         number = checked_count(n, "n", ModelError)
         check_rng(rng, ModelError)
         values, vectors = np.linalg.eigh(self._covariance_of_items())
-        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one that no sign of a vector changes
+        # The symmetric root does not depend on the signs of the eigenvectors, which differ between LAPACK builds.
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         draws: NDArray[np.float64] = rng.standard_normal((number, len(self.items))) @ root
         if math.isfinite(df := self.degrees_of_freedom):
             draws *= np.sqrt(df / rng.chisquare(df, number))[:, np.newaxis]
-        draws -= draws.mean(axis=1, keepdims=True)  # rounding errors would grow by the root
+        draws -= draws.mean(axis=1, keepdims=True)  # an eigenvalue of 1e-16 instead of 0 has a root of 1e-8
         theta: NDArray[np.float64] = self.theta + draws
         if progress is not None:
             progress(number)
@@ -213,9 +216,9 @@ class ChoiceStrengths(DrawnStrengths):
 def choice_content(
     fitted: ChoiceStrengths, *, level: float, elo: bool, counts: Mapping[Hashable, Mapping[str, float]] | None = None
 ) -> dict[str, Any]:
-    """Return a fit as a command and an HTTP answer give it: items best first, parameters, likelihood and warnings.
+    """Return a fit as a dict for a command or an HTTP response: items best first, parameters, likelihood, warnings.
 
-    `counts` has further numbers of each item.
+    `counts` holds further numbers by item, such as its wins.
     """
     intervals, ratings = fitted.rank_intervals(level), fitted.elo()
     widths = fitted.quantile(level) * fitted.standard_errors

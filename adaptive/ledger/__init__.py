@@ -2,7 +2,7 @@
 
 The folders follow the data: _store (tables and connections), _campaign (settings fixed at the start, and transactions),
 _voters, _ballots (pairs, sheets and leases), _votes, _reports and _bundle (exported campaigns). _closing and _voter
-take the steps that need several of them, and _ledger combines all.
+have the steps that need several folders, and _ledger is the interface to all.
 
 Callers use only the names that this module exports, such as `Ledger` and `Campaign`. SQL is used in this package alone.
 Only commands and servers import it, so `import adaptive` does not load SQLAlchemy.

@@ -1,6 +1,6 @@
 """Close a ballot, or all batches of a continuous campaign: preview the effect, count and score the votes, reopen.
 
-Voters find a ballot closing while its votes are scored between two transactions.
+A ballot is scored between two transactions, and is in the state "closing" in the meantime.
 """
 
 import math
@@ -46,9 +46,9 @@ class ClosePreview:
     fewest : tuple of (hashable, int)
         The five items with the fewest answers, and how many they have.
     n_going_on : int
-        Items of the next ballot; 0 after the last.
+        Number of items of the next ballot; 0 after the last ballot.
     n_tied_at_cut : int or None
-        Items tied at the cut; None while there are silent items and the ballot cannot be closed.
+        Number of items tied at the cut; None while silent items prevent closing.
     cut : Cut or None
         Confidence in the cut, from the strengths; None after the last ballot, and above 3,000 items.
 
@@ -88,7 +88,7 @@ class ClosePreview:
 
     @property
     def reason(self) -> str:
-        """Why the ballot cannot be closed yet; empty if it can be."""
+        """The reason why the ballot cannot be closed yet; empty if it can be."""
         few = too_few(self.n_answered, self.n_comparisons, self.least_answered)
         return few or (f"{counted(len(self.silent), 'item')} without any answer" if self.silent else "")
 
@@ -100,7 +100,7 @@ class Preview:
     Attributes
     ----------
     stamp : str
-        Stamp of the ballot at that moment, to be passed when closing.
+        Stamp of the ballot at that moment; pass it to `Campaign.close`.
     n_comparisons, n_answered : int
         Counts for the ballot, or for all batches.
     least_answered : float
@@ -145,7 +145,7 @@ class Preview:
 
     @property
     def reason(self) -> str:
-        """Why it cannot be closed yet; empty if enough comparisons are answered and no item of a ballot lacks one."""
+        """The reason why it cannot be closed yet; empty if it can be."""
         if self.of_ballot is not None:
             return self.of_ballot.reason
         return too_few(self.n_answered, self.n_comparisons, self.least_answered)
@@ -169,7 +169,7 @@ def preview_closing(
     n_answered = sum(ballot_rows.answered_by_ballot(transaction).values())
     is_open = any(stored.state != "closed" for stored in ballots)
     result = None
-    with suppress(LedgerError):  # there is no vote to rank by: all voters are excluded, or cannot say
+    with suppress(LedgerError):  # no vote counts: all voters are excluded or answered "cannot say"
         result = result_of(transaction, interim=True, progress=progress)
     return Preview(
         stamp=ballot_rows.ballot_stamp(transaction, max(1, len(ballots))),
@@ -237,19 +237,19 @@ def close(
         scored = campaign.read(_score, ballot_id, least)
         campaign.write(_write, scored, closer)
     except BaseException:
-        # Also after Ctrl-C, so that voters need not wait until the closer's time is up.
+        # Also after Ctrl-C, so that voters need not wait for the deadline of the closer.
         campaign.write(_release, ballot_id, closer)
         raise
     return scored.record
 
 
 class _Scored(NamedTuple):
-    """The record of a ballot, and what its chain digest covers besides, at one moment after the last vote."""
+    """The record of a ballot, and the other values that its chain digest covers, all read in one transaction."""
 
     stored: StoredBallot
     record: BallotRecord
     fields: dict[str, Any]  # the record as it is stored
-    previous: str | None  # chain digest of the ballot before
+    previous: str | None  # chain digest of the previous ballot
     votes_digest: str
 
 
@@ -258,7 +258,7 @@ def _elect(transaction: Transaction, number: int, closer: str, stamp: str | None
     has_number = (transaction.of_campaign(table), table.c.number == number)
     ballot_id: int | None = transaction.scalar(sa.select(table.c.id).where(*has_number))
     if ballot_id is not None:
-        # Votes before this point are counted; later voters find the ballot closing.
+        # Votes before this lock are counted; later voters find the ballot in the state "closing".
         transaction.lock_ballot(ballot_id, exclusive=True)
         if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, number):
             raise ChangedError(f"ballot {number} has changed since you reviewed it (state or voters): review it again")
@@ -311,23 +311,23 @@ def _release(transaction: Transaction, ballot_id: int, closer: str) -> None:
 
 
 def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None, stamp: str | None = None) -> int:
-    """End a continuous campaign: close its batches as they are, write their digests and return their number.
+    """End a continuous campaign: close all its batches, write their digests, and return the number of batches.
 
     Parameters
     ----------
     least_answered : float or None
         Share of the comparisons that must be answered; None: the campaign's setting.
     stamp : str or None
-        The `ballot_stamp` of the last batch that the caller has seen; None: accept any.
+        The `ballot_stamp` of the last batch that the caller has seen; None accepts any.
 
     Raises
     ------
     LedgerError
-        If there is no batch, or all are closed.
+        There is no batch, or all are closed.
     ChangedError
-        If the stamp of the last batch has changed.
+        The stamp of the last batch has changed.
     NotReadyError
-        If too few comparisons are answered.
+        Too few comparisons are answered.
     """
     least = campaign.info.settings.least_answered if least_answered is None else least_answered
 
@@ -363,7 +363,7 @@ def reopen(transaction: Transaction, number: int, reason: str) -> None:
     """Reopen the last closed ballot; see `Campaign.reopen`."""
     ballots = stored_ballots(transaction)
     if 1 <= number <= len(ballots):
-        # Another process may draw a ballot from these scores; the lock makes it do so before or after this step.
+        # Another process may draw a ballot from these scores: the lock lets it do so only before or after this step.
         transaction.lock_ballot(ballots[number - 1].id, exclusive=True)
         ballots = stored_ballots(transaction)
     if not 1 <= number <= len(ballots) or ballots[number - 1].state != "closed":
@@ -381,7 +381,7 @@ def reopen(transaction: Transaction, number: int, reason: str) -> None:
 
 
 def too_few(n_answered: int, n_comparisons: int, least_share: float) -> str:
-    """Return why too few comparisons are answered to close a ballot or all batches; empty if enough are.
+    """Return a message if too few comparisons are answered to close a ballot or all batches; empty if enough are.
 
     Examples
     --------
@@ -395,7 +395,7 @@ def too_few(n_answered: int, n_comparisons: int, least_share: float) -> str:
 
 
 def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotReadyError:
-    """Return the error for a ballot with too few answers, which names the option that closes it in spite of that.
+    """Return the error for a ballot with too few answers, which names the option that closes it nevertheless.
 
     Examples
     --------
@@ -421,16 +421,16 @@ def record_and_position(
 
 
 def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
-    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs.
+    """Return the record of a ballot as it is stored, with everything that later steps need.
 
     Parameters
     ----------
     after : Position
         The position of the campaign after the ballot.
     n_answered : int
-        Comparisons with a vote, "cannot say" included.
+        Number of comparisons with a vote, including "cannot say".
     excluded : iterable of str
-        Keys of the voters who were left out.
+        Keys of the excluded voters.
     """
     fields = record.to_dict()
     del fields["items"], fields["number"]
@@ -446,12 +446,12 @@ def write_record(
     record: Mapping[str, Any],
     *conditions: sa.ColumnElement[bool],
 ) -> str | None:
-    """Close a ballot with its record and return its chain digest; None if the ballot does not fit the conditions.
+    """Close a ballot with its record and return its chain digest; None if the ballot does not meet the conditions.
 
     Parameters
     ----------
     previous : str or None
-        Chain digest of the ballot before.
+        Chain digest of the previous ballot.
     votes : str
         Digest of the ballot's votes.
     """
@@ -463,5 +463,5 @@ def write_record(
 
 
 def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
-    """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
+    """Return a digest of a closed ballot and all earlier ones."""
     return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])

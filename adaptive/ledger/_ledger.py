@@ -1,6 +1,6 @@
-"""Open a ledger, one database with campaigns, and run a campaign step by step.
+"""Open a ledger, which is a database of campaigns, and run a campaign step by step.
 
-This is the only entry point: callers hold no transaction and see no table.
+This is the only entry point to the package: callers never see a transaction or a table.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class Ledger:
     target : str, path-like, or None
         Path of a file, or a URL like ``postgresql://host/database``; None for SQLite in memory, as in `in_memory`.
     patience : float
-        How long to retry a transaction in all, in seconds.
+        Longest time to retry a transaction, in seconds.
 
     Raises
     ------
     LedgerError
-        If the URL is of another kind.
+        The URL is of another kind.
 
     See Also
     --------
@@ -129,16 +129,16 @@ class Ledger:
         """
         ledger = cls(target, patience=patience)
         if ledger.database.is_sqlite and (not ledger.database.exists() or not ledger.database.path.stat().st_size):
-            ledger.database.write_ahead()  # existing files may be another program's: leave them
+            ledger.database.write_ahead()  # not for existing files, which may belong to another program
         with ledger._closed_if_refused():
             ledger.database.write(lambda connection: make_tables(connection, ledger.database.name))
         return ledger
 
     @classmethod
     def in_memory(cls) -> Ledger:
-        """Make a ledger without a file: for a notebook, a test, or a program that stores the votes elsewhere.
+        """Make a ledger without a file, for a notebook, a test, or a program that stores the votes elsewhere.
 
-        It belongs to this object and this process, and is lost when it is closed. Threads take turns using it.
+        The ledger belongs to this object and this process, and is lost when it is closed. Threads use it in turn.
         """
         ledger = cls(None)
         ledger.database.write(create_tables)
@@ -171,10 +171,10 @@ class Ledger:
         Raises
         ------
         ProtocolError
-            If a label repeats or cannot be stored as JSON, or the items are not those of a plan of ballots.
+            A label is repeated or cannot be stored as JSON, or the items do not fit a plan of ballots.
         LedgerError
-            If the items are not those of a continuous plan, there is no voter, a label does not fit in a file of
-            votes, the contents are not one for each item, the seed is invalid, or the settings do not fit.
+            The items do not fit a continuous plan, there is no voter, a label cannot be written to a file of votes,
+            there is not one content for each item, the seed is invalid, or the settings do not fit.
         """
         info = self.database.write(
             lambda connection: insert_campaign(
@@ -195,9 +195,9 @@ class Ledger:
         pages: VotingPages,
         contents: Sequence[ItemContent] | None = None,
     ) -> tuple[Campaign, str]:
-        """Make a campaign for the web, with its pages and its organiser's token, all in one transaction.
+        """Make a campaign for the web, with its pages and a token for its organiser, all in one transaction.
 
-        The token cannot be read again later. Parameters and errors are those of `new_campaign`.
+        The token cannot be retrieved later. Parameters and errors are those of `new_campaign`.
         """
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
@@ -212,11 +212,11 @@ class Ledger:
         return Campaign(self.database, info), token
 
     def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
-        """Make the campaign of a bundle, once it is verified; see `files.restore_bundle`."""
+        """Verify a bundle and restore its campaign; see `files.restore_bundle`."""
         return Campaign(self.database, files.restore_bundle(self.database, path, most_bytes=most_bytes))
 
     def campaign(self, key: str | None = None) -> Campaign:
-        """Return the campaign of a key or name, or the only one.
+        """Return a campaign by its key or name, or the only one.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class Ledger:
         Raises
         ------
         RevisionError
-            If there is no ledger, or it is of a newer release.
+            There is no ledger, or it belongs to a newer release.
         """
         return self.database.write(lambda connection: bring_up(connection, self.database.name))
 
@@ -302,7 +302,7 @@ class Campaign(OpenCampaign):
 
     @property
     def key(self) -> str:
-        """Random name, identical in every copy."""
+        """Random name, the same in every copy."""
         return self.info.key
 
     @cached_property
@@ -316,7 +316,7 @@ class Campaign(OpenCampaign):
         return Tokens(self.database, self.info)
 
     def voter(self, voter_id: int) -> Voter:
-        """Return the voter of an id, without checking that it exists."""
+        """Return the voter with an id, without checking that it exists."""
         return Voter(self.database, self.info, voter_id)
 
     def is_kept_in(self, path: str | os.PathLike[str]) -> bool:
@@ -332,19 +332,19 @@ class Campaign(OpenCampaign):
     def open_next(self, *, at_once: bool = False) -> int:
         """Draw the next ballot or batch from the votes so far, store it, and return its number.
 
-        Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
+        One transaction reads the votes, and another one checks that nothing has changed and stores the ballot.
 
         Parameters
         ----------
         at_once : bool
-            Draw a batch even if much of the last one is unanswered.
+            Draw a batch even if it is not due.
 
         Raises
         ------
         NotReadyError
-            If too much of the last batch is unanswered.
+            Too many comparisons of the last batch are unanswered.
         LedgerError
-            If a ballot is open, all are closed, or the campaign needs no further batch.
+            A ballot is open, all are closed, or the campaign needs no further batch.
         """
         return draws.open_ballot(self) if self.info.mode == "ballots" else batches.draw_batch(self, at_once=at_once)
 
@@ -356,7 +356,8 @@ class Campaign(OpenCampaign):
         Parameters
         ----------
         number : int or None
-            The open ballot; None: whichever is open. In a continuous campaign, any batch stands for all.
+            Number of the open ballot; None for the one that is open. In a continuous campaign, any batch stands for
+            all.
         least_answered : float or None
             Share of the comparisons that must be answered; None: the campaign's setting.
         progress : callable, optional
@@ -365,17 +366,17 @@ class Campaign(OpenCampaign):
         Raises
         ------
         LedgerError
-            If no ballot is open, or another one.
+            No ballot is open, or it has another number.
         """
         return self.read(closing.preview_closing, number, least_answered=least_answered, progress=progress)
 
     def close(
         self, number: int, *, least_answered: float | None = None, stamp: str | None = None
     ) -> BallotRecord | None:
-        """Close a ballot and return its record, or end a continuous campaign, whose batches have none.
+        """Close a ballot and return its record, or end a continuous campaign, whose batches have no record.
 
-        A ballot is scored between two transactions: the first elects one closer, the second writes the record. Batches
-        are closed in one.
+        A ballot is scored between two transactions: the first one elects a single closer, and the second one writes the
+        record. Batches are closed in one transaction.
 
         Parameters
         ----------
@@ -384,18 +385,18 @@ class Campaign(OpenCampaign):
         least_answered : float or None
             Share of the comparisons that must be answered; None: the campaign's setting.
         stamp : str or None
-            The stamp that the caller has seen, from `preview` or `ballot`; None: accept any.
+            The stamp that the caller has seen, from `preview` or `ballot`; None accepts any.
 
         Raises
         ------
         LedgerError
-            If that ballot, or every batch, is closed.
+            That ballot, or every batch, is closed.
         ChangedError
-            If its stamp has changed.
+            The stamp has changed.
         NotReadyError
-            If too few comparisons are answered, or an item has no answer; it stays open.
+            Too few comparisons are answered, or an item has no answer. The ballot stays open.
         ConflictError
-            If another caller is closing it.
+            Another caller is closing the ballot.
         """
         if self.info.mode == "ballots":
             return closing.close(self, number, least_answered=least_answered, stamp=stamp)
@@ -403,39 +404,39 @@ class Campaign(OpenCampaign):
         return None
 
     def reopen(self, number: int, reason: str) -> None:
-        """Reopen the last closed ballot and set its record aside, provided that no later ballot was opened.
+        """Reopen the last closed ballot and discard its record, unless a later ballot was opened.
 
         Raises
         ------
         LedgerError
-            If it is not closed, or another ballot was drawn from its scores.
+            The ballot is not closed, or another ballot was drawn from its scores.
         """
         self.write(closing.reopen, number, reason)
 
     def asked(
         self, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
     ) -> tuple[Comparison, ...]:
-        """Return the comparisons of all open ballots, checks included, by sheet and in display order.
+        """Return the comparisons of all open ballots, including checks, by sheet and in the order of display.
 
-        The voter is the holder of the sheet, or "" for a free sheet. The rows do not reveal which comparisons are
+        The voter is the holder of the sheet, or "" if the sheet is free. The rows do not reveal which comparisons are
         checks.
 
         Parameters
         ----------
         number : int or None
-            Restrict the list to this ballot.
+            Only comparisons of this ballot.
         voter : str or None
-            Restrict the list to the sheets of this voter, given by the name in a file or by key.
+            Only comparisons on the sheets of this voter, given by the name in a file or by key.
         unanswered : bool
-            Restrict the list to comparisons without a current answer.
+            Only comparisons without a current answer.
         """
         return self.read(draws.open_comparisons, number=number, voter=voter, unanswered=unanswered)
 
     def comparisons_csv(self, comparisons: Sequence[Comparison]) -> str:
         """Return comparisons of `asked` as CSV for voters to fill in, voter by voter; `import_votes` reads it.
 
-        The columns are comparison, voter, left, right and an empty winner; with grades also an empty grade. Sets have
-        item_1, item_2, ... and an empty best and worst.
+        The columns are comparison, voter, left, right and an empty winner; with grades, also an empty grade. For sets,
+        they are comparison, voter, item_1, item_2, ..., and an empty best and worst.
         """
         if self.info.set_size > 2:
             return set_file(comparisons, self.info)
@@ -443,7 +444,7 @@ class Campaign(OpenCampaign):
         return comparisons_csv(rows, has_grades=self.info.settings.grades > 1)
 
     def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
-        """Return all pairs of a sheet, in their fixed display order.
+        """Return all pairs of a sheet, in the order of display.
 
         Parameters
         ----------
@@ -465,14 +466,14 @@ class Campaign(OpenCampaign):
         Raises
         ------
         VoteError
-            If the comparison does not exist, the answer is unknown, or the voter never had the sheet.
+            The comparison does not exist, the answer is unknown, or the voter never had the sheet.
         ConflictError
-            If the comparison has another vote in force, which the message names, or the event id was used for another
-            vote. If the voter has finished, the new vote replaces theirs instead.
+            The comparison has another vote, which the message names, or the event id was used for another vote. If the
+            voter has finished, the new vote replaces the voter's earlier one instead.
         LateVoteError
-            If the ballot is closed or the sheet was given to another voter. The vote is kept as a late one. If sent
-            again after the ballot is reopened or the sheet returned, it counts, provided that the comparison has no
-            other vote.
+            The ballot is closed, or the sheet was given to another voter. The vote is kept as a late vote. If it is
+            sent again after the ballot is reopened or the sheet returned, it counts, unless the comparison has another
+            vote.
         LedgerBusyError
             While the ballot is being closed; send the same vote again in a moment.
         """
@@ -481,15 +482,15 @@ class Campaign(OpenCampaign):
     def correct(self, comparison: str, answer: str | None, reason: str) -> Receipt:
         """Replace the vote on a comparison like "1-0-17" by an organiser's correction; the answer None voids it.
 
-        The vote remains its voter's, and the ledger keeps both answers with the reason. Repeating the current answer
-        confirms it and so resolves a conflict. A separate transaction finds the comparison.
+        The vote still belongs to its voter, and the ledger keeps both answers with the reason. A correction to the
+        current answer confirms it, and so resolves a conflict. A separate transaction finds the comparison.
 
         Raises
         ------
         ConflictError
-            If the comparison has no current vote.
+            The comparison has no current vote.
         LateVoteError
-            If the ballot is closed; reopen it first.
+            The ballot is closed; reopen it first.
         LedgerBusyError
             While the ballot is being closed.
         """
@@ -499,7 +500,8 @@ class Campaign(OpenCampaign):
     def record(self, votes: Mapping[str, str]) -> Recorded:
         """Record answers by comparison id, all or none: "left", "right", "tie" or "cannot say".
 
-        Each answer belongs to the voter who has the comparison. Errors are those of `record_file`, which count from 1.
+        Each answer belongs to the voter who holds the sheet. Errors are those of `record_file`, with numbers from 1 as
+        lines.
         """
         rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
         return self.record_file(VoteFile("votes", tuple(rows)))
@@ -507,33 +509,33 @@ class Campaign(OpenCampaign):
     def record_file(self, file: VoteFile) -> Recorded:
         """Record the votes of a file: all of them, or none if a row is invalid.
 
-        A row without a voter belongs to the voter who holds the sheet. The column ``seconds`` is the time that an
-        answer took; unknown columns are stored with the vote.
+        A row without a voter belongs to the voter who holds the sheet. The column ``seconds`` is the response time;
+        unknown columns are stored with the vote.
 
         Raises
         ------
         VoteError
-            If a comparison was never drawn, the items or the voter do not match the comparison, or the voter never had
-            the sheet. The message names file and lines.
+            A comparison was never drawn, the items or the voter do not match the comparison, or the voter never had
+            the sheet. The message names the file and the lines.
         LedgerBusyError
             While a ballot of the file is being closed.
         """
         return imports.record_file(self, file)
 
     def conflicts(self) -> list[Conflict]:
-        """Return the votes that were set aside because they contradict another one, oldest first."""
+        """Return the votes that do not count because they contradict another one, oldest first."""
         return self.read(casting.conflicts)
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-        """Return vote events with a higher number than `after`, in their order.
+        """Return vote events with a higher number than `after`, in the order of their numbers.
 
-        No event appears later with a lower number than one already read: the method waits for votes that have a number
-        but are not committed yet.
+        No event with a lower number can appear later: the method waits for votes that have a number but are not
+        committed yet.
 
         Parameters
         ----------
         most : int
-            Maximum number of events; there are fewer only at the end of the ledger.
+            Maximum number of events; fewer are returned only at the end of the ledger.
         """
         return self.write(exports.events_after, after, most=most)  # it waits for votes, and so takes locks
 
@@ -549,14 +551,14 @@ class Campaign(OpenCampaign):
         Parameters
         ----------
         replaces : int
-            Version that was edited, from `pages`, so that no other change is overwritten unseen.
+            Version that was edited, from `pages`. It prevents overwriting another change.
 
         Raises
         ------
         ChangedError
-            If another version has become current.
+            Another version has become current.
         LedgerError
-            If the consent text changed and its version did not.
+            The consent text has changed, but not its version.
         """
         return self.write(Transaction.set_pages, pages, replaces=replaces)
 
@@ -567,7 +569,7 @@ class Campaign(OpenCampaign):
     # Progress
 
     def stamp(self) -> str:
-        """Return a stamp of all events in the campaign: votes, leases of sheets, voters, and organisers' actions.
+        """Return a stamp that changes with each event: votes, leases of sheets, voters, and actions of organisers.
 
         No votes are read, so the cost does not depend on their number. Votes of other campaigns in the same ledger also
         change the stamp.
@@ -575,7 +577,7 @@ class Campaign(OpenCampaign):
         return self.read(status.campaign_stamp)
 
     def progress_stamp(self) -> str:
-        """Return a stamp of the campaign's progress, which time alone can change, because unanswered sheets expire."""
+        """Return a stamp that changes with each event and when an unanswered sheet expires."""
         return self.read(status.progress_stamp)
 
     def status(self) -> CampaignStatus:
@@ -583,7 +585,7 @@ class Campaign(OpenCampaign):
         return self.read(status.status_of)
 
     def progress(self) -> tuple[CampaignStatus, list[BallotProgress]]:
-        """Report the state of the campaign and of each ballot at the same moment."""
+        """Return the progress of the campaign and of each ballot, at the same moment."""
         return self.read(lambda transaction: (status.status_of(transaction), status.by_ballot(transaction)))
 
     def ballot_progress(self) -> list[BallotProgress]:
@@ -601,7 +603,7 @@ class Campaign(OpenCampaign):
         return self.read(status.ballot_state, number)
 
     def item_progress(self) -> list[ItemProgress]:
-        """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
+        """Return the number of answers about each item in the open ballots, without excluded voters, fewest first."""
         return self.read(results.by_item)
 
     def items_shown(self) -> list[tuple[ItemProgress, ItemContent]]:
@@ -651,7 +653,7 @@ class Campaign(OpenCampaign):
         Parameters
         ----------
         top : int or None
-            k of the cut; None: the size of the last ballot, or a tenth of the items.
+            k of the cut; by default the size of the last ballot, or a tenth of the items.
         progress : callable, optional
             As in `Strengths.sample`.
 
@@ -663,10 +665,10 @@ class Campaign(OpenCampaign):
         return self.read(results.result_of, interim=interim, top=top, progress=progress)
 
     def counted_votes(self) -> Comparisons:
-        """Return all current votes by voters who are not left out; "cannot say" counts as no answer.
+        """Return all current votes by voters who are not excluded; "cannot say" counts as no answer.
 
-        Grades are left out; `export_votes` has them. Its `unanswered` holds the other comparisons on sheets that voters
-        hold.
+        The votes have no grades, which `export_votes` writes. The attribute `unanswered` holds the other comparisons on
+        sheets that voters hold.
         """
         return self.read(stored.counted_votes)
 
@@ -675,8 +677,8 @@ class Campaign(OpenCampaign):
     def target_groups(self) -> TargetGroups:
         """Return the target groups of the campaign, with the votes so far.
 
-        R is the share of the votes that rank a candidate above another; a tie is half a vote for either. "Cannot say"
-        and the votes of voters who are left out do not count.
+        R is the share of the votes that rank a candidate above another; a tie counts as half a vote for each. "Cannot
+        say" and votes of excluded voters do not count.
 
         Raises
         ------
@@ -715,7 +717,7 @@ class Campaign(OpenCampaign):
         unanswered : bool
             Whether to write comparisons without a vote, if the format allows them.
         names : bool
-            Whether to write voters' names. By default, random keys are written and the names stay in the ledger.
+            Whether to write names of voters instead of their random keys.
         guard : bool
             Whether to put an apostrophe before CSV cells that a spreadsheet would run as formulas. `import_votes`
             removes it. Other programs read it as part of the label, so use False for them.
@@ -723,11 +725,11 @@ class Campaign(OpenCampaign):
         Raises
         ------
         OptionError
-            If the format is unknown.
+            The format is unknown.
         LedgerError
-            If the campaign has no target groups to export, or has sets, which only "csv" can express.
+            The campaign has no target groups to export, or has sets, which only "csv" can express.
         TableError
-            If the items have no columns in common: some are tuples, some are not, or tuples differ in length.
+            The items have no columns in common: only some are tuples, or tuples differ in length.
         """
         return self.read(exports.export_votes, format, unanswered=unanswered, names=names, guard=guard)
 
@@ -746,34 +748,34 @@ class Campaign(OpenCampaign):
         """Record the votes of a file in the open ballots: all of them, or none if one is invalid.
 
         A vote is matched by the id of its comparison: in the column or key comparison, in data.comparison of Label
-        Studio, or as the id of potato. Without an id, it is matched with its voter's comparison of the same pair. A
-        vote that the ledger already has changes nothing, and a contradicting vote is kept as a conflict, as described
-        in `record_file`.
+        Studio, or as the id of potato. A vote without an id is matched with its voter's comparison of the same pair. A
+        vote that the ledger already has changes nothing, and a contradicting vote is kept as a conflict, as in
+        `record_file`.
 
-        In a campaign of sets, the columns are comparison, item_1, item_2, ..., best and worst, and voter if it is
-        named; all options but `encoding` and `guard` are refused.
+        In a campaign of sets, the columns are comparison, item_1, item_2, ..., best and worst, and optionally voter.
+        The only options are then `encoding` and `guard`.
 
         Parameters
         ----------
         path, format, answers, encoding, ignore, instances
-            See `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
+            See `adaptive.read_comparisons`. Numbers of "choix" are indices into the items of the campaign.
         columns : mapping of {"left", "right", "winner", "voter"} to str or sequence of str, optional
             Names of columns that differ from those of the format.
         guard : bool
-            Whether to remove the apostrophes that `export_votes` put before formulas; only our CSV has them.
+            Whether to remove the apostrophes that `export_votes` puts before formulas in CSV.
 
         Raises
         ------
         OptionError
-            If a format, column, meaning or encoding is unknown.
+            A format, column, meaning or encoding is unknown.
         TableError, VoteError
-            If the file cannot be read, or a winner, comparison, pair or voter is unknown. The message gives file and
-            line.
+            The file cannot be read, or a winner, comparison, pair or voter is unknown. The message names the file and
+            the line.
         """
         if self.info.set_size > 2:
             of_pairs = {"columns": columns, "answers": answers, "ignore": list(ignore), "instances": instances}
             if format not in ("auto", "csv") or any(of_pairs.values()):
-                raise OptionError(f"format, {', '.join(of_pairs)} are for votes on pairs, not on sets")
+                raise OptionError(f"format, {', '.join(of_pairs)} apply to votes on pairs, not on sets")
             return self.record_file(read_set_file(self.info, path, encoding=encoding, guard=guard))
         votes = read_votes(
             path,
@@ -792,20 +794,20 @@ class Campaign(OpenCampaign):
     def bundle(self, *, names: bool = False) -> bytes:
         """Return the campaign as a zip; the same campaign gives the same bytes.
 
-        It holds every row of the campaign except the keys, tokens and addresses that only its ledger needs. Its parts
-        are items, plan, drawn comparisons, checks, all events, the votes that count and their ranking, a data sheet,
-        Croissant metadata, and checksums. The bundle is checked before it is written, as in `verify_bundle`.
+        It holds every row of the campaign except keys, tokens and addresses that only its ledger needs. The parts are
+        items, plan, drawn comparisons, checks, all events, the votes that count and their ranking, a data sheet,
+        Croissant metadata, and checksums. The bundle is checked before it is written, as by `verify_bundle`.
 
         Parameters
         ----------
         names : bool
-            Whether to include voters' names, for another ledger with the same people. Without them, the bundle can be
-            published, provided that columns of files and reasons that people typed contain no names.
+            Whether to include names of voters, for another ledger with the same people. Without names, the bundle can
+            be published, unless columns of files or reasons that people typed contain names.
 
         Raises
         ------
         BundleError
-            If the ledger contradicts itself.
+            The ledger is inconsistent.
         """
         return files.bundle_bytes(self, names=names)
 
@@ -815,7 +817,7 @@ class Campaign(OpenCampaign):
         Raises
         ------
         BundleError
-            If the ledger contradicts itself, or the file cannot be written.
+            The ledger is inconsistent, or the file cannot be written.
         """
         files.write_bundle(self, path, names=names)
 
@@ -825,6 +827,6 @@ class Campaign(OpenCampaign):
         Raises
         ------
         BundleError
-            The message says which part fails, and how.
+            The ledger is inconsistent; the message names the part and the check.
         """
         return files.verify_campaign(self)

@@ -1,7 +1,4 @@
-"""Let voters take their steps, and organisers those with a voter, each in a transaction.
-
-The state of a voter has the sheet to answer, why there is none, or the end of taking part.
-"""
+"""The steps of voters, and of organisers with a voter, each in a transaction."""
 
 import time
 from collections.abc import Sequence
@@ -36,7 +33,7 @@ from adaptive.ledger.errors import (
 Step: TypeAlias = Literal["consent", "vote", "finish"]
 Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
 _MOST_DRAWS: Final = 4
-# The sheets that a ``voter`` has done, those with an answer taken back, and the number of answers without practice.
+# Sheets that a ``voter`` has finished, sheets with a retracted answer, and the number of answers without practice.
 _OF_CAMPAIGN: Final = schema.ballot.c.campaign_id == sa.bindparam("campaign")
 _IS_VOTERS: Final = schema.vote_event.c.voter_id == sa.bindparam("voter")
 _SHEETS_DONE: Final = (
@@ -63,22 +60,23 @@ class VoterState:
     Attributes
     ----------
     voter_key : str
-        The voter's key in exports.
+        Key of the voter in exports.
     step : {"consent", "vote", "finish"}
         The next step.
     sheet : VoterSheet or None
-        The sheet that the voter holds, done or not.
+        The sheet that the voter holds, finished or not.
     n_sheets_done : int
+        Number of finished sheets.
     n_answers : int
-        The voter's current answers in all ballots. Practice is left out but no other check, because voters who count
-        their answers must not find out which pairs are checks.
+        Number of current answers of the voter in all ballots. It excludes practice but includes other checks: a voter
+        who counts answers must not be able to recognise checks.
     available : bool
         Whether there is a pair to answer now.
     reason : {"limit", "none left", "not open", "wait"} or None
         Why there is no pair. "not open": the first or next ballot has not been opened yet. "wait": other voters hold
-        the remaining sheets and have not answered anything on them, or have not answered enough for the next batch.
+        the remaining sheets without an answer, or have not answered enough for the next batch.
     wait_seconds : int or None
-        Seconds until one of the sheets that others hold unanswered becomes free; None if that is not known.
+        Seconds until one of the unanswered sheets of other voters becomes free; None if unknown.
 
     See Also
     --------
@@ -117,7 +115,7 @@ class Ending:
     Attributes
     ----------
     outcome : {"complete", "screened out", "quota full"}
-        The outcome, which determines the code for a participant of a platform.
+        Outcome, which determines the code for a participant of a platform.
     n_answers : int
     """
 
@@ -144,10 +142,10 @@ def next_sheet(
     *,
     may_get_batch: bool = False,
 ) -> VoterState | None:
-    """Take the steps of `Voter.next_sheet`; with `may_get_batch`, None says that a batch can be drawn instead.
+    """Run a step of `Voter.next_sheet`; with `may_get_batch`, None means that a batch can be drawn instead.
 
-    The origin does not limit invited voters, because each has a link, nor voters who have answered something: they need
-    not wait because another voter at their address does not answer.
+    The origin limits neither invited voters, who have personal links, nor voters who have answered something, who need
+    not wait for others at their address.
     """
     sheet = sheets.sheet_of_voter(transaction, voter_id)
     if sheet is not None and sheet.missing:
@@ -167,14 +165,14 @@ def next_sheet(
     is_due = False
 
     def may_draw() -> bool:
-        nonlocal is_due  # stays: the claim has passed over parts of sheets because of it
+        nonlocal is_due  # remains true, because the claim then skips partial sheets
         is_due = is_due or (may_get_batch and batches.may_draw(transaction, voter_id))
         return is_due
 
     sheet = sheets.claim_sheet(transaction, voter_id, origin, is_batch_due=may_draw)
     if sheet is not None:
         return _state(transaction, pages, voter_id, sheet)
-    # A batch may have become due while others took the sheets that were left.
+    # A batch may have become due while others took the remaining sheets.
     if may_draw() or (may_get_batch and batches.may_replace(transaction, voter_id)):
         return None
     batches.record_no_pairs_left(transaction, voter_id)
@@ -182,8 +180,8 @@ def next_sheet(
 
 
 def finish(transaction: Transaction, pages: VotingPages, voter_id: int) -> Ending:
-    """Take the steps of `Voter.finish`."""
-    transaction.lock_voter(voter_id)  # a retraction at the same moment comes first, or is refused
+    """Run the step of `Voter.finish`."""
+    transaction.lock_voter(voter_id)  # a simultaneous retraction happens before this step, or fails
     state = state_of(transaction, pages, voter_id)
     missing = 0 if state.sheet is None else len(state.sheet.missing)
     if missing:
@@ -205,7 +203,7 @@ def finish(transaction: Transaction, pages: VotingPages, voter_id: int) -> Endin
 def _state(
     transaction: Transaction, pages: VotingPages, voter_id: int, sheet: VoterSheet | None, reason: Reason | None = None
 ) -> VoterState:
-    """Return the state of a voter whose sheet is known, or who has none for the reason."""
+    """Return the state of a voter, given the sheet or the reason why there is none."""
     voter = schema.voter
     columns = sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
     key, consent_version = transaction.execute(columns).one()
@@ -225,10 +223,10 @@ def _state(
 
 
 def _early_outcome(transaction: Transaction, pages: VotingPages, voter_id: int, state: VoterState) -> Outcome | None:
-    """Return the outcome of a participant who has no sheet and gets none; None if complete or free to go on.
+    """Return the outcome of a participant who gets no further sheet and is not complete; otherwise None.
 
-    "screened out": the participant was left out before finishing all sheets (at least one). "quota full": no sheet was
-    left and the participant has answered nothing.
+    "screened out": the participant was excluded before finishing all sheets, or the first one if there is no limit.
+    "quota full": no sheet was left, and the participant has answered nothing.
     """
     if state.reason in (None, "wait", "not open") or membership.source_of(transaction, voter_id) not in PLATFORMS:
         return None
@@ -240,10 +238,10 @@ def _early_outcome(transaction: Transaction, pages: VotingPages, voter_id: int, 
 def _reason_to_stop(
     transaction: Transaction, pages: VotingPages, voter_id: int, sheet: VoterSheet | None
 ) -> Reason | None:
-    """Return why this voter gets no further sheet, whatever is left; None: the voter may have one."""
+    """Return why this voter gets no further sheet, even if some are left; None if the voter may get one."""
     if pages.sheets is not None and _count_sheets_done(transaction, voter_id, sheet) >= pages.sheets:
         return "limit"
-    # Answers that would not count are not asked for.
+    # Answers of excluded voters would not count.
     return "none left" if voter_id in transaction.excluded_voters() else None
 
 
@@ -257,8 +255,8 @@ def is_more_left(transaction: Transaction, voter_id: int | None = None) -> bool:
 def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reason:
     """Return why there is no sheet for a voter, or for a new one.
 
-    Either all sheets are leased or done, or a ballot has not been opened yet. The reason is "wait" if a sheet becomes
-    free again unless it is answered, or if a batch is drawn as soon as others have answered more of the last one.
+    "wait": a sheet will become free unless it is answered, or a batch will be drawn once others have answered more of
+    the last one. "not open": the next ballot has not been opened yet. Otherwise "none left".
     """
     if sheets.seconds_left(transaction, voter_id) is not None:
         return "wait"
@@ -293,9 +291,9 @@ def _voter_at(transaction: Transaction, number: int, place: int) -> int | None:
 
 
 def _count_sheets_done(transaction: Transaction, voter_id: int, sheet: VoterSheet | None) -> int:
-    """Return how many sheets the voter finished; the one that the voter holds counts once nothing on it is missing.
+    """Return the number of sheets that the voter has finished, including a complete sheet that the voter still holds.
 
-    A sheet does not count while the voter has taken back an answer on it that nobody has given again.
+    A sheet does not count while the voter has retracted an answer on it that nobody has replaced.
     """
     values = {"campaign": transaction.info.id, "voter": voter_id}
     finished = {tuple(row) for row in transaction.execute(_SHEETS_DONE, values)}
@@ -333,7 +331,7 @@ class Voter(OpenCampaign):
     id: int
 
     def begin_session(self, pages: VotingPages, *, consent: str | None, hours: float) -> str:
-        """Return the token of a new session, recording consent to a version of the text with it.
+        """Return the token of a new session, and record consent to a version of the text.
 
         Raises
         ------
@@ -357,24 +355,24 @@ class Voter(OpenCampaign):
         return self.read(state_of, pages, self.id)
 
     def next_sheet(self, pages: VotingPages, origin: Origin | None = None) -> VoterState:
-        """Give the voter the same sheet until it is done, then the next one, and return the voter's state.
+        """Give the voter the same sheet until it is finished, then the next one, and return the voter's state.
 
         The state has a sheet with pairs to answer, or the reason why there is none. A continuous campaign draws its
-        next batch for the voter who finds no sheet. That takes several transactions: search for a sheet, check whether
-        a batch is due, draw it, and search again. Voters of this process who ask at the same moment wait for one draw,
+        next batch for a voter who finds no sheet. This takes several transactions: search for a sheet, check whether a
+        batch is due, draw it, and search again. Voters of this process who ask at the same time wait for the same draw,
         which has a sheet for each of them.
 
         Parameters
         ----------
         origin : Origin or None
-            Limits the unanswered sheets of its address; None: no limit.
+            Limits the number of unanswered sheets of its address; None for no limit.
         """
 
         def claim(*, may_get_batch: bool) -> VoterState | None:
             return self.write(next_sheet, pages, self.id, origin, may_get_batch=may_get_batch)
 
         draws = self.database.draws(self.info.id)
-        for _ in range(_MOST_DRAWS):  # voters of another process may take all sheets of a batch that is drawn here
+        for _ in range(_MOST_DRAWS):  # voters of another process may take all sheets of a batch drawn here
             state = claim(may_get_batch=True)
             if state is not None:
                 return state
@@ -388,7 +386,7 @@ class Voter(OpenCampaign):
                 raise
             except (ChangedError, NotReadyError):  # another process drew it first
                 continue
-            except (LedgerError, TimeoutError):  # the target is reached, or the fit is long
+            except (LedgerError, TimeoutError):  # the target is reached, or the fit takes too long
                 break
         return claim(may_get_batch=False) or self.state(pages)
 
@@ -404,7 +402,7 @@ class Voter(OpenCampaign):
             raise
 
     def vote(self, event_id: str) -> VoteEvent | None:
-        """Return the comparison of an event of this voter; None if this voter sent no event of that id."""
+        """Return the comparison of an event of this voter; None if this voter sent no event with that id."""
         event = self.read(pair_of_event, event_id)
         return event if event is not None and event.voter_id == self.id else None
 
@@ -427,17 +425,17 @@ class Voter(OpenCampaign):
     def finish(self, pages: VotingPages) -> Ending:
         """End the voter's participation, and record the outcome if it has a code or the voter came from a platform.
 
-        From then on the voter can change answers, but not take them back.
+        Afterwards, the voter can change answers but not retract them.
 
         Raises
         ------
         UnfinishedError
-            If pairs or sheets are still to be answered.
+            Pairs or sheets are still to be answered.
         """
         return self.write(finish, pages, self.id)
 
     def leave(self) -> int:
-        """Forget the voter, void the votes of ballots that are not closed, and return how many were voided.
+        """Erase the voter's name, void the votes in ballots that are not closed, and return how many were voided.
 
         Raises
         ------
@@ -447,12 +445,12 @@ class Voter(OpenCampaign):
         return self.write(membership.leave, self.id)
 
     def ask_others(self) -> int:
-        """Ask other voters the comparisons of a voter who is left out, and return how many votes were voided.
+        """Ask other voters the comparisons of this excluded voter, and return how many votes were voided.
 
         Raises
         ------
         LedgerError
-            If the voter is not left out.
+            The voter is not excluded.
         LedgerBusyError
             While a ballot is being closed; try again in a moment.
         """
@@ -467,12 +465,12 @@ class Voter(OpenCampaign):
         self.write(Transaction.audit, "included", {"reason": reason}, voter_id=self.id)
 
     def preview_exclusion(self) -> ExclusionPreview:
-        """Return the effect of leaving the voter out, or of taking back one who is left out.
+        """Return the effect of excluding the voter, or of including an excluded voter again.
 
         Raises
         ------
         LedgerError
-            If the voter has no votes, or no other voter has any.
+            The voter has no votes, or no other voter has any.
         """
         return self.read(exclusion_preview, self.id)
 
@@ -487,14 +485,14 @@ class Voters(OpenCampaign):
         Parameters
         ----------
         visit : Visit or None
-            A visit from a platform, by a known voter or a new one. None: a new voter by the open link.
+            Visit of a participant of a platform, who may be a known voter. None for a new voter by the open link.
 
         Raises
         ------
         LedgerError
-            If the campaign has no open link, is not on the platform or belongs to another study there; if the id does
-            not have the platform's form, is that of a voter who was left out and then left, or another consent text is
-            in force.
+            The campaign has no open link, is not on the platform, or belongs to another study there; the id does not
+            have the platform's form, or is that of an excluded voter who has left; or another consent text is in
+            force.
         """
 
         def join(transaction: Transaction) -> tuple[int, str]:
@@ -505,12 +503,12 @@ class Voters(OpenCampaign):
         return Voter(self.database, self.info, voter_id), token
 
     def turns_away(self, pages: VotingPages, visit: Visit) -> bool:
-        """Return whether a platform's participant is new and no sheet is left for a newcomer.
+        """Return whether a participant of a platform is new and no sheet is left for a new voter.
 
         Raises
         ------
         LedgerError
-            If the platform, the study or the id is invalid, as in `join`.
+            The platform, the study or the id is invalid, as in `join`.
         """
 
         def is_turned_away(transaction: Transaction) -> bool:
@@ -522,7 +520,7 @@ class Voters(OpenCampaign):
         return self.read(is_turned_away)
 
     def is_left_out(self, token: str) -> bool:
-        """Return whether a token is, or was, that of a session of a voter who is left out."""
+        """Return whether a token belongs, or belonged, to a session of an excluded voter."""
 
         def is_left_out(transaction: Transaction) -> bool:
             voter_id = voter_of_session(transaction, token)
@@ -531,7 +529,7 @@ class Voters(OpenCampaign):
         return self.read(is_left_out)
 
     def why_none_left(self) -> tuple[Reason | None, int | None]:
-        """Return why a newcomer gets no sheet, and the seconds until one that others hold becomes free."""
+        """Return why a new voter gets no sheet, and the seconds until a sheet of others becomes free."""
 
         def reason_and_wait(transaction: Transaction) -> tuple[Reason | None, int | None]:
             if is_more_left(transaction):
@@ -547,12 +545,12 @@ class Voters(OpenCampaign):
         Raises
         ------
         LedgerError
-            If a name is repeated, or is that of a voter who was left out of the scores and then left.
+            A name is repeated, or is that of an excluded voter who has left.
         """
         return self.write(membership.invite, names)
 
     def with_key(self, key: str) -> Voter:
-        """Find the voter of a random key; names are not looked up.
+        """Find the voter with a random key; names are not accepted.
 
         Raises
         ------
@@ -577,7 +575,7 @@ class Voters(OpenCampaign):
         Parameters
         ----------
         names : bool
-            Whether to give their names, which are personal data.
+            Whether to include their names, which are personal data.
         """
         return self.read(membership.voter_rows, names=names)
 
@@ -587,13 +585,13 @@ class Voters(OpenCampaign):
         Parameters
         ----------
         giver : str or None
-            Take all unfinished sheets of this voter. None: take those in `sheets`, counted from 1.
+            Take all unfinished sheets of this voter. None to take those in `sheets`, counted from 1.
 
         Raises
         ------
         LedgerError
-            If no ballot is open, the giver has no unfinished sheet, the ballot does not have a sheet, a sheet is
-            answered, or the voter has withdrawn, already holds it, or was already asked one of its pairs.
+            No ballot is open, the giver has no unfinished sheet, the ballot does not have a sheet, a sheet is answered,
+            or the voter has withdrawn, already holds it, or was already asked one of its pairs.
         """
         return self.write(give_sheets, name, giver=giver, sheets=sheets)
 

@@ -1,4 +1,4 @@
-"""Errors of a ledger: each says what was refused, and why."""
+"""Errors of a ledger."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from rankcorr._checks import shown
 
 
 class LedgerError(AdaptiveError):
-    """A ledger that cannot be opened or made, or a step that its state does not allow.
+    """A ledger cannot be opened or created, or its state does not allow a step.
 
     See Also
     --------
@@ -167,7 +167,7 @@ class NoVoterError(LedgerError):
 
 
 class UnfinishedError(LedgerError):
-    """A voter who wants to finish has pairs or sheets still to answer.
+    """A voter cannot finish, because pairs or sheets are not answered yet.
 
     Attributes
     ----------
@@ -350,7 +350,7 @@ class NotReadyError(LedgerError):
 
 
 class BundleError(LedgerError):
-    """A bundle that is not a zip of ours, is damaged, or contradicts itself: the message names the part.
+    """A bundle is not in this format, damaged, or inconsistent; the message names the part.
 
     See Also
     --------
@@ -373,12 +373,6 @@ class BundleError(LedgerError):
 
 
 def require(fits: bool, name: str, expectation: str, value: object) -> None:
-    """Refuse a value that does not fit.
-
-    Raises
-    ------
-    LedgerError
-        "sheets must be a positive whole number; got 0".
-    """
+    """Raise LedgerError unless a value fits, such as "sheets must be a positive whole number; got 0"."""
     if not fits:
         raise LedgerError(f"{name} must be {expectation}; got {shown(value)}")

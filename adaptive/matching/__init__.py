@@ -1,1 +1,1 @@
-"""Strengths so far -> whether there are enough votes, or the next comparisons, one by one or as ballots."""
+"""Decide from fitted strengths whether there are enough votes, and choose the next comparisons or ballots."""

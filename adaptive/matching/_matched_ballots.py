@@ -1,4 +1,4 @@
-"""Run fixed ballots that pair neighbours: strengths -> items kept -> rounds of neighbours -> ballot -> votes."""
+"""Run fixed ballots that pair neighbours: strengths -> selected items -> rounds of neighbours -> ballot -> votes."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ from rankcorr._output.results import Result
 
 Array: TypeAlias = NDArray[Any]
 
-# With 4,000 votes for 990 items, nine ballots order the top far better than two that spend 8 % more.
+# Smallest share of the most comparisons of any plan. With 4,000 votes for 990 items, nine ballots order the top far
+# better than two ballots with 8 % more comparisons.
 SPENT: Final = 0.8
 
 
 @dataclass(frozen=True, eq=False)
 class MatchedBallots(Result):
-    """How `run_matched_ballots` pairs items, and the shape of the plans that suit it.
+    """Options of `run_matched_ballots`, and of plans for it.
 
     Attributes
     ----------
     noise : float
-        Each round of a ballot pairs neighbours in its own ranking, by strengths plus `noise` times normal noise as wide
-        as the posterior. With 0, items meet only those nearest to them.
+        Each round of a ballot pairs neighbours in a separate ranking, by strengths plus `noise` times a normal variable
+        with the posterior standard deviation. With 0, items meet only their nearest neighbours.
     n_ballots : int
-        n_b of `plan`.
+        Largest number of ballots of `plan`, n_b.
     fraction : float
-        alpha of `plan`. Among the shapes tried, 9 ballots that keep 0.6 each were the best in rho_w, and as good as
-        others in tau_w (990 items, 19,660 votes).
+        alpha of `plan`. In simulations with 990 items and 19,660 votes, 9 ballots with a fraction of 0.6 had the best
+        rho_w, and as good a tau_w as other plans.
 
     Raises
     ------
     ModelError
-        A number out of range.
+        A number is out of range.
 
     See Also
     --------
-    run_matched_ballots : Takes it.
+    run_matched_ballots : Run the ballots.
     Matching : The options of `run_matching`.
 
     Examples
@@ -77,13 +78,14 @@ class MatchedBallots(Result):
     def plan(self, n_items: int, n_comparisons: int) -> BallotPlan:
         """Plan as many ballots as a budget allows, up to `n_ballots`, without repeating a pair in a ballot.
 
-        Presentations are whole numbers, so plans leave part of a budget unspent. Plans that spend less than four fifths
-        of what others spend are skipped. If every plan would repeat a pair, the result has two ballots.
+        Presentations are whole numbers, so a plan may leave part of the budget unspent. Plans that spend less than four
+        fifths of the most that any plan spends are skipped. If every plan would repeat a pair, the result has two
+        ballots.
 
         Raises
         ------
         PlanError
-            When not even two ballots of one presentation fit.
+            The budget is too small for two ballots of one presentation.
 
         Examples
         --------
@@ -117,13 +119,13 @@ def run_matched_ballots(
 ) -> Strengths:
     """Run all ballots of a plan, matching neighbours from the second ballot on, and fit strengths to all votes.
 
-    The first ballot is that of `run_protocol`. `draw_matched_ballot` draws each later one from the items with the
-    largest strengths, fitted to all ballots before it.
+    The first ballot is that of `run_protocol`. `draw_matched_ballot` draws each later ballot from the items with the
+    largest strengths, which are fitted to all earlier ballots.
 
     Parameters
     ----------
     plan : BallotPlan
-        The paper's plans work; `MatchedBallots.plan` gives a better one.
+        Any plan of the paper; `MatchedBallots.plan` returns a better one.
     vote, items, rng, voters
         As in `run_protocol`.
     match : MatchedBallots
@@ -137,17 +139,17 @@ def run_matched_ballots(
     Raises
     ------
     ProtocolError
-        When the items are not those of the plan.
+        The items do not fit the plan.
     ModelError
-        No voter, no function that votes, or no generator of random numbers.
+        There is no voter, `vote` is not a function, or `rng` is not a generator.
     VoteError
         The answers do not fit a ballot.
 
     See Also
     --------
-    MatchedBallots : Its options and its plan.
-    run_matching : Batches that are chosen from all votes so far.
-    run_protocol : The paper's protocol.
+    MatchedBallots : The options and a plan.
+    run_matching : Choose batches from all earlier votes.
+    run_protocol : Run the paper's protocol.
 
     Examples
     --------
@@ -187,19 +189,19 @@ def draw_matched_ballot(
 ) -> Ballot:
     """Draw a ballot that pairs items of about equal strength.
 
-    It keeps the guarantees of `draw_ballot` except two: the comparisons of this ballot alone need not join all items,
-    and pairs are not uniform. In addition, no voter gets a pair that they were shown before, answered or not, while
-    another voter can take it. If rounds of neighbours would have to repeat a pair, which happens only in very short
-    ballots, `draw_ballot` draws the ballot.
+    It has the guarantees of `draw_ballot` with two exceptions: its comparisons need not connect all items, and pairs
+    are not uniform. In addition, a voter gets a pair that they were shown before, answered or not, only if no other
+    voter can take it. If rounds of neighbours would have to repeat a pair, which happens only in very short ballots,
+    `draw_ballot` draws the ballot.
 
     Parameters
     ----------
     strengths : Strengths
-        Fitted to the votes so far, of known voters.
+        Fitted to the votes so far, with known voters.
     places : array_like of int, shape (n_items,)
-        The items of the ballot, as indices into the items of `strengths`.
+        Items of the ballot, as indices into the items of `strengths`.
     presentations : int
-        M, at least 1.
+        Presentations of each item (M), at least 1.
     rng : numpy.random.Generator
     noise : float
         As in `MatchedBallots`.
@@ -207,9 +209,9 @@ def draw_matched_ballot(
     Raises
     ------
     ModelError
-        Strengths whose voters are not known.
+        The voters of the strengths are unknown.
     DrawError
-        Places that are not different indices, fewer than two of them, or presentations below 1.
+        `places` are not at least two different indices, or `presentations` is below 1.
 
     Examples
     --------
@@ -224,7 +226,7 @@ def draw_matched_ballot(
     history = strengths.comparisons
     pairs = history.shown_pairs
     if history.voters is None or pairs.voter is None:
-        raise ModelError("matched ballots need to know who voted; these votes are of unknown voters")
+        raise ModelError("matched ballots need votes with known voters")
     items = _checked_places(places, history.n_items)
     n_presentations = checked_integer("presentations", presentations, least=1)
     check_rng(rng, DrawError)
@@ -255,10 +257,10 @@ def _round_orders(
 ) -> Array:
     """Return a ranking of the ballot's items for each of its rounds, as indices into `items`.
 
-    If more than half of all pairs are needed (not `sparse`), the rounds make the pairs to leave out: each item of the
-    upper half of the list is next to one of the lower half, a different one in each round. If the number of items is
-    odd, the index `items.size` stands for sitting out. Its place is random but the same in two rounds, because the two
-    items that sit out meet each other at the end, and should be neighbours too.
+    If more than half of all pairs are needed (not `sparse`), the rounds make the pairs to omit: each item of the upper
+    half of the list is next to one of the lower half, a different one in each round. If the number of items is odd, the
+    index `items.size` stands for sitting out. It has the same random place in two consecutive rounds, because the two
+    items that sit out meet each other at the end, and should be neighbours, too.
     """
     n_rounds = rest if sparse else items.size - 1 - rest
     width = 1.0 / np.sqrt(strengths.curvature.diagonal[items])

@@ -1,23 +1,23 @@
-"""Choose the next comparisons: items whose place is uncertain where it costs most, against items of similar strength.
+"""Choose the next comparisons: items whose uncertain rank costs most, against items of similar strength.
 
 strengths -> draws of the ranking -> loss by each item's uncertain rank -> items -> opponents -> voters and sides
 
-Each draw is a ranking that could be true (Thompson's rule). Opponents are neighbours in the fitted ranking, not in a
+Each draw is a ranking from the posterior (Thompson sampling). Opponents are neighbours in the fitted ranking, not in a
 drawn one, because a vote is most informative when both answers are equally likely. (6,000 votes on 990 items of
-power-law similarity reached a rho_w of .929 with neighbours in a drawn ranking and .947 with these; means of 16
-simulations, standard errors .006 and .002.) Where neighbours mostly tie, their votes carry little information, so
+power-law similarity reached a rho_w of .929 with neighbours in a drawn ranking, and .947 with these; means of 16
+simulations, standard errors .006 and .002.) If neighbours mostly tie, votes on them carry little information, so
 opponents are farther away. (With 23 % ties between random items of exponential similarity, 19,660 votes reached a tau_w
-of .19 with neighbours and .87 with these; 2 and 3 simulations.)
+of .19 with neighbours, and .87 with these; 2 and 3 simulations.)
 
-The draws are normal and hardly ever lift an item far above its place, but a top item may have lost its first
-comparisons by oversights. The chance that an item belongs far above (`RankChances`) therefore adds to its loss. The
-item then meets a stronger one than itself, which shows sooner whether a victory was luck.
+The draws are normal and hardly ever lift an item far above its rank, but a top item may have lost its first comparisons
+by oversights. The probability that an item belongs far above (`RankChances`) therefore adds to its loss. The item then
+meets a stronger one, which shows sooner whether its victories were luck.
 
-Voters may not follow the model. A tenth of the items meet a random one, which ties distant parts of the ranking
-together. Where votes on the same pair agree more than the strengths explain (`Misfit.pairs`), as they do if preferences
-go in circles, items meet ever new neighbours instead of the same few, so that what is particular to a pair averages
-out. (With preferences that go in circles, "intransitive .6" in benchmarks/crowds.py, and 30 items and 200 votes, tau_w
-was .53 without this rule and .63 with it; 100 simulations, standard error of the difference .02.)
+Voters may not follow the model. A tenth of the items meet a random opponent, which connects distant parts of the
+ranking. If votes on the same pair agree more than the strengths explain (`Misfit.pairs`), as with cyclic preferences,
+items meet new neighbours instead of the same few, so that effects of single pairs average out. (With cyclic
+preferences, "intransitive .6" in benchmarks/crowds.py, 30 items and 200 votes, tau_w was .53 without this rule and .63
+with it; 100 simulations, standard error of the difference .02.)
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ Array: TypeAlias = NDArray[Any]
 
 FOCUS: Final = 0.6
 FIRST: Final = 1
-RANDOM: Final = 0.1  # share of the chosen items that meet a random one
-# Within one call, a tenth of the items is drawn without replacement, then a tenth of all items again, and so on.
+RANDOM: Final = 0.1  # share of the chosen items that meet a random opponent
+# A call draws a tenth of the items without replacement, then again a tenth of all items, and so on.
 PARTS: Final = 10
 LEAST_PART: Final = 4
 MOST_PARTS: Final = 100
-# Largest share of an item's comparisons on one pair, while others are open, where `Misfit.pairs` is above a number.
+# If `Misfit.pairs` is above the first number, an item has at most the second share of its comparisons on one pair.
 PAIR_SHARES: Final = ((2.0, 0.05), (1.0, 0.1))
 DRAWS: Final = 6
 FAR: Final = 2.5  # a rank is far above an item if its strength is at least this many standard errors higher
-# Shares of .4 to 1 and steps of 1 to half of the way were tried with 6,000 votes on power-law, exponential and
-# embedding similarity; these two values gave the best rho_w (60 simulations each).
+# These values had the best rho_w among shares of .4 to 1 and steps of 1 to half of the way, with 6,000 votes on
+# power-law, exponential and embedding similarity (60 simulations each).
 FAR_SHARE: Final = 0.5
 STEP: Final = 1.5
-MAX_SIZE: Final = 10_000_000  # most comparisons of one call; they take 200 MB
-MAX_SLOTS: Final = 2_000_000  # most combinations of a voter and a prompt; sorting them takes 2 s
+MAX_SIZE: Final = 10_000_000  # comparisons of one call, which take 200 MB
+MAX_SLOTS: Final = 2_000_000  # combinations of a voter and a prompt; sorting them takes 2 s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,13 +81,13 @@ class Matches(Result):
     items, voters : tuple of hashable, or range
         Labels of all items, and names of the voters.
     left, right, voter : ndarray of int32, shape (n_comparisons,), read-only
-        Indices into items and voters.
+        Indices into `items` and `voters`.
     reason : str
-        Why there are fewer comparisons than requested; empty if there are enough.
+        Reason why there are fewer comparisons than requested; empty if there are enough.
     prompts : tuple of hashable, or range, or None
         Names of the prompts; None without prompts.
     prompt : ndarray of int32, shape (n_comparisons,), read-only, or None
-        Index into prompts: both items of a comparison answer this one.
+        Index into `prompts`: the prompt that both items of a comparison answer.
 
     See Also
     --------
@@ -164,57 +164,58 @@ def next_comparisons(
 ) -> Matches:
     """Choose the comparisons that are most informative about the top of the list, given all votes so far.
 
-    Rankings are drawn from the posterior. An item whose rank differs between them lowers the coefficients, and more so
-    near the top: tau_w by the weight of the items between the two ranks, rho_w by the square of the difference. Items
-    are drawn in proportion to the part of this loss that a vote is expected to save. Each meets a neighbour in the
-    fitted ranking. If more than half of the votes between equals tie, the opponent is instead stronger or weaker by the
-    distance at which half of them tie (Davidson's model). An item may belong far above its place, because the votes
-    against it can be oversights. That distance, times its probability (`RankChances`), adds to its loss, and
-    the item meets a somewhat stronger one. A tenth of the items meet a random one instead. If votes contradict the
-    model (`Strengths.misfit`), pairs are repeated less often. Small batches choose better than large ones, because
-    votes not yet cast cannot guide the choice.
+    Rankings are drawn from the posterior. If the rank of an item differs between draws, the coefficients are lower,
+    most of all near the top: tau_w by the weight of the items between the two ranks, rho_w by the squared difference.
+    Items are drawn in proportion to the part of this loss that a vote is expected to save. Each meets a neighbour in
+    the fitted ranking. If more than half of the votes between equal items tie, the opponent is instead stronger or
+    weaker by the distance at which half of the votes tie (Davidson's model).
+
+    An item may belong far above its rank, because votes against it can be oversights. The loss by that distance, times
+    its probability (`RankChances`), is added, and the item meets a somewhat stronger opponent. A tenth of the items
+    meet a random opponent. If votes contradict the model (`Strengths.misfit`), pairs are repeated less often. Small
+    batches choose better than large ones, because they use more of the votes.
 
     Parameters
     ----------
     strengths : Strengths
     size : int
-        Number of comparisons wanted.
+        Number of comparisons.
     rng : numpy.random.Generator
     voters : int or sequence of hashable, optional
-        The voters. The voter who was shown the fewest comparisons gets the next one, which evens out their numbers. By
-        default the voters of the history, or a single one if they are not known.
+        The voters. The next comparison goes to the voter who was shown the fewest. By default the voters of the
+        history, or a single voter if they are unknown.
     voter_history : Comparisons, optional
         Comparisons already shown, answered or not: no voter gets a pair twice. By default the votes of `strengths`.
     prompts : int or sequence of hashable, optional
-        Prompts that the items answer, such as questions to language models. Each comparison is made within one of them,
-        and a voter may get the same pair again with another. The prompt that was shown the fewest times comes next.
+        Prompts that the items answer, such as questions to language models. Both items of a comparison answer the same
+        prompt, and a voter may get a pair again with another prompt. The prompt that was shown least often comes next.
     prompt_history : sequence of hashable, optional
-        Prompt of each comparison already shown, in the order of `Comparisons.shown_pairs`: the answered ones, then
+        Prompt of each comparison already shown, in the order of `Comparisons.shown_pairs`: answered comparisons, then
         those without an answer. Only with `prompts`.
     n0 : float
         Offset of the weights 1 / (n + n0)^2.
     focus : float
-        From 0 to 1: how much of the choice follows tau_w, which depends on the order of the top; the rest follows
-        rho_w, which also depends on the places of all items.
+        Share of the choice, from 0 to 1, that follows tau_w, which depends on the order of the top. The rest follows
+        rho_w, which also depends on the ranks of all items.
     first : int
-        Items with fewer comparisons than this are served first, against each other.
+        Items with fewer comparisons than this come first, and meet each other.
 
     Returns
     -------
     Matches
-        If the voters have seen all pairs, it has fewer comparisons than requested, or none; `reason` says so.
+        Fewer comparisons than requested, or none, if the voters have seen all pairs; see `reason`.
 
     Raises
     ------
     ModelError
-        A size that is not positive or above 10,000,000, an option out of range, no generator of random numbers, a
-        history of other items, more than 2,000,000 combinations of a voter and a prompt, or a prompt history without
-        prompts or of another length.
+        The size is not positive or is above 10,000,000, an option is out of range, `rng` is not a generator, the
+        history has other items, there are more than 2,000,000 combinations of a voter and a prompt, or a prompt history
+        has no prompts or another length.
 
     See Also
     --------
-    run_matching : Asks for all votes in this way.
-    bradley_terry : The strengths.
+    run_matching : Collect all votes in this way.
+    bradley_terry : Fit the strengths.
 
     Examples
     --------
@@ -232,9 +233,9 @@ def next_comparisons(
     n_comparisons = checked_count(size, "size", ModelError)
     if n_comparisons > MAX_SIZE:
         raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
-    Matching(first=first, n0=n0, focus=focus)  # refuses what is out of range
+    Matching(first=first, n0=n0, focus=focus)  # checks the ranges
     if not isinstance(strengths, Strengths):
-        raise ModelError(f"comparisons are chosen by Strengths; got {shown(strengths)}")
+        raise ModelError(f"strengths must be Strengths; got {shown(strengths)}")
     history = strengths.comparisons if voter_history is None else voter_history
     if not isinstance(history, Comparisons) or not same_labels(history.items, strengths.items):
         raise ModelError(f"voter_history must be Comparisons of the same items; got {shown(history)}")
@@ -242,15 +243,15 @@ def next_comparisons(
     pairs = history.shown_pairs
     names, seen_by = _voters(voters, history.voters, pairs)
     if prompts is not None and history.voters is None and voters is None:
-        seen_by = np.zeros(len(pairs), np.int32)  # one voter, who must not get a pair and a prompt again
+        seen_by = np.zeros(len(pairs), np.int32)  # a single voter, who must not get a pair and a prompt again
     slots = _slots(names, seen_by, prompts, prompt_history, rng)
     from adaptive.matching._matching_kernels import deal_matches
 
     presentations = strengths.comparisons.presentations
     candidates, order, aim = _chosen_items(strengths, presentations, n0, focus, first, n_comparisons, rng)
-    # New items are at the beginning of the order, and meet each other.
+    # New items are first in the order, and meet each other.
     any_new = bool((presentations < first).any())
-    distance = 0.0 if any_new else telling_distance(strengths.tie_parameter)
+    distance = 0.0 if any_new else informative_distance(strengths.tie_parameter)
     places = np.full(candidates.size, -1, np.int64)
     if not any_new:
         at_random = rng.random(candidates.size) < RANDOM
@@ -275,9 +276,9 @@ def next_comparisons(
 def _chosen_items(
     strengths: Strengths, presentations: Array, n0: float, focus: float, first: int, size: int, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
-    """Return all items in the order to serve them, in an order whose neighbours should meet, and strengths to aim at.
+    """Return the items by priority, an order in which neighbours should meet, and target strengths of opponents.
 
-    An item that may belong far above its place should meet an opponent of the strength to aim at; others have nan.
+    Only items that may belong far above their rank have a target strength; others have nan.
     """
     n_items = presentations.size
     width = 1.0 / np.sqrt(strengths.curvature.diagonal)
@@ -286,26 +287,28 @@ def _chosen_items(
     for row, order in zip(ranks, falling_orders(draws), strict=True):
         row[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho = rank_losses(ranks, n0)
-    # Shuffle items of equal strength: neighbours in the order of their labels could be alike, and teach little.
+    # Shuffle items of equal strength, because neighbours in the order of their labels may be alike.
     mixed = rng.permutation(n_items)
     order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
-    step = max(STEP, telling_distance(strengths.tie_parameter))
+    step = max(STEP, informative_distance(strengths.tie_parameter))
     far_tau, far_rho, aim = losses_above(strengths, strengths.theta + FAR * width, order, n0, step)
-    # A vote saves the share width^2 / 4 of the loss near an item's place, but much of that of a far rank.
+    # A vote saves the share width^2 / 4 of the loss near an item's rank, but much of the loss by a far rank.
     top = (1 + n0) ** -2.0
-    nothing = 1e-9 * np.array([top * top, top])  # where all draws agree, the least chance of a far rank is no loss
+    nothing = 1e-9 * np.array(
+        [top * top, top]
+    )  # losses below this are 0, such as those of far ranks if all draws agree
     shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], nothing)
     near = width * width * (shares @ np.stack([of_tau, of_rho]))
     far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))
     aim[far < near] = np.nan
-    # A vote gains nothing where all draws agree; those items are served at the end, by the weight of their rank.
+    # A vote gains nothing if all draws agree on an item; those items come last, by the weight of their rank.
     weight = (ranks[0] + n0) ** -2.0
     gain = near + far + 1e-9 * width * width * weight / weight.sum()
     with np.errstate(divide="ignore"):
         # The largest values of log(p) + Gumbel noise are a draw without replacement in proportion to p.
         key = np.log(gain) + rng.gumbel(size=n_items)
     fresh = presentations < first
-    if fresh.any():  # serve them first, in random order, and keep them together, so that they meet each other
+    if fresh.any():  # new items come first, in random order, and together, so that they meet each other
         key[fresh] = np.finfo(float).max * (1 - 0.5 * rng.random(int(fresh.sum())))
         order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
         aim[:] = np.nan
@@ -318,10 +321,10 @@ def _chosen_items(
 
 
 def _frequent_pairs(strengths: Strengths, pairs: ShownPairs) -> Array:
-    """Return the keys of pairs that are not to be asked again while others are open.
+    """Return the keys of pairs that must not be asked again while others are open.
 
-    If votes on the same pair agree more than the strengths explain, a further vote on it would only repeat what is
-    particular to the pair, so each item should meet many others instead.
+    If votes on the same pair agree more than the strengths explain, a further vote would only confirm the effect of
+    this pair, so each item should meet many others instead.
     """
     shares = [share for least, share in PAIR_SHARES if strengths.misfit.pairs > least]
     if not shares:
@@ -339,27 +342,27 @@ def falling_orders(values: Array) -> Array:
     return np.argsort(-values, axis=1, kind="stable")
 
 
-def telling_distance(nu: float) -> float:
-    """Return the difference of strengths where half of the votes tie in Davidson's model; 0 if equals tie less often.
+def informative_distance(nu: float) -> float:
+    """Return the difference of strengths where half of the votes tie in Davidson's model; 0 if equal items tie less.
 
     With c = cosh(d / 2), votes tie with probability nu / (nu + 2 c), and their Fisher information on d is
-    (nu c + 2) / (2 (nu + 2 c)^2). At c = nu / 2 that is 90 % of its maximum or more for every nu. The maximum itself
-    lies at d = 0 up to nu = 4, where voters who cannot tell similar items apart would give no information at all.
+    (nu c + 2) / (2 (nu + 2 c)^2). At c = nu / 2, this is at least 90 % of its maximum for every nu. The maximum itself
+    is at d = 0 up to nu = 4, where voters who cannot distinguish similar items would give no information.
 
     Examples
     --------
-    >>> telling_distance(2.0), round(telling_distance(4.0), 3)
+    >>> informative_distance(2.0), round(informative_distance(4.0), 3)
     (0.0, 2.634)
     """
     return 0.0 if nu <= 2 else float(2 * np.arccosh(nu / 2))
 
 
 def _places_around(theta: Array, order: Array, distance: float, aim: Array) -> Array:
-    """Return the places in `order` (falling `theta`) at a distance below and above each item; search near them.
+    """Return two places in `order` (descending `theta`) for each item, around which to search for opponents.
 
-    Both are the item's own place if the distance is 0. If no item lies that far on one side, both are the place on the
-    other side; if none does on either side, the farther end. Where `aim` is a number, both are the place of that
-    strength.
+    They are the places at a distance below and above the item, so both are the item's place if the distance is 0. If
+    one side has no item at that distance, both are the place on the other side; if neither side has one, both are the
+    farther end. If `aim` is a number, both are the place of that strength.
     """
     around = _places_away(theta, order, distance)
     aimed = np.flatnonzero(~np.isnan(aim))
@@ -384,8 +387,8 @@ def _places_away(theta: Array, order: Array, distance: float) -> Array:
 
 
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:
-    """Return the voters' names, and the index of the voter, or -1, for each pair shown before."""
-    # Read-only, like voters: the loop would be compiled again for a writeable array.
+    """Return the names of the voters, and the index of the voter, or -1, for each pair shown before."""
+    # Read-only like the other case, because the kernel would be compiled again for a writeable array.
     unknown = read_only(np.full(len(pairs), -1, np.int32))
     names = before or range(1) if voters is None else checked_labels(voters, "voters", ModelError)
     if not len(names):
@@ -401,16 +404,16 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
 
 
 class _Slots(NamedTuple):
-    """Who can be shown a pair once: voters or, with prompts, combinations of a voter and a prompt.
+    """Slots that can be shown a pair once: voters or, with prompts, combinations of a voter and a prompt.
 
     Attributes
     ----------
     history : ndarray of int32, shape (n_shown,)
-        Slot of each pair shown before; -1 if it is not known.
+        Slot of each pair shown before; -1 if unknown.
     load : ndarray of int64, shape (n_slots,)
-        Pairs that each slot was shown.
+        Number of pairs that each slot was shown.
     queue : ndarray of int64, shape (n_slots,) or (0,)
-        Slots in the order to serve them, by load; empty for a random order within each load.
+        Slots by priority: by load, then in this order. Empty for a random order of equal loads.
     prompts : tuple of hashable, range, or None
     """
 
@@ -443,7 +446,7 @@ def _slots(
         raise ModelError(f"prompt_history must be a list of prompts; got {shown(prompt_history)}")
     labels = [] if prompt_history is None else list(prompt_history)
     if odd := [label for label in labels if is_unhashable(label)]:
-        raise ModelError(f"a prompt is a label, such as text or a number; got {shown(odd[0])}")
+        raise ModelError(f"a prompt must be a label, such as text or a number; got {shown(odd[0])}")
     if len(labels) != seen_by.size:
         raise ModelError(
             f"prompt_history must have the prompt of each of the {seen_by.size:,} pairs shown; got {len(labels):,}"
@@ -461,9 +464,9 @@ def _slots(
 
 
 def _slot_queue(load: Array, of_voter: Array, of_prompt: Array, rng: np.random.Generator) -> Array:
-    """Return the combinations of voter and prompt by load; among equals, voters and prompts shown least come first.
+    """Return the combinations of voter and prompt by load; for equal loads, voters and prompts shown least come first.
 
-    Each voter begins with the prompt shown least; every further prompt puts the voter later in the queue.
+    Each voter begins with the prompt shown least. Each further prompt moves the voter back in the queue.
     """
     shape = load.shape
     by_prompt = np.lexsort((rng.random(shape), np.broadcast_to(of_prompt, shape), load))
@@ -483,32 +486,32 @@ BATCHES: Final = (4, 50)
 
 @dataclass(frozen=True, eq=False)
 class Matching(Result):
-    """How `run_matching` chooses comparisons.
+    """Options of `run_matching`.
 
     Attributes
     ----------
     batch : int, optional
-        Comparisons chosen at a time, from all votes before them; by default a tenth of the items, from 4 to 50. Small
-        batches choose better.
+        Number of comparisons chosen at a time; by default a tenth of the items, from 4 to 50. Small batches choose
+        better.
     first : int
-        Comparisons of every item with random others, before any other comparison is made.
+        Number of comparisons of each item with random others, before any other comparison.
     n0 : float
-        Offset of the weights 1 / (n + n0)^2, which set how much the top counts.
+        Offset of the weights 1 / (n + n0)^2, which determine how much the top counts.
     focus : float
         From 0 to 1, as in `next_comparisons`.
     voters_from : float
-        From this many comparisons per voter, each voter's discrimination and oversight are fitted too, so that careless
-        votes count less in the choice. By default only the fit after the last vote includes them.
+        Number of comparisons per voter from which each voter's discrimination and oversight are fitted, too, so that
+        careless votes count less in the choice. By default only the fit after the last vote includes them.
 
     Raises
     ------
     ModelError
-        A number out of range.
+        A number is out of range.
 
     See Also
     --------
-    run_matching : Takes it.
-    next_comparisons : The options of one batch.
+    run_matching : Run matching with these options.
+    next_comparisons : Choose one batch.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Run the loops that choose comparisons: far ranks, opponents, voters and sides, ballots of neighbours."""
+"""Compiled loops that choose comparisons: far ranks, opponents, voters and sides, and ballots of neighbours."""
 
 import math
 from typing import Any
@@ -28,7 +28,7 @@ Rng = np.random.Generator
 
 @kernel
 def log_chances(votes: Votes, voters: GroupParameters, theta: Array, levels: Array, logs: Array) -> None:
-    """Set ``logs[i, g]`` to the log probability of the votes on item i if its strength were ``levels[g]``."""
+    """Set ``logs[i, g]`` to the log probability of the votes on item i with the strength ``levels[g]``."""
     left, right, winner, group, _ = votes
     discrimination, oversight, side, nu, link, half = voters
     products = np.ones(logs.shape)
@@ -49,7 +49,7 @@ def log_chances(votes: Votes, voters: GroupParameters, theta: Array, levels: Arr
             logs[i, g] += math.log(products[i, g])
 
 
-# The search for an opponent starts this far from the item in the fitted ranking: 1 to 5 were alike, 3 a little better.
+# Largest distance in the fitted ranking at which the search for an opponent starts; 3 was slightly better than 1 to 5.
 NEAR = 3
 
 
@@ -67,9 +67,10 @@ def opponent(
 ) -> int:
     """Return an item that the voter has not yet compared with `item`, or -1.
 
-    It is the one at `place` in `order`, unless that is negative. Otherwise the search goes outwards from the place
-    ``around[0, item]`` or ``around[1, item]``. `base` is the voter's offset in the keys of `history`; pairs in `batch`
-    are left out. Up to the distance ``exhausted[way, item]`` from these two places, all pairs of the item are taken.
+    If possible, it is the item at `place` in `order`, unless `place` is negative. Otherwise the search proceeds
+    outwards from the place ``around[0, item]`` or ``around[1, item]``. `base` is the voter's offset in the keys of
+    `history`; pairs in `batch` are excluded. Up to the distance ``exhausted[way, item]`` from these places, all pairs
+    of the item are in `batch`.
     """
     n_items = order.size
     start = 1 + below(rng, NEAR)
@@ -81,7 +82,7 @@ def opponent(
         if other != item and not contains(batch, key) and not contains(history, base + key):
             return int(other)
     middle = around[way, item]
-    nearest, all_taken = exhausted[way, item], True  # all_taken: from `nearest` to the previous distance
+    nearest, all_taken = exhausted[way, item], True  # all_taken: all pairs from `nearest` to the previous distance
     for step in range(nearest, n_items):
         distance = start if step == nearest else step
         if distance <= nearest:
@@ -99,7 +100,7 @@ def opponent(
                 return int(other)
         if step > nearest and all_taken:
             exhausted[way, item] = step
-    other = order[middle]  # the only place at distance 0, unless it is the item's own
+    other = order[middle]  # the only place at distance 0, which may be the item itself
     if other != item:
         key = key_of(n_items, item, other)
         if not contains(batch, key) and not contains(history, base + key):
@@ -109,7 +110,7 @@ def opponent(
 
 @helper
 def seen_pairs(left: Array, right: Array, voter: Array, is_queued: Array, n_items: int, size: int) -> PairSet:
-    """Return the pairs that the voters in `is_queued` have seen, with room for `size` more."""
+    """Return the set of pairs that voters in `is_queued` have seen, with room for `size` more."""
     n_rows = size
     for k in range(left.size):
         n_rows += voter[k] >= 0 and is_queued[voter[k]]
@@ -123,7 +124,7 @@ def seen_pairs(left: Array, right: Array, voter: Array, is_queued: Array, n_item
 
 @helper
 def by_load(load: Array, most: int, rng: Rng) -> Array:
-    """Return the voters by ascending load, those with equal load in random order; `np.argsort` takes 1 s to compile."""
+    """Return the voters by ascending load, in random order for equal loads; `np.argsort` would take 1 s to compile."""
     ends, queue = np.zeros(most + 2, np.int64), np.empty(load.size, np.int64)
     for v in range(load.size):
         ends[load[v] + 1] += 1
@@ -154,20 +155,22 @@ def deal_matches(
     right: Array,
     voter: Array,
 ) -> int:
-    """Fill `left`, `right` and `voter`; return how many comparisons could be made.
+    """Fill `left`, `right` and `voter`, and return the number of comparisons that could be made.
 
-    Items are served in the order of `candidates`, which starts again when it ends. An item served because it is
-    `lacking` comparisons is skipped once it has them. The voter is one with the lowest `load`: the fewest comparisons,
-    including earlier ones. Voters of equal load are served in the order of `queue`, or at random if it is empty. With
-    prompts, a voter here is a combination of a voter and a prompt. `excess` says how much more often each item was on
-    the left than on the right. The item meets the one at its place in `places`, or, if that is negative, one of those
-    still open to the voter that are nearest in `order` to one of its two places `around`. Pairs in `often` repeat only
-    if nothing else is left.
+    Items come in the order of `candidates`, repeatedly. Items that are `lacking` comparisons are skipped once they have
+    them. The opponent is the item at the given place in `places`. If that is negative, it is the item nearest in
+    `order` to one of the two places `around` that the voter has not compared with this item. Pairs in `often` repeat
+    only if nothing else is left. `excess` is the number of times that each item was on the left, minus those on the
+    right.
+
+    The voter has the lowest `load`, which is the number of comparisons including earlier ones. Voters with equal load
+    come in the order of `queue`, or in random order if it is empty. With prompts, a voter here is a combination of a
+    voter and a prompt.
     """
     n_items, size, n_voters = order.size, left.size, load.size
     n_keys = n_items * n_items
-    # Pairs of this batch repeat only if nothing else is left for a voter. Without the memory of exhausted distances,
-    # half of all pairs of 1,500 items take 15 s instead of 0.1 s, because most nearby pairs are taken.
+    # Pairs of this batch repeat only if nothing else is left for a voter. Without `exhausted`, half of all pairs of
+    # 1,500 items would take 15 s instead of 0.1 s, because most nearby pairs are taken.
     batch, n_taken = pair_set(n_keys, size + often.size), often.size
     for k in range(often.size):
         insert(batch, often[k])
@@ -175,13 +178,13 @@ def deal_matches(
     was_lacking = lacking.copy()
     if queue.size == 0:
         queue = by_load(load, history_voter.size, rng)
-    # For a single comparison, building a set of all pairs seen would take most of the time.
+    # For a few comparisons, building a set of all pairs seen by all voters would take most of the time.
     is_queued = np.zeros(n_voters, np.bool_)
     for v in queue[:size]:
         is_queued[v] = True
     history = seen_pairs(history_left, history_right, history_voter, is_queued, n_items, size)
-    # The first `n_level` of the queue have the lowest load and are served in turn, from `head` on. When all of them
-    # have been served, the voters whose load they have reached join them, and are served first.
+    # The first `n_level` voters of the queue have the lowest load and come in turn, starting at `head`. After each
+    # round, voters with the load that they have reached join them, and come first.
     level, n_level = load[queue[0]], 0
     n_made, served, misses, head, n_turns = 0, 0, 0, 0, 0
     while n_made < size:
@@ -255,17 +258,15 @@ def far_rank_losses(
     of_rho: Array,
     aim: Array,
 ) -> None:
-    """Set each item's expected cost to tau_w and rho_w from the chance that it belongs to a level above ``far[i]``.
+    """Set the expected loss of tau_w and rho_w by each item, from the probability that it belongs above ``far[i]``.
 
-    The level that represents the item's own rank is excluded.
-
-    Costs are those of `rank_losses`. ``aim[i]`` gets the strength that an opponent should have: halfway to the mean
-    level, weighted by cost, but at most `step` above the item.
+    The level of the item's rank is excluded. Losses are those of `rank_losses`. ``aim[i]`` is the target strength of an
+    opponent: halfway to the mean level, weighted by loss, but at most `step` above the item.
     """
     for i in range(theta.size):
         item_weight = 1.0 / (own_ranks[i] + n0)
         tau, rho, height = 0.0, 0.0, 0.0
-        for g in range(levels.size):  # they fall
+        for g in range(levels.size):  # in descending order
             if levels[g] <= far[i] or last[g] >= own_ranks[i]:
                 break
             other = 1.0 / (ranks[g] + n0)
@@ -282,8 +283,9 @@ def far_rank_losses(
 def join(u: int, w: int, n_nodes: int, n_real: int, ends: Array, n_ends: int, members: PairSet) -> int:
     """Give two nodes one more pair each, and return the new number of ends; -1 if that is impossible.
 
-    If they have not met, they meet. Otherwise some pair (a, b) becomes (u, a) and (w, b): the most recent pair that
-    allows this without a repeat, because recent pairs are the nearest. Nodes from `n_real` on are not paired with them.
+    If the nodes have not met, they are paired. Otherwise a pair (a, b) is replaced by (u, a) and (w, b). It is the most
+    recent pair for which this repeats no pair, because recent pairs are the nearest. Nodes from `n_real` on are not
+    paired with u and w.
     """
     key = key_of(n_nodes, u, w)
     if u != w and not contains(members, key):
@@ -308,19 +310,19 @@ def join(u: int, w: int, n_nodes: int, n_real: int, ends: Array, n_ends: int, me
 
 @kernel
 def pair_neighbours(orders: Array, ends: Array, members: PairSet) -> int:
-    """Make a round from each row of `orders`: each node meets the next one it has not met; return the number of ends.
+    """Make a round from each row of `orders`, in which each node meets the next one that it has not met.
 
-    The result is -1 if a round cannot be completed. With at most half as many rounds as nodes, that does not happen.
-    Two nodes left over have each not met n / 2 or more others, which are all paired. These form n / 2 - 1 pairs, so
-    some pair has three links to the two nodes and can be exchanged.
+    Return the number of ends, or -1 if a round cannot be completed. This does not happen with at most half as many
+    rounds as nodes: each of two remaining nodes has not met n / 2 or more of the others, which are all paired. Since
+    these form n / 2 - 1 pairs, some pair has three links to the two nodes and can be exchanged.
     """
     n_rounds, n_nodes = orders.shape
     n_ends = 0
-    follower = np.empty(n_nodes + 1, np.int64)  # of the places that are still free
+    follower = np.empty(n_nodes + 1, np.int64)  # linked list of the places that are still free
     for round_ in range(n_rounds):
         for place in range(n_nodes + 1):
             follower[place] = place + 1
-        # A list of places with a head before the first.
+        # The first free place is `head`.
         head = 0
         start = n_ends
         first_left = -1
@@ -352,8 +354,9 @@ def pair_neighbours(orders: Array, ends: Array, members: PairSet) -> int:
 def matched_pairs(orders: Array, n_items: int, copies: int, sparse: bool, rng: Rng) -> Pairs:
     """Return both items of each compared pair, and their counts; empty if some pair would have to repeat.
 
-    If the number of items is odd, the node n_items means sitting out. Items that sat out meet each other at the end. If
-    their number is odd, one more item joins them, or, when making the pairs to leave out, one item gets no pair.
+    If the number of items is odd, the node n_items means sitting out, and items that sat out meet each other at the
+    end. If their number is odd, one more item joins them, or, if the rounds make the pairs to omit, one item has no
+    pair.
     """
     n_rounds, n_nodes = orders.shape
     members = pair_set(n_nodes * n_nodes, n_rounds * n_nodes)
@@ -396,7 +399,7 @@ def matched_pairs(orders: Array, n_items: int, copies: int, sparse: bool, rng: R
 def spare_voters(
     left: Array, right: Array, voter: Array, history: PairSet, n_items: int, n_voters: int, rng: Rng
 ) -> int:
-    """Exchange voters until no voter gets a pair in `history` or a repeat; return the number of pairs that still do."""
+    """Exchange voters so that none gets a repeat or a pair in `history`; return the number of pairs that still do."""
     n_keys = n_items * n_items
     now = pair_set(n_keys * n_voters, left.size)
     keys = np.empty(left.size, np.int64)
@@ -441,7 +444,7 @@ def matched_comparisons(
     n_all: int,
     rng: Rng,
 ) -> Pairs:
-    """Return left, right and voter of each comparison; empty if the rounds cannot be paired without repeats."""
+    """Return the left and right item and the voter of each comparison; empty if pairs would have to repeat."""
     n_items = items.size
     copies, rest = presentations // (n_items - 1), presentations % (n_items - 1)
     sparse = 2 * rest <= n_items - 1

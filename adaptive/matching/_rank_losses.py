@@ -1,13 +1,13 @@
-"""Compute what the uncertain rank of each item costs: near its place by draws, far above it by its own votes.
+"""Compute the loss by the uncertain rank of each item: near its rank from draws, and far above it from its votes.
 
-The draws hardly ever lift an item far above its place, yet an oversight or two may push a top item down. An item with
-one defeat and no victory is most likely weak, and with a small probability the best of all. The probabilities follow
-from the item's own votes, with all other strengths fixed at their fitted values:
+Draws hardly ever lift an item far above its rank, but one or two oversights may push a top item down. An item with one
+defeat and no victory is probably weak, but may be the best of all with a small probability. These probabilities follow
+from the votes on the item, with all other strengths fixed at their fitted values:
 
-    P(rank) ~ P(its votes | the strength that is fitted to the item of that rank)
+    P(rank) ~ P(votes on the item | strength fitted to the item of that rank)
 
-This is Bayes' rule with the fitted strengths themselves as the prior (empirical Bayes). The small probability matters
-because the loss is large: rho_w falls by the square of the distance times the weight of the true rank.
+This is Bayes' rule with the fitted strengths as the prior (empirical Bayes). The small probability matters because the
+loss is large: rho_w falls by the square of the distance times the weight of the true rank.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from adaptive.model._strengths import Strengths, rows_of
 
 Array: TypeAlias = NDArray[Any]
 
-# Each rank represents those up to the next, which is this many times farther down.
+# Groups of ranks grow by this factor.
 SPACING: Final = 1.6
 
 
 def rank_losses(ranks: Array, n0: float) -> tuple[Array, Array]:
-    """Return the loss of tau_w and rho_w by the uncertainty of each item's rank, up to a factor.
+    """Return the loss of tau_w and of rho_w by the uncertainty of each item's rank, up to a factor.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def rank_losses(ranks: Array, n0: float) -> tuple[Array, Array]:
     Returns
     -------
     tuple of ndarray of float64, shape (n_items,)
-        Means over pairs of neighbouring draws. For tau_w, the item's weight times the weight of the ranks between; for
-        rho_w, its weight times the squared difference of the ranks.
+        Means over pairs of consecutive draws. For tau_w: the weight of the item times the weight of the ranks in
+        between. For rho_w: the weight of the item times the squared difference of the ranks.
     """
     inverse = 1.0 / (ranks + n0)
     weight = inverse * inverse
     n_draws, n_items = ranks.shape
     of_tau, of_rho = np.zeros((2, n_items))
-    for a in range(n_draws):  # row by row, which stays in the cache: a third of the time of whole matrices
+    for a in range(n_draws):  # rows stay in the cache, which takes a third of the time of whole matrices
         b = (a + 1) % n_draws
         both = weight[a] + weight[b]
         # The weights 1 / (n + n0)^2 from rank a to rank b sum to about 1 / (a + n0) - 1 / (b + n0).
@@ -56,9 +56,9 @@ def rank_losses(ranks: Array, n0: float) -> tuple[Array, Array]:
 
 
 def losses_above(strengths: Strengths, far: Array, order: Array, n0: float, step: float) -> tuple[Array, Array, Array]:
-    """Return the cost to tau_w and rho_w of items that belong at strengths above `far`, and the strengths to aim at.
+    """Return the expected loss of tau_w and rho_w by items that belong above `far`, and target strengths of opponents.
 
-    These are halfway to the mean strength there, and at most a `step` above the item's own.
+    A target is halfway to the mean strength above `far`, and at most a `step` above the item's strength.
     """
     from adaptive.matching._matching_kernels import far_rank_losses
 
@@ -73,18 +73,18 @@ def losses_above(strengths: Strengths, far: Array, order: Array, n0: float, step
 
 @dataclass(frozen=True, eq=False)
 class RankChances:
-    """Probabilities of ranks, given an item's own votes.
+    """Probabilities of ranks, given the votes on each item.
 
     Attributes
     ----------
     ranks : ndarray of float64, shape (n_levels,)
-        Each represents a group of ranks around it: small groups at the top, large ones below.
+        Ranks that each represent a group of ranks around them: small groups at the top, large ones below.
     last : ndarray of int64, shape (n_levels,)
         The last rank of each group.
     strengths : ndarray of float64, shape (n_levels,)
-        Fitted to the items of these ranks.
+        Strengths fitted to the items of these ranks.
     chances : ndarray of float64, shape (n_items, n_levels)
-        The rows sum to 1.
+        Probabilities; each row sums to 1.
     """
 
     ranks: Array

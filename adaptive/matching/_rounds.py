@@ -1,4 +1,4 @@
-"""Ask for votes in rounds: strengths -> the next comparisons -> votes -> strengths, until the votes are spent."""
+"""Collect votes in batches: strengths -> next comparisons -> votes -> strengths, until the budget is spent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankcorr._checks import check_rng, checked_count, shown
 
 Vote: TypeAlias = Callable[[Matches], ArrayLike]
 
-# While votes are being collected, strengths need not be exact: posterior noise is far larger than this.
+# While votes are collected, strengths need not be exact, because their standard errors are far larger than this.
 TOLERANCE: Final = 0.02
 WHILE_MATCHING: Final = Prior(sd=2.0)
 
@@ -36,20 +36,20 @@ def run_matching(
     voters: Items = 100,
     matching: Matching = MATCHING,
 ) -> Strengths:
-    """Ask for votes in batches, each chosen from all votes before it, and fit strengths to them at the end.
+    """Collect votes in batches, each chosen from all earlier votes, and fit strengths to them at the end.
 
-    The first m comparisons are those of a run that ends after m. If all are answered,
-    ``bradley_terry(strengths.comparisons.select(range(m)), voters=True)`` is the result of this run after m votes.
+    The first m comparisons are the same as those of a run with a budget of m. If all are answered,
+    ``bradley_terry(strengths.comparisons.select(range(m)), voters=True)`` is the result of that run.
 
     Parameters
     ----------
     items : int or sequence of hashable
         Unique labels; an integer N stands for 0..N-1.
     vote : callable
-        Takes `Matches` and returns LEFT, RIGHT, TIE or UNANSWERED for each of them, shape (n_comparisons,): a
-        simulator, or real voters. An unanswered comparison is spent, and its voter does not get it again.
+        Function of `Matches` that returns LEFT, RIGHT, TIE or UNANSWERED for each, shape (n_comparisons,), from a
+        simulator or from real voters. An unanswered comparison is spent, and its voter does not get it again.
     n_comparisons : int
-        How many comparisons may be asked for.
+        Number of comparisons to ask.
     rng : numpy.random.Generator
     voters : int or sequence of hashable
         Names of the voters; an integer V stands for 0..V-1.
@@ -59,22 +59,22 @@ def run_matching(
     -------
     Strengths
         The result of ``bradley_terry(votes, voters=True)``, with all votes in the order they were cast. There are fewer
-        than `n_comparisons` if some were not answered, or if all voters have seen all pairs.
+        votes than `n_comparisons` if some were not answered, or if all voters have seen all pairs.
 
     Raises
     ------
     ModelError
-        Fewer than two items, no voter, a number of comparisons that is not positive, no function that votes, or no
-        generator of random numbers.
+        There are fewer than two items or no voter, the number of comparisons is not positive, `vote` is not a function,
+        or `rng` is not a generator.
     VoteError
         The answers do not fit the comparisons.
 
     See Also
     --------
-    next_comparisons : One batch.
-    Matching : Its options.
-    run_matched_ballots : Fixed ballots that pair neighbours.
-    run_protocol : The paper's protocol.
+    next_comparisons : Choose one batch.
+    Matching : The options.
+    run_matched_ballots : Run fixed ballots that pair neighbours.
+    run_protocol : Run the paper's protocol.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def run_matching(
     check_vote(vote)
     check_rng(rng, ModelError)
     votes = no_votes(items, voters)
-    n_first = votes.n_items // 2  # all items at once, because nothing is known that could guide smaller batches
+    n_first = votes.n_items // 2  # all items at once, because nothing is known yet that could guide smaller batches
     batch = matching.batch_of(votes.n_items)
     strengths, spent = None, 0
     while spent < total:
@@ -101,7 +101,7 @@ def run_matching(
         matches = next_comparisons(strengths, size, rng=rng, n0=matching.n0, focus=matching.focus, first=matching.first)
         if not len(matches):
             break
-        # A batch is drawn as a whole: a run that ends earlier asks the same.
+        # A batch is drawn as a whole and cut afterwards, so that a run with a smaller budget asks the same.
         columns = {name: getattr(matches, name)[: total - spent] for name in ("left", "right", "voter")}
         matches = replace(matches, **columns)
         votes = with_answers(votes, matches, vote(matches))
@@ -116,7 +116,7 @@ def check_vote(vote: object) -> None:
 
 
 def no_votes(items: Items, voters: Items) -> Comparisons:
-    """Return empty comparisons of these items and voters; ModelError if there are too few."""
+    """Return empty comparisons of these items and voters; raise ModelError if there are too few."""
     labels = checked_labels(items, "items", ModelError)
     names = checked_labels(voters, "voters", ModelError)
     if len(labels) < 2:
@@ -128,18 +128,15 @@ def no_votes(items: Items, voters: Items) -> Comparisons:
 
 
 def interim_strengths(votes: Comparisons, before: Strengths | None, *, voters: bool = False) -> Strengths:
-    """Fit strengths that are exact enough to choose the next comparisons, from an earlier fit `before` if there is one.
-
-    The earlier fit used a part of the votes.
-    """
-    # Ties as a separate outcome show how far apart items must be for a vote to be informative. A fixed oversight takes
-    # a fifth of the time and leads to equally good pairs, because few votes say nothing about it.
+    """Fit strengths that are precise enough to choose the next comparisons, starting from an earlier fit `before`."""
+    # Ties are a separate outcome, because they determine how far apart items must be for a vote to be informative. With
+    # a fixed oversight, the fit takes a fifth of the time, and the chosen pairs are equally good.
     return bradley_terry(
         votes, start=before, tolerance=TOLERANCE, oversight=OVERSIGHT, prior=WHILE_MATCHING, voters=voters
     )
 
 
 def with_answers(votes: Comparisons, ballot: Asked, answers: ArrayLike) -> Comparisons:
-    """Return the votes so far, followed by the answers to a ballot; VoteError if the answers do not fit."""
+    """Return the votes so far, followed by the answers to a ballot; raise VoteError if the answers do not fit."""
     codes = checked_answers(ballot, answers)
     return votes.joined(Comparisons.from_ballots([(ballot, codes)], items=votes.items, voters=votes.voters))

@@ -24,20 +24,22 @@ from rankcorr._checks import (
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._output.results import JsonResult
 
-SHORT: Final = 0.05  # a coefficient so far below the target is too low
-RISK: Final = 0.05  # most drawn rankings that may be too low when a rule stops
+SHORT: Final = 0.05  # a coefficient that is lower than the target by more than this is too low
+RISK: Final = 0.05  # largest share of drawn rankings that may be too low when a rule stops
 
 
 @dataclass(frozen=True, eq=False)
 class StopDecision(JsonResult):
-    """A decision whether to stop, and why; true means stop.
+    """A decision whether to stop, with its reason; it is true if it says to stop.
 
     Attributes
     ----------
     stop : bool
+        Whether to stop.
     expected : ExpectedCorrelation or None
-        None if the rule asks for the top.
+        Expected coefficient; None for `TopStoppingRule`.
     reason : str
+        Reason as a sentence.
 
     See Also
     --------
@@ -63,7 +65,7 @@ class StopDecision(JsonResult):
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """Stop once the expected coefficient has reached a target, and hardly any drawn ranking is far below it.
+    """Stop once the expected coefficient has reached a target and hardly any drawn ranking is far below it.
 
     Attributes
     ----------
@@ -99,7 +101,7 @@ class StoppingRule:
         if not expected.mean >= self.target:
             return StopDecision(False, expected, f"{statement}, below the target of {self.target}")
         least = self.target - SHORT
-        short = float(np.mean(~(expected.values >= least)))  # nan is not known to be good enough
+        short = float(np.mean(~(expected.values >= least)))  # nan counts as too low
         if short > RISK:
             return StopDecision(False, expected, f"{statement}, but below {least:g} in {short:.1%} of draws")
         return StopDecision(True, expected, f"{statement}, at least the target of {self.target}")
@@ -107,7 +109,7 @@ class StoppingRule:
 
 @dataclass(frozen=True)
 class TopStoppingRule:
-    """Stop once the votes tell which items are the top k.
+    """Stop once the votes determine the top k items.
 
     Attributes
     ----------
@@ -117,7 +119,7 @@ class TopStoppingRule:
     See Also
     --------
     stopping_rule : Returns it.
-    Strengths.n_certain_of_top : Decides.
+    Strengths.n_certain_of_top : The number that it compares with k.
 
     Examples
     --------
@@ -130,7 +132,7 @@ class TopStoppingRule:
     level: float = 0.9
 
     def __call__(self, strengths: DrawnStrengths) -> StopDecision:
-        """Decide from the votes so far: `Strengths`, or `ChoiceStrengths` of other answers."""
+        """Decide from the votes so far, by `Strengths` or by `ChoiceStrengths` of other answers."""
         n_certain = strengths.n_certain_of_top(self.top, self.level)
         reason = f"{n_certain} of the top {self.top} are certain at the level {self.level:g}"
         return StopDecision(n_certain == self.top, None, reason)
@@ -157,44 +159,44 @@ def stopping_rule(
 ) -> StoppingRule | TopStoppingRule:
     """Return a rule that decides whether there are enough votes: for a target, or for certainty about the top.
 
-    The rule for a target stops when three things hold: the votes rule out coin flips (`signal`), the expected
-    coefficient is at least the target, and at most 5 % of the drawn rankings are more than .05 below it. The true
-    coefficient may still be lower where the model does not hold (docs/results/crowds.md). Fit with ``voters=True``, as
-    campaigns do.
+    The rule for a target stops if the votes rule out random answers (`signal`), the expected coefficient is at least
+    the target, and at most 5 % of the drawn rankings are more than .05 below it. The true coefficient may still be
+    lower if the model does not hold (docs/results/crowds.md). Fit with ``voters=True``, as campaigns do.
 
-    The rule for the top stops when each of the first k items is certain to be above each of the others. In the limit of
-    many votes, the probability that it ever stops with a wrong top is at most 1 - level, also if pairs are chosen by
-    the votes so far. Where the items around the cut hardly differ, it does not stop.
+    The rule for the top stops if each of the first k items is certain to be above each of the others. In the limit of
+    many votes, the probability that it ever stops with a wrong top is at most 1 - level, even if pairs are chosen by
+    the votes so far. If the items around the cut hardly differ, it does not stop.
 
     Parameters
     ----------
     target : float
-        What the expected coefficient must reach, between -1 and 1.
+        Smallest expected coefficient, between -1 and 1.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        The coefficient of the target.
     top : int
-        In place of a target: k, the number of items at the top that must be certain; their order need not be.
+        Number k of top items that must be certain, instead of a target. Their order need not be certain.
     level : float
-        Probability that the top is right when the rule stops, for `top`.
+        Probability that the top is correct when the rule stops; only for `top`.
     n_samples : int
-        Rankings drawn for each decision about a target.
+        Number of rankings drawn for a decision about a target.
     seed : int
+        Seed of these draws.
 
     Returns
     -------
     StoppingRule or TopStoppingRule
-        Called with `Strengths` (for `top` also with `ChoiceStrengths`), it returns a `StopDecision`, which is true to
-        stop and has the reason.
+        A function of `Strengths` (for `top`, also of `ChoiceStrengths`) that returns a `StopDecision`.
 
     Raises
     ------
     ModelError, OptionError
-        A target that is not between -1 and 1, both or neither of target and top, or an option out of range.
+        The target is not between -1 and 1, both or neither of target and top are given, or an option is out of range.
 
     See Also
     --------
     Strengths.expected_correlation : The number that it compares with the target.
     Strengths.n_certain_of_top : The number that it compares with k.
-    votes_needed : The votes that a target takes, before there are any.
+    votes_needed : Predict the votes needed for a target, before voting.
 
     Examples
     --------
@@ -207,7 +209,7 @@ def stopping_rule(
     '0 of the top 1 are certain at the level 0.9'
     """
     if (target is None) == (top is None):
-        raise ModelError(f"exactly one of target and top is needed; got target={target!r} and top={top!r}")
+        raise ModelError(f"give exactly one of target and top; got target={target!r} and top={top!r}")
     if top is not None:
         k = whole_number(top)
         if k is None or k < 1:

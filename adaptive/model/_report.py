@@ -68,7 +68,7 @@ def _report(methods: str, items: Sequence[Content], signal: Content, warnings: S
     ]
     evidence = "rule out" if signal["found"] else "do not rule out"
     results = (
-        f"Strongest, with standard errors: {text.listed(best)}. "
+        f"Strongest, with standard errors: {text.list_text(best)}. "
         f"The votes {evidence} that all answers are random ({text.pvalue_text(signal['pvalue'])})."
     )
     limits = tuple(f"{warning[0].upper()}{warning[1:]}." for warning in warnings)

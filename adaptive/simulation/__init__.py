@@ -1,1 +1,1 @@
-"""Test a plan before paying: simulated voters vote on it, and the result is compared with the truth."""
+"""Test a plan before paying for it: simulated voters vote, and the result is compared with the true ranking."""

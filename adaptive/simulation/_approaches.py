@@ -1,4 +1,4 @@
-"""Run one simulation: voters -> opinions -> the votes of an approach -> ranking."""
+"""Run one simulation of an approach: voters -> opinions -> votes -> ranking."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ Approach: TypeAlias = Literal[
 APPROACHES: Final[tuple[Approach, ...]] = get_args(Approach)
 PAPER_APPROACHES: Final[tuple[Approach, ...]] = ("adaptive", "uniform")
 
-# Each approach has separate random numbers, except the fitted ones, which take the votes of the approach they refit.
+# Each approach has separate random numbers, except the fitted ones, which use the votes of the one that they refit.
 STREAMS: Final[dict[Approach, int]] = {
     "adaptive": 0,
     "uniform": 1,
@@ -43,7 +43,7 @@ STREAMS: Final[dict[Approach, int]] = {
 
 @dataclass(frozen=True)
 class ApproachOptions:
-    """Input of approaches in addition to plan and voters; `simulate` explains each attribute."""
+    """Options of approaches in addition to the plan and the voters; `simulate` explains each attribute."""
 
     relatedness: bool = True
     select: Select = select_by_mean
@@ -63,7 +63,7 @@ def simulate_ranking(
     rng: np.random.Generator,
     settings: ApproachOptions = APPROACH_OPTIONS,
 ) -> Ranking:
-    """Rank the items once by simulated votes.
+    """Rank the items by the votes of one simulation.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ def simulate_ranking(
     Returns
     -------
     Ranking
-        Of the items in the order of `similarity`, without labels.
+        Ranking of the items in the order of `similarity`, without labels.
 
     Raises
     ------
     SimilarityError
-        As `simulate`.
+        The errors of `simulate`.
 
     Examples
     --------
@@ -107,10 +107,10 @@ def rankings_of(
     rng_of: Callable[[], np.random.Generator],
     settings: ApproachOptions,
 ) -> list[Ranking]:
-    """Return rankings for several budgets of comparisons; those of matching are states of one run.
+    """Return rankings for several budgets of comparisons.
 
-    `plans` are the paper's for these budgets. The other approaches run once for each, with the same random numbers from
-    generators that `rng_of` makes.
+    "matched" runs once, and its rankings are those after each budget. The other approaches run once for each budget,
+    with the same random numbers from generators that `rng_of` makes. `plans` are the paper's plans for these budgets.
     """
     if approach == "matched":
         return _matched(_voting(pool, similarity, rng_of(), settings), budgets)
@@ -136,7 +136,7 @@ class _Voting:
 
     @property
     def run_options(self) -> dict[str, Any]:
-        """Items, generator and voters, as a run of several ballots takes them."""
+        """Items, generator and voters, as arguments of `run_protocol` and `run_matched_ballots`."""
         return {"items": self.n_items, "rng": self.rng, "voters": self.voters.n_voters}
 
     def answer(self, ballot: Asked) -> NDArray[np.int8]:
@@ -192,12 +192,12 @@ def _matched(voting: _Voting, budgets: Sequence[int]) -> list[Ranking]:
         voting.n_items,
         voting.answer,
         max(budgets),
-        rng=voting.rng.spawn(1)[0],  # otherwise cutting the last batch short would change its answers
+        rng=voting.rng.spawn(1)[0],  # a separate generator, so that answers do not depend on where the last batch ends
         voters=voting.voters.n_voters,
         matching=voting.settings.matching,
     )
     votes = strengths.comparisons
-    # Once the voters run out of pairs, larger budgets change nothing.
+    # Once the voters have seen all pairs, larger budgets change nothing.
     return [
         Ranking.from_scores(strengths.theta) if budget >= votes.n_comparisons else _fitted(votes.select(range(budget)))
         for budget in budgets
@@ -212,7 +212,7 @@ def _matched_ballots(voting: _Voting, _: BallotPlan, budget: int) -> Ranking:
 
 
 def _full_rankings(voting: _Voting, _: BallotPlan, __: int) -> Ranking:
-    """Rank by the mean of the voters' ranks: apart from oversights, the limit of any number of votes on pairs."""
+    """Rank by the mean of the voters' ranks, the limit for many votes on pairs without oversights."""
     from scipy.stats import rankdata
 
     return Ranking.from_scores(rankdata(voting.opinions, axis=1).mean(axis=0))
@@ -235,14 +235,14 @@ _RANKINGS: Final[dict[Approach, Callable[[_Voting, BallotPlan, int], Ranking]]] 
 def simulated_comparisons(
     plan: BallotPlan, approach: Approach, *, matched_ballots: MatchedBallots = MATCHED_BALLOTS
 ) -> tuple[int, ...]:
-    """Count the comparisons of each ballot of one simulation, or of all batches together.
+    """Return the number of comparisons in each ballot of a simulation, or in all batches together.
 
     The result is empty for full rankings, which use no comparisons.
 
     Raises
     ------
     SimilarityError
-        When the approach is unknown.
+        The approach is unknown.
 
     Examples
     --------
@@ -266,12 +266,12 @@ def simulated_comparisons(
 
 
 def uniform_presentations(plan: BallotPlan) -> int:
-    """Return the presentations of each item in the uniform ballot of equal cost, rounded: 39.7 to 40 in the paper."""
+    """Return the rounded presentations of each item in the uniform ballot of equal cost: 40 for 39.7 in the paper."""
     return max(1, round(plan.uniform_presentations))
 
 
 def checked_input(n_items: int, pool: object, similarity: ArrayLike) -> NDArray[np.float64]:
-    """Return the similarities as an array; SimilarityError if they or the voters are invalid for a simulation."""
+    """Return the similarities as an array; raise SimilarityError if they or the voters are invalid for a plan."""
     values = checked_voters(pool, similarity)
     if values.size != n_items:
         raise SimilarityError(f"the plan has {n_items} items; got {values.size} similarities")
@@ -279,13 +279,13 @@ def checked_input(n_items: int, pool: object, similarity: ArrayLike) -> NDArray[
 
 
 def checked_voters(voters: object, similarity: ArrayLike) -> NDArray[np.float64]:
-    """Return checked similarities; SimilarityError if they or the voters are invalid."""
+    """Return the similarities as an array; raise SimilarityError if they or the voters are invalid."""
     if not isinstance(voters, VoterPool | VoterPopulation):
-        raise SimilarityError(f"voters are a VoterPool or a VoterPopulation; got {shown(voters)}")
+        raise SimilarityError(f"voters must be a VoterPool or a VoterPopulation; got {shown(voters)}")
     return checked_similarity(similarity)
 
 
 def check_approach(approach: object) -> None:
     """Raise SimilarityError for anything but one of `APPROACHES`."""
     if not isinstance(approach, str) or approach not in APPROACHES:
-        raise SimilarityError(f"an approach is one of {', '.join(map(repr, APPROACHES))}; got {shown(approach)}")
+        raise SimilarityError(f"an approach must be one of {', '.join(map(repr, APPROACHES))}; got {shown(approach)}")

@@ -1,7 +1,7 @@
-"""Estimate from votes how far voters stray and how often they err: a `VoterPopulation` and its intervals.
+"""Fit a `VoterPopulation` to votes: the ranges of nonconformity and oversight, with intervals.
 
-votes -> strengths -> similarities -> likelihood of each voter's votes at each level -> the box of levels -> the same
-from simulated votes -> regression of levels on boxes, and intervals
+votes -> strengths -> similarities -> likelihood of each voter's votes at each level -> posterior of the box of levels
+-> the same from simulated votes -> regression of true levels on estimates, and intervals
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]
 
-# Cells of the levels, narrow near 0: 40 for s up to 1, and 30 for e up to 0.5, where answers carry no information.
+# Cells of the levels, narrower near 0: 40 for s up to 1, and 30 for e up to 0.5, where answers are random.
 LEVEL_EDGES: Final = (np.arange(41) / 40) ** 2
 LAPSE_EDGES: Final = 0.5 * (np.arange(31) / 30) ** 2
 
 NAMES: Final = ("nonconformity_least", "nonconformity_largest", "oversight_least", "oversight_largest")
 
-_REFERENCE: Final = 0.1  # nonconformity used to turn strengths into similarities where none are given
-_LOGISTIC: Final = 1.702  # sd of the logistic curve in units of the nearest normal curve
-_BLOCK_NUMBERS: Final = 1 << 21  # 16 MB of opinions at a time
-_BIASED: Final = np.array([True, True, False, False])
+_REFERENCE: Final = 0.1  # nonconformity by definition, if similarities are derived from strengths
+_LOGISTIC: Final = 1.702  # scale of the logistic curve relative to the nearest normal curve
+_BLOCK_NUMBERS: Final = 1 << 21  # opinions drawn at a time: 16 MB
+_BIASED: Final = np.array([True, True, False, False])  # whether the posterior of each number is biased
 _LEAST_RESAMPLES: Final = 16
-_REGION: Final = 2.5  # errors to either side
+_REGION: Final = 2.5  # half-width of the region of simulated populations, in standard errors
 _MOST: Final = np.sqrt([LEVEL_EDGES[-1]] * 2 + [LAPSE_EDGES[-1]] * 2)
 
 
@@ -49,17 +49,19 @@ class PopulationFit(TableResult):
     Attributes
     ----------
     population : VoterPopulation
-        The estimate. Its indifference makes simulated voters tie as often as the real ones.
+        The estimate. With its indifference, simulated voters tie as often as the real ones.
     similarity : ndarray of float64, shape (n_items,), read-only
-        Similarities used for the items, in the order of the items of the votes.
+        Similarities of the items, in the order of the items of the votes.
     relatedness : bool
         Whether voters judge abs(z), or z itself.
     level : float
         Nominal coverage of each interval.
     uncorrected : tuple of float
-        The four numbers estimated from the votes, before bias correction, in the order of `rows`.
+        Estimates of the four numbers before bias correction, in the order of `rows`.
     intervals : ndarray of float64, shape (4, 2), read-only
+        Lower and upper ends for the four numbers, in the order of `rows`.
     n_votes, resamples : int
+        Number of votes, and of simulations in the last stage.
 
     See Also
     --------
@@ -120,11 +122,11 @@ class PopulationFit(TableResult):
 
 @dataclass(frozen=True, eq=False)
 class _Votes:
-    """Votes by voter, and the inputs of the estimates."""
+    """Votes by voter, and the other inputs of the estimates."""
 
     comparisons: Comparisons  # sorted by voter
-    start: Array
-    shape: Array | None  # similarities, best first; None: from the strengths
+    start: Array  # first vote of each voter, and the number of votes
+    shape: Array | None  # similarities, best first; None to derive them from the strengths
     relatedness: bool
     amplitude: Amplitude
     prior: float | None = None
@@ -155,7 +157,7 @@ class _Votes:
         return box_posterior(surfaces), similarity
 
     def simulated(self, roots: Array, similarity: Array, rng: np.random.Generator) -> tuple[Comparisons, float]:
-        """Answer the same comparisons by new voters of a population; return them and the indifference.
+        """Simulate votes of new voters from a population on the same comparisons; return them and the indifference.
 
         The number of ties stays the same: comparisons whose opinions differ least become ties.
         """
@@ -198,35 +200,35 @@ def fit_population(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PopulationFit:
-    """Fit nonconformity and oversight of a population of voters to their votes, with intervals.
+    """Fit the nonconformity and oversight of a population of voters to their votes, with intervals.
 
-    Items are ordered by Bradley-Terry strengths, and given the similarities in that order. The likelihood of a
-    voter's votes is then known at each level: P(left) = (1 - e) P(abs(o_left) > abs(o_right)) + e P(the reverse),
-    o normal around z with the standard deviation s_v s(z). Clipping changes only the order of opinions beyond 1, which
-    tie; a tie is half a vote for either side. The likelihood of a population is the product over voters of the mean
-    likelihood in its box of levels. The prior is uniform over all boxes whose ends are in order, on the scale of square
-    roots.
+    Items are ordered by Bradley-Terry strengths, and get the similarities in that order. The likelihood of a voter's
+    votes at each level then follows from P(left) = (1 - e) P(abs(o_left) > abs(o_right)) + e P(the reverse), where the
+    opinion o is normal with mean z and standard deviation s_v s(z). Clipping only affects opinions beyond 1, which tie;
+    a tie counts as half a vote for each side. The likelihood of a population is the product over voters of the mean
+    likelihood in its box of levels. On the scale of square roots, the prior is uniform over all boxes.
 
-    Strengths fitted to the same votes agree with them too well, so voters seem to stray less than they do. The method
-    is therefore repeated on simulated votes of known populations, drawn where the true one may be. A regression of
-    their levels on these estimates predicts the true nonconformity and its error. If votes carry no information, its
-    intervals cover all possible levels. Intervals of the oversight are quantiles of the posterior.
+    Strengths fitted to the same votes agree with them too well, so nonconformity is underestimated. The method is
+    therefore repeated on simulated votes of known populations that are plausible. A regression of their levels on the
+    estimates predicts the true nonconformity and its error. If votes carry no information, the intervals cover all
+    possible levels. Intervals of the oversight are quantiles of the posterior.
 
     Parameters
     ----------
     comparisons : Comparisons
-        With known voters. Time and memory are linear in votes; each voter with votes takes 19 kB.
+        Votes of known voters. Time and memory are linear in votes; each voter with votes takes 19 kB.
     similarity : str or array_like of shape (n_items,), optional
-        "exponential", "power_law", "embedding", or similarities z in [-1, 1] in any order, sorted here. By default they
-        are read from the strengths, for which voters have nonconformity 0.1 by definition.
+        "exponential", "power_law", "embedding", or similarities z in [-1, 1] in any order. By default they are derived
+        from the strengths, on a scale where voters have a nonconformity of 0.1.
     relatedness : bool, optional
-        Voters judge abs(z), the default if similarities are given; else z.
+        Whether voters judge abs(z) instead of z. By default true if there are similarities.
     amplitude : callable
         s(z), as in `VoterPool`.
     level : float
-        Probability that an interval covers its number.
+        Confidence level of each interval.
     resamples : int
-        Simulations, at least 16, after as many preliminary ones; each takes 0.2 s for 6,000 votes of 100 voters.
+        Number of simulations, at least 16, after as many preliminary ones. Each takes 0.2 s for 6,000 votes of 100
+        voters.
     seed : int
         Same seed, same result.
     progress : callable, optional
@@ -239,14 +241,15 @@ def fit_population(
     Raises
     ------
     ModelError
-        No votes, voters that are not known, another number of similarities than items, or an option out of range.
+        There are no votes, the voters are unknown, the number of similarities is not that of the items, or an option
+        is out of range.
     SimilarityError
-        Similarities that `checked_similarity` refuses.
+        The similarities are invalid.
 
     See Also
     --------
     VoterPopulation : The fitted model of voters.
-    voter_report : Single voters.
+    voter_report : Report on single voters.
 
     Examples
     --------
@@ -272,9 +275,9 @@ def fit_population(
     checked_seed(seed, ModelError)
     voter = np.asarray(votes.voter)
     start = np.append(np.searchsorted(voter, np.unique(voter)), votes.n_comparisons)
-    # Estimating the prior again for each set of simulated votes would take ten times as long.
+    # Estimating the prior again for all simulated votes would take ten times as long.
     problem = _Votes(votes, start, shape, judged, amplitude, bradley_terry(votes).prior_sd)
-    posterior, plugged = problem.posterior(votes)
+    posterior, similarities = problem.posterior(votes)
     indifferences: list[float] = []
 
     def simulated(populations: Array, stage: int) -> list[Posterior]:
@@ -282,22 +285,22 @@ def fit_population(
         posteriors = []
         for k, roots in enumerate(populations):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage, k)))
-            simulated_votes, indifference = problem.simulated(roots, plugged, rng)
+            simulated_votes, indifference = problem.simulated(roots, similarities, rng)
             indifferences.append(indifference)
             posteriors.append(problem.posterior(simulated_votes)[0])
             if progress is not None:
                 progress(1)
         return posteriors
 
-    # Two effects bias the posterior: the strengths were fitted to the same votes, so voters seem to agree with them too
-    # well, and opinions persist while the likelihood treats votes as independent. Simulated votes have both effects.
-    # Each stage draws populations where the stage before places the true one: the last stage nearby, where a line fits.
-    # The posterior of e is correct; that of s is biased by more than its width.
+    # Two effects bias the posterior. The strengths were fitted to the same votes, so voters seem to agree with them too
+    # well. And a voter's opinions persist, while the likelihood treats votes as independent. Simulated votes have both
+    # effects. Each stage draws populations from the region that the previous stage found plausible, until a linear
+    # regression fits. The posterior of e is correct; that of s is biased by more than its width.
     low, high = (np.where(_BIASED, end, posterior.quantile(np.full(4, at))) for end, at in ((0.0, 0.01), (_MOST, 0.99)))
     for stage, n in enumerate((n_resamples // 2, n_resamples - n_resamples // 2, n_resamples)):
         indifferences.clear()
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage,)))
-        populations = rng.uniform(low, high, (n, 4))  # square roots of levels; ends that are out of order are swapped
+        populations = rng.uniform(low, high, (n, 4))  # square roots of levels; ends are sorted below
         populations = np.concatenate([np.sort(populations[:, :2], axis=1), np.sort(populations[:, 2:], axis=1)], axis=1)
         means = np.array([posterior.mean for posterior in simulated(populations, stage)])
         centre, error = _predict_levels(posterior.mean, means, populations)
@@ -316,14 +319,14 @@ def fit_population(
     uncorrected = tuple((posterior.mean**2).tolist())
     ends = np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2
     counts = votes.n_comparisons, n_resamples
-    return PopulationFit(population, plugged.copy(), judged, level_value, uncorrected, ends, *counts)
+    return PopulationFit(population, similarities.copy(), judged, level_value, uncorrected, ends, *counts)
 
 
 def _predict_levels(estimates: Array, means: Array, levels: Array) -> tuple[Array, Array]:
-    """Predict the drawn levels from the estimates, by linear regression on all four means; return errors too.
+    """Predict the true levels from the estimates by linear regression on all four means; return them and their errors.
 
-    This is the regression of approximate Bayesian computation (Beaumont, Zhang and Balding 2002). If votes carry no
-    information, neither do the means, and the error is as wide as the region.
+    This is the regression adjustment of approximate Bayesian computation (Beaumont, Zhang and Balding 2002). If votes
+    carry no information, neither do the means, and the error is as wide as the region.
     """
     from scipy.linalg import lstsq
 
@@ -331,8 +334,7 @@ def _predict_levels(estimates: Array, means: Array, levels: Array) -> tuple[Arra
     design = np.column_stack([np.ones(n), means - estimates])
     coefficients, _, rank, _ = lstsq(design, levels)
     residuals = levels - design @ coefficients
-    at_found = np.eye(1, 5)[0]
-    leverage = float(at_found @ np.linalg.pinv(design.T @ design) @ at_found)
+    leverage = float(np.linalg.pinv(design.T @ design)[0, 0])
     variance = np.sum(residuals**2, axis=0) / max(1, n - int(rank))
     return np.asarray(coefficients[0]), np.sqrt(variance * (1.0 + leverage))
 
@@ -340,9 +342,9 @@ def _predict_levels(estimates: Array, means: Array, levels: Array) -> tuple[Arra
 def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
     """Return the similarities z for which voters with nonconformity 0.1 would vote as the strengths predict.
 
-    With the amplitude 1 - z^2, opinions stray by the same s everywhere on the scale of artanh z. On that scale,
-    strengths are similarities up to a factor, and votes depend only on z over s. Strengths are stretched to the spread
-    of their posterior, because the fitted ones lie too close together.
+    With the amplitude 1 - z^2, opinions on the scale of artanh z have the same standard deviation s everywhere. On that
+    scale, strengths are similarities up to a factor, and votes depend only on the ratio of z to s. Strengths are
+    stretched to the spread of their posterior, because fitted strengths are too close together.
 
     Parameters
     ----------
@@ -351,7 +353,7 @@ def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float64, shape (n_items,)
-        In the order of the items; voters judge z itself, not abs(z).
+        Similarities in the order of the items; voters judge z itself, not abs(z).
 
     Examples
     --------
@@ -369,7 +371,7 @@ def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
 
 
 def _clip_levels(roots: Array) -> Array:
-    """Clip square roots of levels to their bounds; ends that have crossed meet in the middle."""
+    """Clip square roots of levels to their bounds; ends in the wrong order are replaced by their mean."""
     roots = np.clip(roots, 0.0, _MOST)
     for low, high in ((0, 1), (2, 3)):
         if roots[low] > roots[high]:
@@ -384,9 +386,9 @@ def _population(roots: Array, n_voters: int, amplitude: Amplitude, indifference:
 
 def _by_voter(comparisons: Comparisons) -> Comparisons:
     if not isinstance(comparisons, Comparisons):
-        raise ModelError(f"a population is fitted to Comparisons; got {shown(comparisons)}")
+        raise ModelError(f"comparisons must be Comparisons; got {shown(comparisons)}")
     if comparisons.voter is None:
-        raise ModelError("a population of voters needs votes whose voters are known; these have none")
+        raise ModelError("a population of voters needs votes with known voters")
     if not comparisons.n_comparisons:
         raise ModelError("a population of voters needs votes; got none")
     return comparisons.select(np.argsort(comparisons.voter, kind="stable"))
@@ -403,7 +405,7 @@ def _shape(similarity: str | ArrayLike | None, n_items: int, relatedness: bool) 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Marginals of the square roots of the four numbers, each flat before any vote, given that ends are in order.
+    """Marginal posterior distributions of the square roots of the four numbers.
 
     Attributes
     ----------
@@ -426,7 +428,7 @@ class Posterior:
         return np.array([np.interp(p, *self._curve(k)[::-1]) for k, p in enumerate(probabilities)])
 
     def _curve(self, k: int) -> tuple[Array, Array]:
-        """Return values and cumulative probabilities; each weight is spread over the step around its value."""
+        """Return values and cumulative probabilities; each weight is spread over the interval around its value."""
         values, weights = self.values[k], self.weights[k]
         half = (values[1] - values[0]) / 2
         grown = np.maximum(weights, 1e-9)  # strictly increasing, so that the inverse exists
@@ -434,12 +436,12 @@ class Posterior:
 
 
 def box_posterior(surfaces: Array) -> Posterior:
-    """Return the posterior of the ends of s and e: a box's likelihood is the product over voters of their means in it.
+    """Return the posterior of the ends of s and e, where a box's likelihood is the product of voters' means in it.
 
     Parameters
     ----------
     surfaces : ndarray of float64, shape (n_voters, n_levels, n_lapses)
-        Log-likelihoods in the middle of the cells; they are overwritten.
+        Log-likelihoods at the centres of the cells; they are overwritten.
     """
     from adaptive.simulation._population_kernels import box_log_likelihoods
 

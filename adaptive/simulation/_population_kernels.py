@@ -1,4 +1,4 @@
-"""Run the loops that find a population of voters: the likelihood of each voter's votes at each level, and of boxes."""
+"""Compiled loops for a population of voters: the likelihood of each voter's votes at each level, and of boxes."""
 
 import math
 from typing import Any, Final
@@ -10,8 +10,8 @@ from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 
-_FAR: Final = 8.0  # beyond, the normal curve is 0 or 1 to 6e-16
-# Nodes and weights of Gauss and Legendre on [0, 1].
+_FAR: Final = 8.0  # beyond it, the normal distribution function is 0 or 1 to 6e-16
+# Gauss-Legendre nodes and weights on [0, 1].
 _NODES: Final = (np.polynomial.legendre.leggauss(6)[0] + 1) / 2
 _NODE_WEIGHTS: Final = np.polynomial.legendre.leggauss(6)[1] / 2
 
@@ -24,10 +24,10 @@ def normal_cdf(x: float) -> float:
 
 @helper
 def prefers_left(z_left: float, z_right: float, sd_left: float, sd_right: float, relatedness: bool) -> float:
-    """Return the probability that the opinion on the left item is the larger one; opinions are normal around z.
+    """Return the probability that the opinion on the left item is larger; opinions are normal with mean z.
 
-    With relatedness, abs(x) > abs(y) if x - y and x + y have one sign: a bivariate normal probability, by the integral
-    over the angle of the correlation.
+    With relatedness, abs(x) > abs(y) if x - y and x + y have the same sign. This is a bivariate normal probability,
+    computed as an integral over the angle whose sine is the correlation.
     """
     variance = sd_left * sd_left + sd_right * sd_right
     below, above = z_left - z_right, z_left + z_right
@@ -70,11 +70,11 @@ def log_likelihoods(
 ) -> None:
     """Fill `out`, shape (n_voters, n_levels, n_lapses), with the log-likelihood of each voter's votes.
 
-    Votes start[v] .. start[v+1]-1 are those of voter v; a tie is half a vote for either side.
+    Votes start[v] .. start[v+1]-1 belong to voter v; a tie counts as half a vote for each side.
     """
     for v in range(start.size - 1):
         for s in range(levels.size):
-            # Products instead of sums of logarithms: 24 factors at a time do not underflow.
+            # Products are faster than sums of logarithms, and 24 factors do not underflow.
             product = np.ones(lapses.size)
             total = np.zeros(lapses.size)
             pending = 0
@@ -104,10 +104,11 @@ def log_likelihoods(
 
 @kernel
 def box_log_likelihoods(mass: Array, levels: Array, lapses: Array, out: Array) -> None:
-    """Fill out[a, b, c, d] with the sum over voters of the log mean likelihood in a box; -inf where it is empty.
+    """Fill out[a, b, c, d] with the sum over voters of the log mean likelihood in a box; -inf for an empty box.
 
-    The box goes from edge a to b + 1 of the levels, and from c to d + 1 of the lapses. `mass`, shape (n_levels + 1,
-    n_lapses + 1, n_voters), is cumulated from 0 along its first two axes, so each box takes four numbers per voter.
+    The box extends from edge a to b + 1 of the levels, and from edge c to d + 1 of the lapses. `mass`, shape
+    (n_levels + 1, n_lapses + 1, n_voters), is cumulative along its first two axes, so that a box needs only four
+    numbers per voter.
     """
     n_levels, n_lapses, n_voters = levels.size - 1, lapses.size - 1, mass.shape[2]
     out[:] = -np.inf

@@ -1,6 +1,6 @@
-"""Make underlying similarities z of items, best first: three distributions, or values from a file (section 4.1.1).
+"""Underlying similarities z of items: three distributions, best first, or values from a file (section 4.1.1).
 
-The voter model takes any values in [-1, 1]: 1 for synonyms, 0 for unrelated tokens, -1 for antonyms.
+The voter model accepts any values in [-1, 1]: 1 for synonyms, 0 for unrelated tokens, -1 for antonyms.
 """
 
 import csv
@@ -98,10 +98,10 @@ def power_law_similarity(n_items: int) -> NDArray[np.float64]:
 def embedding_similarity(n_items: int) -> NDArray[np.float64]:
     """Return cosines of a word embedding: quantiles of 990 token pairs of one semantic area.
 
-    The packaged table holds 100 of the 990 values, to four digits. They are densest at the top, where the gaps between
-    items determine tau_w. The lowest six are all included, since relatedness ranks by abs(z). Item i has the quantile
-    i / (n-1), by monotone cubic interpolation (PCHIP), so no two items are tied at any n. At n = 990 every value is
-    within 0.005.
+    The packaged table has 100 of the 990 values, to four digits. They are densest at the top, where the gaps between
+    items determine tau_w. The lowest six values are all included, because relatedness ranks by abs(z). Item i gets the
+    quantile i / (n-1) by monotone cubic interpolation (PCHIP), so that no two items are tied for any n. For n = 990,
+    the error of a value is at most 0.005.
 
     Parameters
     ----------
@@ -121,11 +121,11 @@ def embedding_similarity(n_items: int) -> NDArray[np.float64]:
     See Also
     --------
     exponential_similarity, power_law_similarity : Other kinds of list.
-    read_similarities : Similarities of your own.
+    read_similarities : Read your own similarities.
 
     References
     ----------
-    P. Lombardo et al., EMNLP 2020, section 4.1.1; the table is our summary of the 990 cosines of their public code,
+    P. Lombardo et al., EMNLP 2020, section 4.1.1. The table summarizes the 990 cosines of their public code,
     https://github.com/intervieweb-datascience/adaptive-comp.
 
     Examples
@@ -147,7 +147,7 @@ SIMILARITIES: Final[Mapping[str, Callable[[int], NDArray[np.float64]]]] = Mappin
 
 
 def named_similarity(name: str, n_items: int) -> NDArray[np.float64]:
-    """Return similarities of one of the three distributions, chosen by name.
+    """Return similarities of one of the three distributions by name.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def named_similarity(name: str, n_items: int) -> NDArray[np.float64]:
     Raises
     ------
     SimilarityError
-        When the distribution is unknown, or `n_items` is not a whole number of 2 or more.
+        The distribution is unknown, or `n_items` is not a whole number of 2 or more.
 
     Examples
     --------
@@ -168,13 +168,13 @@ def named_similarity(name: str, n_items: int) -> NDArray[np.float64]:
     """
     if not isinstance(name, str) or name not in SIMILARITIES:
         raise SimilarityError(
-            f"a similarity distribution is one of {', '.join(map(repr, SIMILARITIES))}; got {shown(name)}"
+            f"a similarity distribution must be one of {', '.join(map(repr, SIMILARITIES))}; got {shown(name)}"
         )
     return SIMILARITIES[name](n_items)
 
 
 def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
-    """Return similarities as float64 if the voter model allows them.
+    """Return similarities as float64, or raise an error if the voter model does not allow them.
 
     Parameters
     ----------
@@ -184,7 +184,8 @@ def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     SimilarityError
-        For nan, numbers outside [-1, 1], fewer than two items, more than one dimension, or anything but numbers.
+        There is nan or a number outside [-1, 1], fewer than two items, more than one dimension, or other values than
+        numbers.
 
     Examples
     --------
@@ -200,7 +201,7 @@ def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
     if values.ndim != 1:
         raise SimilarityError(f"similarities must have one dimension; got shape {values.shape}")
     if values.size < 2:
-        raise SimilarityError(f"similarities of at least two items are needed; got {values.size}")
+        raise SimilarityError(f"at least two similarities are needed; got {values.size}")
     wrong = np.flatnonzero(~(np.abs(values) <= 1))  # also nan
     if wrong.size:
         places = ", ".join(f"similarity[{item}] is {values[item]:g}" for item in wrong[:_MOST_NAMED])
@@ -210,9 +211,9 @@ def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
 
 
 def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity") -> NDArray[np.float64]:
-    r"""Read similarities from one column of a CSV file in UTF-8 whose first line names the columns.
+    r"""Read similarities from one column of a CSV file in UTF-8 with a header.
 
-    Blank lines are skipped. Nothing is dropped, sorted or repaired.
+    Blank lines are skipped.
 
     Parameters
     ----------
@@ -228,8 +229,8 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     Raises
     ------
     TableError
-        With file, line and column: the file cannot be read, is not a CSV table with this column, or holds a number
-        outside [-1, 1], nan, or fewer than two items.
+        The file cannot be read, is not a CSV table with this column, or has nan, a number outside [-1, 1], or fewer
+        than two items. The message names the file, line and column.
 
     See Also
     --------
@@ -259,17 +260,17 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
         cell = record.cells[position]
         value = table.number(cell, record.line, column)
         if not -1 <= value <= 1:
-            message = f"{shown(cell.strip())} lies outside [-1, 1]; a similarity is a number from -1 to 1"
+            message = f"a similarity must be a number from -1 to 1; got {shown(cell.strip())}"
             table.fail(message, record.line, column)
         values.append(float(value))
     if len(values) < 2:
-        table.fail(f"similarities of at least two items are needed; got {len(values)}")
+        table.fail(f"at least two similarities are needed; got {len(values)}")
     return np.array(values)
 
 
 @lru_cache(maxsize=1)
 def _quantile_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return quantiles from 0, the top, to 1, and their similarities."""
+    """Return quantiles, from 0 for the top to 1, and their similarities."""
     text = (files("adaptive.simulation") / "embedding_quantiles.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     ranks = np.array([float(row["rank"]) for row in rows])

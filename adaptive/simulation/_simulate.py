@@ -44,8 +44,8 @@ LEGEND: Final = (
     "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
     "their mid-rank"
 )
-# A task of 8 simulations of the paper's approaches takes 0.1 s in the paper's setting and 8 s with matching: longer
-# than sending it takes, and still a short wait.
+# A task of 8 simulations takes 0.1 s for the paper's approaches in its setting, and 8 s with matching. That is long
+# compared with sending a task, and short enough to wait for.
 _LARGEST_TASK = 8
 _MIN_TASKS = 32
 
@@ -54,18 +54,18 @@ _MIN_TASKS = 32
 class SimulationResult(TableResult):
     """Coefficients of every simulation against the true ranking.
 
-    Items that tie in an estimated ranking share their mid-rank, as in all coefficients. Uniform ballots leave more ties
-    than the protocol does, so do not compare with figures that treat ties differently.
+    Items that tie in an estimated ranking share their mid-rank. Uniform ballots leave more ties than the protocol, so
+    results cannot be compared with figures that treat ties differently.
 
     The table has the columns approach, coefficient, mean, sd and se.
 
     Attributes
     ----------
     statistics : mapping of str to mapping of str to ndarray of float64, shape (n_simulations,), read-only
-        By approach, which docs/explain/matching.md lists, and coefficient, "rho_w", "tau_w", "rho" or
-        "tau". A coefficient that is undefined is nan.
+        Values by approach (docs/explain/matching.md lists them) and coefficient: "rho_w", "tau_w", "rho" or "tau". An
+        undefined coefficient is nan.
     advice : tuple of Advice
-        On the number of voters: real ones cannot answer more comparisons than they have pairs.
+        Advice on the number of voters: real voters cannot answer more comparisons than they have pairs.
 
     See Also
     --------
@@ -111,7 +111,7 @@ class SimulationResult(TableResult):
 
     @property
     def sd(self) -> dict[str, dict[str, float]]:
-        """Return the standard deviation over the simulations (its square is unbiased); nan for a single one."""
+        """Return the sample standard deviation over the simulations (ddof=1); nan for a single simulation."""
         return self._summarize(_sd)
 
     @property
@@ -153,7 +153,7 @@ class SimulationResult(TableResult):
         return dict(zip(names, map(list, zip(*self.rows(), strict=True)), strict=True))
 
     def _shown_columns(self) -> dict[str, list[str]]:
-        """A row for each approach: mean and standard error of each coefficient."""
+        """Return a row for each approach, with the mean and standard error of each coefficient."""
         columns: dict[str, list[str]] = {"approach": list(self.statistics)}
         for _, name, mean, _, se in self.rows():
             columns.setdefault(name, []).append(f"{mean:.2f} ± {se:.2f}")
@@ -173,19 +173,19 @@ class SimulationResult(TableResult):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AccuracyCurve(TableResult):
-    """Accuracy against the number of comparisons.
+    """Accuracy by the number of comparisons.
 
     The table has the columns budget, approach, coefficient, mean, sd and se.
 
     Attributes
     ----------
     results : mapping of int to SimulationResult
-        By budget, the maximum number of comparisons of a simulation.
+        Results by budget, which is the maximum number of comparisons in a simulation.
 
     See Also
     --------
     simulate_curve : Returns it.
-    adaptive.plots.plot_accuracy : Draws such curves.
+    adaptive.plots.plot_accuracy : Draws the curves.
 
     Examples
     --------
@@ -259,47 +259,48 @@ def simulate(
 ) -> SimulationResult:
     """Simulate the adaptive protocol, and other approaches of equal cost, many times.
 
-    The seeds are spawned for each simulation and approach, so the numbers depend neither on the executor and its
-    number of workers nor on the other approaches. Every approach has separate voters, opinions and ballots, except the
-    fitted ones, which take the votes of the approach they refit.
+    Each simulation and approach has a separate seed, so that results depend neither on the executor and its number of
+    workers nor on the other approaches. Each approach has separate voters, opinions and ballots, except the fitted
+    ones, which use the votes of the approach that they refit.
 
     - "adaptive": the protocol of the paper; "uniform": one ballot of equal cost with all items.
-    - "matched": `run_matching` until the plan's number of comparisons is spent.
-    - "matched_ballots": `run_matched_ballots`, with a separate plan of at most as many comparisons.
+    - "matched": `run_matching` with as many comparisons as the plan.
+    - "matched_ballots": `run_matched_ballots`, with its own plan of at most as many comparisons.
     - "adaptive_fitted", "uniform_fitted": the votes of the first two, ranked by ``bradley_terry(votes, voters=True)``.
-    - "full_rankings": every voter ranks all items without an oversight, and the mean rank counts. This is the limit of
-      the voters' knowledge, beyond any budget.
+    - "full_rankings": every voter ranks all items without oversights, and items are ranked by their mean rank. This is
+      the limit of the voters' knowledge for any budget.
 
     Parameters
     ----------
     plan : BallotPlan
         The uniform ballot has `plan.uniform_presentations` of each item, rounded (39.7 to 40 in the paper).
     pool : VoterPool or VoterPopulation
-        A population: new voters are drawn for each simulation, as in the paper. A pool: the same voters in all
+        From a population, new voters are drawn for each simulation, as in the paper. A pool has the same voters in all
         simulations, with new opinions in each.
     similarity : array_like of shape (n_items,)
         Underlying similarities z in [-1, 1], in any order.
     n_simulations : int
+        Number of simulations.
     seed : int
-        Not negative.
+        Seed of the random numbers, 0 or more.
     relatedness : bool
-        Voters judge abs(z), and so do the true ranks; else z.
+        Whether voters judge abs(z), which then also determines the true ranks, instead of z.
     approaches : tuple of str
         Names of approaches; docs/explain/matching.md lists them.
     n0 : float
         Offset of the weights of rho_w and tau_w.
     select, average : callable
-        Steps of the protocol, see `run_protocol`.
+        Steps of the protocol; see `run_protocol`.
     matching : Matching
         Options of "matched".
     matched_ballots : MatchedBallots
         Plan and pairs of "matched_ballots".
     executor : concurrent.futures.Executor, optional
         Runs the simulations; by default they run one by one. Executors of other processes need functions that can be
-        pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
+        pickled. The first simulation runs in this process, so that kernels are compiled before other processes start.
     progress : callable, optional
-        Called after each task with the number of simulations in it; an exception from it ends the work.
-        The `update` of a tqdm bar draws a bar on a terminal.
+        Called after each task with its number of simulations, such as the `update` of a tqdm bar. An exception from it
+        ends the work.
 
     Returns
     -------
@@ -313,8 +314,8 @@ def simulate(
 
     See Also
     --------
-    simulate_curve : Several budgets.
-    tune_plan : The best plan of a budget.
+    simulate_curve : Simulate several budgets.
+    tune_plan : Find the best plan for a budget.
     VoterPopulation : The voters.
 
     Examples
@@ -350,19 +351,19 @@ def simulate_curve(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> AccuracyCurve:
-    """Simulate approaches with several budgets of comparisons: accuracy against votes.
+    """Simulate approaches with several budgets of comparisons, to show how accuracy grows with votes.
 
-    "matched" runs once in each simulation, with the largest budget, and is measured at each budget on the way. The
-    other approaches plan their ballots for a budget, so they run once for each, with the same random numbers.
+    "matched" runs once in each simulation, with the largest budget, and is measured after each budget. The other
+    approaches plan their ballots for a budget, so they run once for each budget, with the same random numbers.
 
     Parameters
     ----------
     budgets : sequence of int
         Different numbers of comparisons. The plan has the most presentations that the budget allows.
     n_ballots, fraction
-        Of the paper's plan, as for `plan_for_budget`.
+        Options of the paper's plan, as in `plan_for_budget`.
     pool, similarity, n_simulations, seed, relatedness, approaches, n0, matching, matched_ballots, executor, progress
-        As in `simulate`, whose results for a plan of exactly a budget are the same.
+        As in `simulate`. If a plan spends exactly a budget, `simulate` gives the same results for it.
 
     Returns
     -------
@@ -371,15 +372,15 @@ def simulate_curve(
     Raises
     ------
     SimilarityError
-        Budgets that are not different positive whole numbers; and as `simulate`.
+        The budgets are not different positive whole numbers; also the errors of `simulate`.
     PlanError
-        A budget that is too small for a plan.
+        A budget is too small for a plan.
 
     See Also
     --------
-    simulate : One budget.
-    votes_needed : The votes that an accuracy takes.
-    adaptive.plots.plot_accuracy : Draws such curves.
+    simulate : Simulate one budget.
+    votes_needed : Find the votes needed for an accuracy.
+    adaptive.plots.plot_accuracy : Draw the curves.
 
     Examples
     --------
@@ -406,7 +407,7 @@ def simulate_curve(
 
 @dataclass(frozen=True, eq=False)
 class _Simulations:
-    """Simulations start .. stop-1 of a call; other processes get a copy."""
+    """The simulations of a call; executors send copies of it to other processes."""
 
     plans: tuple[BallotPlan, ...]
     budgets: tuple[int, ...]
@@ -447,25 +448,25 @@ class _Simulations:
         return results
 
     def __call__(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Return coefficients, shape (stop - start, n_approaches, n_budgets, n_coefficients)."""
+        """Return coefficients of simulations start .. stop-1, shape (n, n_approaches, n_budgets, n_coefficients)."""
         gold = true_ranking(self.similarity, relatedness=self.settings.relatedness)
 
         def of_budgets(simulation: int, approach: Approach) -> list[tuple[float, ...]]:
             return [coefficients(gold, ranking, n0=self.n0) for ranking in self._rankings(simulation, approach)]
 
         simulations = range(start, stop)
-        with one_blas_thread(0):  # sums of several threads have other last digits
+        with one_blas_thread(0):  # the last digits of sums depend on the number of threads
             return np.array([[of_budgets(number, approach) for approach in self.approaches] for number in simulations])
 
     def _rankings(self, simulation: int, approach: Approach) -> list[Ranking]:
-        # The same as SeedSequence(seed).spawn(n)[simulation].spawn(n)[stream], without the others.
+        # The same as SeedSequence(seed).spawn(n)[simulation].spawn(n)[stream].
         seed = np.random.SeedSequence(int(self.seed), spawn_key=(simulation, STREAMS[approach]))
         setting = self.plans, self.budgets, self.pool, self.similarity
         return rankings_of(approach, *setting, lambda: np.random.default_rng(seed), self.settings)
 
 
 def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -> Iterator[NDArray[np.float64]]:
-    """Yield the coefficients of all simulations in order, as blocks."""
+    """Yield the coefficients of all simulations in order, in blocks."""
     if executor is None:
         for start in range(n_simulations):
             yield task(start, start + 1)

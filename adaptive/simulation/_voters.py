@@ -1,6 +1,6 @@
-"""Simulate voters who deviate from the underlying similarity and sometimes err: the stochastic model of section 4.1.
+"""Simulate voters who deviate from the underlying similarity and sometimes err (the model of section 4.1).
 
-voters -> opinions -> answers to a ballot. A `VoterPool` is a group of voters; their levels are drawn from a
+voters -> opinions -> answers to a ballot. A `VoterPool` is a group of voters, whose levels are drawn from a
 `VoterPopulation`.
 """
 
@@ -24,10 +24,10 @@ _MOST_NAMED = 5
 
 
 def checked_levels(name: str, levels: ArrayLike, most: float) -> NDArray[np.float64]:
-    """Copy the levels of voters, read-only; SimilarityError for one that is negative or above `most`."""
+    """Return a read-only copy of voters' levels; raise SimilarityError if one is negative or above `most`."""
     values = np.array(levels)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf":
-        raise SimilarityError(f"{name} must hold one number for each voter; got {values.dtype} of shape {values.shape}")
+        raise SimilarityError(f"{name} must have one number for each voter; got {values.dtype} of shape {values.shape}")
     wrong = np.flatnonzero(~((values >= 0) & (values <= most) & np.isfinite(values)))
     if wrong.size:
         raise SimilarityError(f"{name}[{wrong[0]}] is {values[wrong[0]]:g}; {_bounds(most)}")
@@ -35,7 +35,7 @@ def checked_levels(name: str, levels: ArrayLike, most: float) -> NDArray[np.floa
 
 
 def check_interval(name: str, interval: object, most: float) -> None:
-    """Refuse anything but a pair of levels in order."""
+    """Raise SimilarityError unless an interval is a pair of levels in order."""
     ends = interval if isinstance(interval, tuple | list) else ()
     if len(ends) != 2 or any(isinstance(end, bool) or not isinstance(end, float | int | np.number) for end in ends):
         raise SimilarityError(f"{name} must be a pair of numbers, the least and the largest; got {shown(interval)}")
@@ -44,9 +44,9 @@ def check_interval(name: str, interval: object, most: float) -> None:
 
 
 def check_opinions(amplitude: object, indifference: object) -> None:
-    """Refuse an amplitude that is not callable, and an indifference that is not a finite number of 0 or more."""
+    """Raise SimilarityError unless the amplitude is callable and the indifference is a finite number of 0 or more."""
     if not callable(amplitude):
-        raise SimilarityError(f"an amplitude is a callable from similarities to amplitudes; got {shown(amplitude)}")
+        raise SimilarityError(f"amplitude must be a function of similarities; got {shown(amplitude)}")
     if not 0 <= real_number(indifference) < np.inf:
         raise SimilarityError(f"indifference must be a finite number, not negative; got {shown(indifference)}")
 
@@ -73,20 +73,20 @@ class VoterPool(Result):
     Attributes
     ----------
     nonconformity : ndarray of float64, shape (n_voters,), read-only
-        s_v: how far the opinions of a voter stray from the underlying similarity; not negative.
+        s_v: scale of a voter's deviations from the underlying similarity, 0 or more.
     oversight : ndarray of float64, shape (n_voters,), read-only
-        e_v: probability that the voter answers against their own opinion.
+        e_v: probability that the voter answers the opposite of their opinion.
     amplitude : callable
-        s(z), from an array of similarities to an array of the same shape; the opinions stray by s_v s(z). It may be
-        negative, since eta is symmetric.
+        s(z), from an array of similarities to an array of the same shape. Opinions deviate by s_v s(z) on the scale of
+        a standard normal variable. Since that is symmetric, s(z) may be negative.
     indifference : float
         Opinions that differ by at most this much tie. 0 in the paper.
 
     Raises
     ------
     SimilarityError
-        For levels out of range or not of one number for each voter, an amplitude that is not callable, or an
-        indifference that is negative or not finite.
+        There is not one level in range for each voter, the amplitude is not callable, or the indifference is negative
+        or not finite.
 
     See Also
     --------
@@ -139,7 +139,7 @@ class VoterPool(Result):
             Underlying similarities z in [-1, 1].
         rng : Generator
         relatedness : bool
-            The opinion is abs(o), because voters judge how related tokens are; else o.
+            Whether opinions are abs(o), because voters judge how related tokens are, instead of o.
 
         Returns
         -------
@@ -148,8 +148,7 @@ class VoterPool(Result):
         Raises
         ------
         SimilarityError
-            For similarities that `checked_similarity` refuses, or an amplitude that does not give one finite number
-            for each.
+            The similarities are invalid, or the amplitude does not return one finite number for each of them.
 
         Examples
         --------
@@ -173,16 +172,16 @@ class VoterPool(Result):
         return np.abs(opinions, out=opinions) if relatedness else opinions
 
     def answer(self, ballot: Asked, opinions: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int8]:
-        """Answer the comparisons of a ballot, or a batch of matches, each by the voter it is assigned to.
+        """Answer the comparisons of a ballot, or of a batch of matches, each by its assigned voter.
 
-        A voter prefers the item of the higher opinion, but with the probability e_v of an oversight answers the
-        opposite. Opinions that differ by at most the indifference tie, and an oversight does not change a tie. The
-        paper leaves this open; without indifference, ties occur only where F clips both opinions.
+        A voter prefers the item with the higher opinion, but answers the opposite with the probability e_v of an
+        oversight. Opinions that differ by at most the indifference tie, and an oversight does not change a tie. The
+        paper does not specify this; without indifference, ties occur only if F clips both opinions.
 
         Parameters
         ----------
         ballot : Ballot or Matches
-            Its items are column numbers of `opinions`, its voters as many as in the pool.
+            Its items are column numbers of `opinions`, and its number of voters is that of the pool.
         opinions : ndarray of float64, shape (n_voters, n_items)
             As `opinions` returns them.
         rng : Generator
@@ -195,7 +194,7 @@ class VoterPool(Result):
         Raises
         ------
         SimilarityError
-            When ballot, opinions and pool do not fit together.
+            The ballot, the opinions and the pool do not fit together.
 
         Examples
         --------
@@ -210,7 +209,7 @@ class VoterPool(Result):
         """
         columns = self._columns(ballot, opinions)
         check_rng(rng, SimilarityError)
-        # One flat index serves both lookups: indexing by pairs twice takes twice as long.
+        # Flat indices halve the time of the two lookups.
         row = ballot.voter.astype(np.int64) * opinions.shape[1]
         flat = opinions.reshape(-1)
         left, right = flat[row + columns[ballot.left]], flat[row + columns[ballot.right]]
@@ -251,19 +250,19 @@ class VoterPool(Result):
 
 
 def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:
-    """Return the ranking of the items that error-free voters would agree on.
+    """Return the ranking of the items by voters without nonconformity and oversights.
 
     Parameters
     ----------
     similarity : array_like of shape (n_items,)
         Underlying similarities z in [-1, 1].
     relatedness : bool
-        Rank by abs(z), because antonyms are related too; else by z.
+        Whether to rank by abs(z), because antonyms are related, too, instead of z.
 
     Raises
     ------
     SimilarityError
-        As `checked_similarity`.
+        The similarities are invalid.
 
     See Also
     --------
@@ -286,26 +285,26 @@ class VoterPopulation(Result):
     Attributes
     ----------
     n_voters : int
-        Number of voters of a pool.
+        Number of voters in a pool.
     nonconformity, oversight : pair of float
-        Least and largest level; a voter's level is uniform between them.
+        Smallest and largest level; levels of voters are uniform between them.
     amplitude : callable
-        s(z), as in `VoterPool`. A function of a module, rather than a lambda, can be sent to other processes.
+        s(z), as in `VoterPool`. To send it to other processes, use a function of a module, not a lambda.
     indifference : float
-        As in `VoterPool`; the same for all voters.
+        As in `VoterPool`, the same for all voters.
     random_share : float
-        Share of the voters, rounded to whole voters, who answer at random: their oversight is 0.5. 0 in the paper.
+        Share of voters who answer at random, rounded to whole voters: their oversight is 0.5. 0 in the paper.
 
     Raises
     ------
     SimilarityError
-        For fewer than one voter, a nonconformity below 0, an oversight or a share outside [0, 1], an interval that is
-        not a pair of numbers in order, or an indifference that is negative or not finite.
+        There is less than one voter, a nonconformity is below 0, an oversight or a share is outside [0, 1], an interval
+        is not a pair of numbers in order, or the indifference is negative or not finite.
 
     See Also
     --------
     VoterPool : One pool of voters.
-    fit_population : A population that is like those who voted.
+    fit_population : Fit a population to votes.
     simulate : Simulate their votes.
 
     Examples
@@ -338,6 +337,6 @@ class VoterPopulation(Result):
         nonconformity = rng.uniform(*self.nonconformity, self.n_voters)
         oversight = rng.uniform(*self.oversight, self.n_voters)
         n_random = round(self.random_share * self.n_voters)
-        if n_random:  # otherwise draw nothing, so that the paper's voters stay the same
+        if n_random:  # without random voters, draw nothing more, so that the paper's voters stay the same
             oversight[rng.permutation(self.n_voters)[:n_random]] = 0.5
         return VoterPool(nonconformity, oversight, self.amplitude, self.indifference)

@@ -1,6 +1,6 @@
-"""Shared parts of our commands: options, errors in one line, tables, numbers, notes, JSON, and figure files.
+"""Shared parts of the commands: options, one-line errors, tables, numbers, notes, JSON and figure files.
 
-Imports click, which the libraries do not need, and nothing that takes long to import.
+This module imports click, which the libraries do not need, and nothing that takes long to import.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 Note: TypeAlias = dict[str, Any]
 CellText: TypeAlias = Callable[..., str] | str  # a function of the values, or a format of the value
-Column: TypeAlias = tuple[str | tuple[str, ...], CellText]  # names of the values in a row, and how they become text
+Column: TypeAlias = tuple[str | tuple[str, ...], CellText]  # names of the values in a row, and their format
 
 _ASIDE: Final = f"{__name__}.aside"
 TABLES: Final = ("text", "markdown", "latex", "csv")
@@ -50,9 +50,9 @@ DETECTABLE: Final = "detectable: smallest true difference that the test finds fo
 
 
 class WithExample(click.Command):
-    """A command whose docstring may end with an example, which its help shows at the end and does not wrap.
+    """A command whose docstring may end with an example; the help shows it last, without wrapping its lines.
 
-    `more` is a paragraph of the help that several commands share.
+    `more` is a further paragraph of the help, for text that several commands share.
     """
 
     def __init__(self, *args: Any, more: str = "", **settings: Any) -> None:
@@ -64,13 +64,16 @@ class WithExample(click.Command):
 
 
 class WithExamples(WithExample, click.Group):
-    """A group of commands with examples; the group may have examples too."""
+    """A group of commands with examples; the group itself may have an example, too."""
 
     command_class: type[click.Command] | None = WithExample
 
 
 class OneLineErrors(WithExamples):
-    """A group that reports every failure in one line on stderr and exits with 2; any other exception is a bug."""
+    """A group that reports every expected failure in one line on stderr, with exit status 2.
+
+    Exceptions of other types are bugs, and are not caught.
+    """
 
     bad_input: tuple[type[Exception], ...] = (RankingError, MissingArrowError, MissingMeasuresError)
 
@@ -79,20 +82,18 @@ class OneLineErrors(WithExamples):
         super().__init__(*args, **(shared | options))
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run as click does, except for the errors."""
+        """Run as click does, but report errors in one line."""
         if not options.setdefault("standalone_mode", True):
             return super().main(*args, **options)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # a letter that the terminal lacks is not a failure
-        if (
-            sys.stderr is not None and sys.stderr.isatty()
-        ):  # a person who waits sees what the library logs, as "compiling"
+        if sys.stderr is not None and sys.stderr.isatty():  # show log messages such as "compiling" to a waiting user
             logging.basicConfig(format=f"{self.name}: note: %(message)s")
             logging.getLogger("rankcorr").setLevel(logging.INFO)
         try:
             code = super().main(*args, **(options | {"standalone_mode": False}))
         except click.Abort:
-            sys.exit(130)  # as a shell reports ctrl-c
+            sys.exit(130)  # the shell's exit status after Ctrl-C
         except click.UsageError as error:
             command = error.ctx.command_path if error.ctx else self.name
             message = error.format_message().strip().rstrip(".")
@@ -102,7 +103,7 @@ class OneLineErrors(WithExamples):
         except self.bad_input as error:
             self._fail(shell_options(str(error)))
         except OSError as error:
-            # The rest of the output would fail again when Python closes stdout.
+            # Otherwise Python fails a second time when it flushes the rest of the output at exit.
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             self._fail(f"cannot write the output: {error.strerror or error}")
@@ -125,9 +126,9 @@ def option(*names: str, **settings: Any) -> Decorator:
 
 
 def declared_option(owner: type, name: str, *flags: str, **settings: Any) -> Decorator:
-    """Make an option from the declaration of a field, as `rankcorr._checks.declare` makes it.
+    """Make an option from a field that `rankcorr._checks.declare` made.
 
-    The flag is the name of the field unless other `flags` are given; `settings` are those of `option`.
+    The flag is the name of the field unless there are `flags`; `settings` are passed to `option`.
     """
     declaration = declaration_of(owner, name)
     derived: dict[str, Any] = {"help": declaration.about}
@@ -146,7 +147,7 @@ def _click_type(declaration: Declaration) -> Any:
     lower, upper = max(declaration.above, declaration.least), min(declaration.below, declaration.most)
     bounds: dict[str, Any] = {
         **({"min": lower, "min_open": declaration.above > declaration.least} if math.isfinite(lower) else {}),
-        # Above 2^53 the library says what is wrong: such a bound is no help to choose a number.
+        # The help omits bounds above 2^53, which help nobody to choose a number; the library checks them.
         **({"max": upper, "max_open": declaration.below < declaration.most} if upper < LARGEST_EXACT else {}),
     }
     number = (click.IntRange if declaration.kind is int else click.FloatRange)(**bounds)
@@ -155,7 +156,7 @@ def _click_type(declaration: Declaration) -> Any:
 
 
 def setting(*names: str | Decorator, **settings: Any) -> Any:
-    """Make a field of a dataclass that `gathered` fills, from the arguments of `option`, or from an option."""
+    """Make a field of a dataclass for `gathered`, from the arguments of `option` or from a finished option."""
     (first, *_) = names
     return field(metadata={"option": option(*cast(Any, names), **settings) if isinstance(first, str) else first})
 
@@ -166,11 +167,9 @@ def declared_setting(owner: type, name: str, *flags: str, **settings: Any) -> An
 
 
 def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
-    """Add the options of a dataclass; a command takes them as one value, `name`.
+    """Add an option for each field of a dataclass, and pass the dataclass to the command as the argument `name`.
 
-    Its fields are made by `setting`, or declared by `rankcorr._checks.declare`.
-
-    The fields `left_out` have no option here, and are None.
+    `setting` or `rankcorr._checks.declare` makes the fields. The fields `left_out` have no option, and are None.
     """
     option_of = {
         member.name: member.metadata.get("option") or declared_option(kind, member.name)
@@ -186,53 +185,53 @@ def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
 
         wrapped: Any = stacked(*option_of.values())(gathering)
         for parameter, member in zip(reversed(wrapped.__click_params__), option_of, strict=False):
-            parameter.name = member  # click would call it after the option
+            parameter.name = member  # by default, click derives the name from the flag
         return cast(Command, wrapped)
 
     return add
 
 
 def stacked(*options: Decorator) -> Decorator:
-    """Add several options, in this order."""
+    """Add several options to a command, in this order."""
     return lambda command: reduce(lambda command, decorate: decorate(command), reversed(options), command)
 
 
 def choice_option(name: str, choices: Sequence[str], help_text: str, **settings: Any) -> Decorator:
-    """Make an option that takes one of the `choices`, by default the first."""
+    """Make an option that takes one of the `choices`; the first is the default."""
     return option(name, **{"type": click.Choice(choices), "default": choices[0], "help": help_text, **settings})
 
 
 def flag_setting(name: str, help_text: str) -> Any:
-    """A flag as a field of a dataclass."""
+    """Make a field of a dataclass for a flag."""
     return setting(name, is_flag=True, help=help_text)
 
 
 def count_setting(name: str, help_text: str) -> Any:
-    """A positive number K as a field of a dataclass."""
+    """Make a field of a dataclass for a positive whole number K."""
     return setting(name, type=click.IntRange(min=1), metavar="K", help=help_text)
 
 
 def several_setting(name: str, metavar: str, help_text: str, **settings: Any) -> Any:
-    """An option that may be repeated, as a field of a dataclass."""
+    """Make a field of a dataclass for an option that may be repeated."""
     return setting(name, multiple=True, metavar=metavar, help=help_text, **settings)
 
 
 def choice_setting(name: str, choices: Sequence[str], help_text: str) -> Any:
-    """Make a field of a dataclass that `gathered` fills, from one of some words, by default the first."""
+    """Make a field of a dataclass for an option that takes one of the `choices`; the first is the default."""
     return setting(choice_option(name, choices, help_text))
 
 
 def seed_option(
     default: int | None = 0, help_text: str = "Random seed: the same seed gives the same numbers."
 ) -> Decorator:
-    """Option --seed."""
+    """Make the option --seed."""
     return option("--seed", type=click.IntRange(min=0), default=default, help=help_text)
 
 
 def needed_text(needed: Mapping[str, Any] | None, units: str) -> str:
-    """Say how many queries or tasks a difference needs; None where a pilot cannot tell."""
+    """Describe how many queries or tasks a test needs for a difference; `needed` is None if a pilot is too small."""
     if needed is None:
-        return f"too few {units}, or equal differences: they do not tell how many {units} are needed"
+        return f"cannot estimate how many {units} are needed: there are too few {units}, or all differences are equal"
     return (
         f"a difference of {needed['difference']:g} needs about {needed['n']:,} {units} for a power of "
         f"{needed['power']:g} ({needed['low']:,} to {needed['high']:,}, by the noise of these {needed['n_pilot']:,})"
@@ -249,24 +248,24 @@ def _report_name(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def report_option() -> Decorator:
-    """Option --report."""
+    """Make the option --report."""
     return click.option(
         "--report",
         "report_path",
         metavar="FILE",
         callback=_report_name,
-        help="Also write methods, results and limits for a paper: .md, .txt, or .tex with a .bib file beside it.",
+        help="Also write methods, results and limits for a paper: .md, .txt, or .tex, which also gets a .bib file.",
     )
 
 
 def json_option(more: str = ", with null where undefined") -> Decorator:
-    """Option --json."""
+    """Make the option --json."""
     return click.option("--json", "as_json", is_flag=True, help=f"Print JSON{more}.")
 
 
 def table_option() -> Decorator:
-    """Option --table."""
-    help_text = "Format of the tables. Except with text, only the tables go to stdout; everything else goes to stderr."
+    """Make the option --table."""
+    help_text = "Format of tables. With any format but text, only tables go to stdout; other output goes to stderr."
     return choice_option("--table", TABLES, help_text, expose_value=False, callback=_into_tables)
 
 
@@ -282,19 +281,19 @@ def _into_tables(context: click.Context, _parameter: click.Parameter, form: str)
 
 
 def _tables() -> tuple[str, Any]:
-    """The form of tables, and the file that they go to."""
+    """Return the format of tables, and the file to write them to."""
     context = click.get_current_context(silent=True)
     form, file = (TABLES[0], None) if context is None else context.meta.get(__name__, (TABLES[0], None))
     return form, None if context is not None and context.meta.get(_ASIDE) else file
 
 
 def put_tables_aside(aside: bool) -> None:
-    """Send tables where the rest of the output goes while `aside` is true, so that one table is alone on stdout."""
+    """While `aside` is true, send tables to stderr with the other output, so that one table is alone on stdout."""
     click.get_current_context().meta[_ASIDE] = aside
 
 
 def print_json(document: Any) -> None:
-    """Print JSON, with null for what is not finite."""
+    """Print JSON, with null for numbers that are not finite."""
     click.echo(json.dumps(json_ready(document), indent=2, allow_nan=False), file=_tables()[1])
 
 
@@ -305,9 +304,9 @@ def print_table(
     left: Collection[int] = (),
     notes: TableNotes = NO_NOTES,
 ) -> None:
-    """Print columns: the first, and those of the numbers `left`, aligned to the left, the others to the right.
+    """Print a table; the first column and the columns numbered in `left` are left-aligned, the others right-aligned.
 
-    Numbers have four decimals, and all of their digits in CSV. Only LaTeX shows the `notes`.
+    Numbers have four decimals, or all their digits in CSV. Only LaTeX shows the `notes`.
     """
     form, file = _tables()
     written = csv_number if form == "csv" else number_text
@@ -325,12 +324,12 @@ def print_table(
 
 
 def text_columns(text: CellText, *names: str) -> dict[str, Column]:
-    """Columns whose headings are their names in the rows, and whose values become text alike."""
+    """Make columns of the same format whose headings are the names of the values."""
     return {name: (name, text) for name in names}
 
 
 def print_rows(rows: Iterable[Any], columns: Mapping[str, Column], notes: TableNotes = NO_NOTES) -> None:
-    """Print a line for each of the rows, which are mappings or objects; names and labels are aligned to the left."""
+    """Print rows, which are mappings or objects, as a table; names and labels are left-aligned."""
     left = [place for place, (_, text) in enumerate(columns.values()) if text in (whole, label_text)]
     cells = [[_cell(row, *column) for column in columns.values()] for row in rows]
     print_table(list(columns), cells, left=left, notes=notes)
@@ -343,7 +342,7 @@ def _cell(row: Any, source: str | tuple[str, ...], text: CellText) -> str:
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
-    """Return the library's warnings as notes, each message once."""
+    """Return the library's warnings as notes, without repeated messages."""
     named = {} if system is None else {"system": system}
     return [
         {**named, "coefficients": list(coefficients), "message": shell_options(message)}
@@ -360,61 +359,61 @@ def print_notes(notes: Sequence[Note]) -> None:
 
 
 def csv_number(value: float) -> str:
-    """All digits of a number; nothing where there is no value, which other programs read as missing."""
+    """Return all digits of a number; an empty text for nan, which other programs read as missing."""
     return "" if math.isnan(value) else repr(value)
 
 
 def whole(text: object) -> str:
-    """A name or a path as a terminal can show it, however long."""
+    """Return a name or a path as a terminal can show it, uncut."""
     return printable(str(text), limit=None)
 
 
 def resamples_text(number: int, seed: int, of: str | None = None) -> str:
-    """Say how many resamples were drawn, of what, and from which seed; `of` is None for draws from a model."""
+    """Describe resamples by their number, their unit `of` (None for draws from a model) and the seed."""
     return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
 
 
 def percent_text(level: float) -> str:
-    """A level of confidence."""
+    """Format a confidence level as a percentage."""
     return f"{100 * level:.10g} %"
 
 
 def detectable_text(difference: float, pvalue: float) -> str:
-    """Return a detectable difference for a table; "none" if there is none although there is a test."""
+    """Format a detectable difference for a table; "none" if the test can find no difference."""
     return "none" if math.isnan(difference) and not math.isnan(pvalue) else number_text(difference)
 
 
 def pvalue_text(pvalue: float) -> str:
-    """Return a p-value as text; "-" if it is undefined."""
+    """Format a p-value; "-" if it is undefined."""
     if math.isnan(pvalue):
         return "-"
     return f"{pvalue:.4f}" if pvalue >= 0.001 or pvalue == 0 else f"{pvalue:.1e}"
 
 
 def number_text(value: float) -> str:
-    """Four decimals; "-" where there is no value."""
+    """Format a number with four decimals; "-" if it is nan."""
     return "-" if math.isnan(value) else f"{value:z.4f}"
 
 
 def rank_text(rank: float) -> str:
-    """Return a mid-rank (a multiple of a half) as text; "-" if it is undefined."""
+    """Format a mid-rank (a multiple of 0.5); "-" if it is undefined."""
     return "-" if math.isnan(rank) else f"{rank:.1f}".removesuffix(".0")
 
 
 def ranks_text(least: int | None, largest: int | None) -> str:
-    """The ranks that tests leave possible."""
+    """Format the range of ranks that tests leave possible."""
     if least is None:
         return "-"
     return str(least) if least == largest else f"{least}-{largest}"
 
 
 def label_text(label: Hashable) -> str:
-    """A label as a terminal can show it; the parts of an id of several columns are separated by commas."""
+    """Return a label as a terminal can show it; commas separate the parts of a label of several columns."""
     return printable(", ".join(label) if isinstance(label, tuple) else str(label))
 
 
 def _ready(context: click.Context, parameter: click.Parameter, out: str | None) -> str | None:
-    """Refuse, before any work, a file that no figure could be written to."""
+    """Check before any work that a figure can be written to the file."""
     if out is None:
         return None
     if Path(out).suffix.lower().removeprefix(".") not in FORMS:
@@ -429,13 +428,13 @@ def _ready(context: click.Context, parameter: click.Parameter, out: str | None) 
 
 
 def figure_option(name: str, help_text: str, *, required: bool = False) -> Decorator:
-    """Make an option of the file of a figure."""
+    """Make an option for the file of a figure."""
     help_text = f"{help_text}; an existing file is replaced."
     return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=help_text)
 
 
 def _save_value(name: str) -> Callable[..., None]:
-    """Keep the value of an option in the context, where `saved_figure` finds it."""
+    """Return a callback that stores the value of an option in the context for `saved_figure`."""
     return lambda context, _parameter, value: context.meta.update({f"{LOOK}.{name}": value})
 
 
@@ -459,7 +458,7 @@ out_option: Decorator = stacked(figure_option("--out", "Write the figure here", 
 
 
 def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
-    """Draw a figure, write it, and return what matplotlib warned of: letters that the font lacks."""
+    """Draw a figure, write it, and return matplotlib's warnings about letters that the font lacks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", "Glyph", UserWarning)
         try:
@@ -471,7 +470,7 @@ def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
 
 
 def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
-    """Do what `saved_figure` does, and print the path."""
+    """Write a figure as `saved_figure` does, print its path, and return the warnings."""
     lacking = saved_figure(draw, out)
     click.echo(whole(Path(out)))
     return lacking

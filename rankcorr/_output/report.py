@@ -1,4 +1,4 @@
-"""Reports: what was computed, what it says and how far it goes, in Markdown, LaTeX or plain text, with sources."""
+"""Reports of an analysis for a paper: methods, results, limits and sources, in Markdown, LaTeX or plain text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankcorr._checks import counted
 from rankcorr._output.tables import LATEX_SIGNS
 from rankcorr.errors import OptionError
 
-# Authors and years by the keys of _references.bib.
+# Authors and year of each key in _references.bib.
 _AUTHORS: Final = {
     "lombardo2020top": "Lombardo et al. 2020",
     "romano2005exact": "Romano and Wolf 2005",
@@ -31,7 +31,7 @@ _AUTHORS: Final = {
     "thurstone1927law": "Thurstone 1927",
     "rankcorr": "",
 }
-Written: TypeAlias = Callable[[str], str]
+Markup: TypeAlias = Callable[[str], str]
 
 _CITATION: Final = re.compile(rf" ?\[@({'|'.join(_AUTHORS)})\]")
 _NAME: Final = re.compile(r"`([^`]*)`")
@@ -41,25 +41,25 @@ _MATH: Final = re.compile(
 _GREEK: Final = {"\u03c4": r"\tau", "\u03c1": r"\rho", "\u03bd": r"\nu"}
 _MARKDOWN: Final = re.compile(r"([\\*`<\[])")
 ENDINGS: Final = (".md", ".tex", ".txt")
-MOST_NAMED: Final = 12  # systems or pairs; a table shows more of them better than a paragraph
+MOST_NAMED: Final = 12  # systems or pairs in a sentence; longer lists belong in a table
 FEW_ITEMS: Final = 30
 LARGE: Final = 1e6
 SMALL: Final = 5e-4
-TINY: Final = 1e-12  # what rounding leaves of 0
+TINY: Final = 1e-12  # below this, a value is 0 with a rounding error
 
 
 @dataclass(frozen=True)
 class Report:
     """Methods, results and limits of an analysis, as text for a paper.
 
-    Coefficients are written τ_w, names in backquotes, and sources as ``[@key]``, as pandoc reads them.
+    The text writes coefficients as τ_w, names in backquotes, and citations as pandoc does: ``[@key]``.
 
     Attributes
     ----------
     methods, results : str
-        A paragraph each.
+        One paragraph each.
     limits : tuple of str
-        Sentences.
+        One sentence each.
 
     See Also
     --------
@@ -81,19 +81,19 @@ class Report:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Keys of the sources, in the order in which the text names them."""
+        """Citation keys, in order of first appearance."""
         text = _NAME.sub("", " ".join((self.methods, self.results, *self.limits)))
         return tuple(dict.fromkeys(match[1] for match in _CITATION.finditer(text)))
 
     def to_markdown(self) -> str:
-        """Return the report in Markdown, with citations as pandoc, Quarto and MyST read them."""
+        """Return the report in Markdown, with citations for pandoc, Quarto and MyST."""
         parts = [f"**Methods.** {_markdown(self.methods)}", f"**Results.** {_markdown(self.results)}"]
         if self.limits:
             parts += ["**Limits.**", "\n".join(f"- {_markdown(limit)}" for limit in self.limits)]
         return "\n\n".join(parts) + "\n"
 
     def to_latex(self) -> str:
-        r"""Return the report in LaTeX: paragraphs, a list of limits, and \cite."""
+        r"""Return the report in LaTeX: paragraphs, a list of limits, and \cite commands."""
         parts = [rf"\paragraph{{Methods.}} {_latex(self.methods)}", rf"\paragraph{{Results.}} {_latex(self.results)}"]
         if self.limits:
             items = [rf"\item {_latex(limit)}" for limit in self.limits]
@@ -111,12 +111,12 @@ class Report:
         return _bibtex(self.sources)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file: .md, .tex or .txt, and for LaTeX the sources to a .bib file beside it.
+        """Write the report to a .md, .tex or .txt file; LaTeX also gets a .bib file with the sources.
 
         Raises
         ------
         OptionError
-            The name has another ending.
+            The file name has another extension.
         """
         save_reports([self], path)
 
@@ -128,24 +128,19 @@ class Report:
 
 
 def check_ending(path: str) -> None:
-    """Refuse a name of a report with another ending than .md, .tex or .txt.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Raise OptionError unless the file name of a report ends in .md, .tex or .txt."""
     if os.path.splitext(path)[1] not in ENDINGS:
-        raise OptionError(f"the name of a report ends in {', '.join(ENDINGS)}; got {path!r}")
+        raise OptionError(f"the file name of a report must end in {', '.join(ENDINGS)}; got {path!r}")
 
 
 def save_reports(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
-    """Write reports to one file, as `Report.save` writes one."""
+    """Write several reports to one file, in the format of `Report.save`."""
     for name, text in report_files(reports, os.fspath(path)).items():
         Path(name).write_text(text, encoding="utf-8")
 
 
 def report_files(reports: Sequence[Report], name: str) -> dict[str, str]:
-    """Return the texts of the files that `save_reports` writes, by name.
+    """Return the content of each file that `save_reports` writes, by file name.
 
     Raises
     ------
@@ -173,39 +168,39 @@ def _version() -> str:
 
 
 def _plain(text: str) -> str:
-    return _written(text, str, str, lambda key: f" ({_AUTHORS[key]})" if _AUTHORS[key] else "")
+    return _mark_up(text, str, str, lambda key: f" ({_AUTHORS[key]})" if _AUTHORS[key] else "")
 
 
 def _markdown(text: str) -> str:
-    return _written(text, lambda part: _MARKDOWN.sub(r"\\\1", part), "`{}`".format, " [@{}]".format)
+    return _mark_up(text, lambda part: _MARKDOWN.sub(r"\\\1", part), "`{}`".format, " [@{}]".format)
 
 
 def _latex(text: str) -> str:
-    return _written(
+    return _mark_up(
         text, _latex_text, lambda name: rf"\texttt{{{name.translate(LATEX_SIGNS)}}}", lambda key: rf"~\cite{{{key}}}"
     )
 
 
-def _written(text: str, words: Written, name: Written, source: Written) -> str:
-    """Write the words of a text, the names in it, and its sources, each in its form."""
-    texts = _NAME.split(text)  # words and a name in turn
+def _mark_up(text: str, words: Markup, name: Markup, source: Markup) -> str:
+    """Apply one function to the plain words of a text, one to the names in backquotes, and one to citation keys."""
+    texts = _NAME.split(text)  # alternates between words and names
     texts[1::2] = map(name, texts[1::2])
     for place in range(0, len(texts), 2):
-        parts = _CITATION.split(texts[place])  # words and a key in turn
+        parts = _CITATION.split(texts[place])  # alternates between words and keys
         parts[::2], parts[1::2] = map(words, parts[::2]), map(source, parts[1::2])
         texts[place] = "".join(parts)
     return "".join(texts)
 
 
 def _latex_text(text: str) -> str:
-    texts = _MATH.split(text)  # text and formula in turn
+    texts = _MATH.split(text)  # alternates between text and formulas
     texts[::2] = [re.sub(r"(?<![\w.])-(?=[0-9])", "$-$", part.translate(LATEX_SIGNS)) for part in texts[::2]]
     texts[1::2] = [f"${''.join(_GREEK.get(sign, sign) for sign in formula)}$" for formula in texts[1::2]]
     return "".join(texts)
 
 
 def number_text(value: float | None) -> str:
-    """Write a coefficient or a mean with three decimals; very large and very small ones in scientific notation.
+    """Format a number with three decimals, or in scientific notation if it is very large or very small.
 
     >>> number_text(-1e-15), number_text(0.00025), number_text(1234567.8), number_text(None)
     ('0.000', '2.5e-04', '1.23e+06', 'undefined')
@@ -218,7 +213,7 @@ def number_text(value: float | None) -> str:
 
 
 def pvalue_text(value: float | None) -> str:
-    """Write a p-value as journals do.
+    """Format a p-value as journals do.
 
     >>> pvalue_text(0.00012), pvalue_text(0.0312), pvalue_text(0.25)
     ('p < 0.001', 'p = 0.031', 'p = 0.25')
@@ -229,7 +224,7 @@ def pvalue_text(value: float | None) -> str:
 
 
 def percent_text(level: float) -> str:
-    """Write a level of confidence in percent.
+    """Format a confidence level as a percentage.
 
     >>> percent_text(0.95)
     '95 %'
@@ -238,7 +233,7 @@ def percent_text(level: float) -> str:
 
 
 def interval_text(low: float | None, high: float | None, level: float) -> str:
-    """Write an interval with its level; an end is None where there is no bound.
+    """Format an interval with its level; an end without a bound is None.
 
     >>> interval_text(0.1, 0.25, 0.9), interval_text(None, 0.25, 0.9)
     ('90 % interval 0.100 to 0.250', '90 % interval below 0.250')
@@ -252,7 +247,7 @@ def interval_text(low: float | None, high: float | None, level: float) -> str:
 
 
 def name_text(name: Any) -> str:
-    """Write a name in one line and in backquotes.
+    """Put a name on one line and in backquotes.
 
     >>> name_text("a  `b` [@c]")
     "`a 'b' [@c]`"
@@ -260,10 +255,10 @@ def name_text(name: Any) -> str:
     return f"`{' '.join(str(name).split()).replace('`', chr(39))}`"
 
 
-def listed(texts: Iterable[str], separator: str = ", ") -> str:
-    """Join texts as a sentence does, and count those after the first twelve.
+def list_text(texts: Iterable[str], separator: str = ", ") -> str:
+    """Join texts into a list for a sentence; after the first twelve, give only the number of others.
 
-    >>> listed(["a", "b", "c"])
+    >>> list_text(["a", "b", "c"])
     'a, b and c'
     """
     texts = list(texts)
@@ -275,9 +270,9 @@ def listed(texts: Iterable[str], separator: str = ", ") -> str:
 
 
 def software_text(seed: int | None) -> str:
-    """Say which version computed the figures, and from which seed."""
-    of_seed = "" if seed is None else f", seed {seed}"
-    return f"All figures were computed with rankcorr {_version()} [@rankcorr]{of_seed}."
+    """Name the version of rankcorr and the random seed behind the figures."""
+    seed_text = "" if seed is None else f", seed {seed}"
+    return f"All figures were computed with rankcorr {_version()} [@rankcorr]{seed_text}."
 
 
 _COEFFICIENTS: Final = {
@@ -305,12 +300,12 @@ _MISSING: Final = {
 
 
 def symbol_of(coefficient: str) -> str:
-    """Return the symbol of a coefficient, or its name."""
+    """Return the symbol of a coefficient, or its name if it has no symbol."""
     return _COEFFICIENTS.get(coefficient, (coefficient,))[0]
 
 
 def coefficient_text(options: Mapping[str, Any]) -> str:
-    """Say which coefficient was computed, with which weights and ties; `options` are those of a result.
+    """Describe a coefficient with its weights and its treatment of ties, from the options of a result.
 
     >>> coefficient_text({"coefficient": "tau", "variant": "b"})
     "Kendall's rank correlation τ (variant b)"
@@ -331,7 +326,7 @@ def coefficient_text(options: Mapping[str, Any]) -> str:
 
 
 def missing_text(options: Mapping[str, Any]) -> str:
-    """Say what became of items that a ranking lacks; empty if the option `missing` was not used."""
+    """Describe the treatment of items that a ranking lacks; empty if the option `missing` was not used."""
     policy = options.get("missing")
     if policy is None:
         return ""

@@ -1,4 +1,4 @@
-"""Base classes of results: equality by content, read-only arrays, and tables that become dicts and frames."""
+"""Base classes of results: equality by content, read-only arrays, and conversion to dicts and data frames."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ _JSON_KEYS: Final = (str, int, bool)
 
 
 class Result:
-    """Base of the results, which are frozen dataclasses: values, compared and hashed by their content.
+    """Base class of all results: frozen dataclasses that are compared and hashed by content.
 
-    Arrays are compared as a whole, nan equals nan, and read-only arrays stay read-only through pickle and deepcopy.
-    Subclasses are declared with ``eq=False``; otherwise the dataclass would generate its own equality, which fails on
-    arrays.
+    Arrays are compared element by element, nan equals nan, and arrays stay read-only after pickle and deepcopy.
+    Subclasses need ``eq=False``: the equality that a dataclass generates fails on arrays.
     """
 
     __slots__ = ()
@@ -44,27 +43,27 @@ class Result:
             object.__setattr__(self, name, value)
 
     def _repr_html_(self) -> str | None:
-        """Table of the plain values, for notebooks; None, which shows `repr`, if there are fewer than two."""
+        """Return the plain values as an HTML table; with fewer than two, None makes a notebook show `repr`."""
         values = _plain_values(self)
         return html_table({"": list(values), "value": list(values.values())}) if len(values) > 1 else None
 
 
 class JsonResult(Result):
-    """A result with `to_dict`, ready for JSON."""
+    """A result that `to_dict` converts for JSON."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON: lists for arrays, None for nan."""
+        """Return all fields, ready for JSON: lists for arrays, None for nan."""
         content: dict[str, Any] = json_ready(self)
         return content
 
 
 class TableResult(JsonResult, ABC):
-    """A result that holds a table, for JSON, pandas, Markdown and LaTeX; notebooks show it.
+    """A result with a table that converts to JSON, pandas, Markdown, LaTeX, and HTML for notebooks.
 
-    A subclass defines the table in `_columns`, and may give its heading in a notebook in `_title`, and its caption in
-    LaTeX in `_caption`.
+    A subclass defines the table in `_columns`. It may override `_title`, the heading in a notebook, and `_caption`,
+    the caption in LaTeX.
     """
 
     __slots__ = ()
@@ -72,14 +71,14 @@ class TableResult(JsonResult, ABC):
 
     @abstractmethod
     def _columns(self) -> Mapping[Any, Sequence[Any]]:
-        """Columns of the table by name, all of one length."""
+        """Return the columns of the table by name, all of the same length."""
 
     def _title(self) -> str:
-        """Heading of the table in a notebook."""
+        """Return the heading of the table in a notebook."""
         return repr(self)
 
     def table(self) -> list[dict[str, Any]]:
-        """Return the rows of the table, each by the names of the columns."""
+        """Return the rows of the table, each as a dict by column name."""
         return table_rows(self._columns())
 
     def to_frame(self) -> Any:
@@ -93,18 +92,19 @@ class TableResult(JsonResult, ABC):
         return _pandas().DataFrame(dict(self._columns()))
 
     def to_markdown(self) -> str:
-        """Return the table in Markdown: numbers on the right, with four digits."""
+        """Return the table in Markdown; numbers are right-aligned and have four significant digits."""
         return markdown_table(*self._texts())
 
     def to_latex(self) -> str:
-        """Return the table in LaTeX, with a caption and the rules of booktabs: numbers on the right, with four digits.
+        """Return the table in LaTeX, with a caption and the rules of booktabs.
 
-        The best values of systems or runs are bold, and a dagger marks significant differences.
+        Numbers are right-aligned and have four significant digits. The best values of systems or runs are bold, and a
+        dagger marks significant differences.
         """
         return latex_table(*self._texts(), self._notes())
 
     def _notes(self) -> TableNotes:
-        """Caption and emphasis of the table in LaTeX."""
+        """Return the caption and the emphasized cells of the table in LaTeX."""
         return TableNotes(self._caption or str(getattr(self, "coefficient", "")))
 
     def _texts(self) -> tuple[list[list[str]], list[bool]]:
@@ -113,7 +113,7 @@ class TableResult(JsonResult, ABC):
         return rows, [is_numeric(column) for column in columns.values()]
 
     def _shown_columns(self) -> Mapping[Any, Sequence[Any]]:
-        """Columns that a notebook shows: all, unless the result says otherwise."""
+        """Return the columns that a notebook shows: all, unless a subclass overrides this."""
         return self._columns()
 
     def _repr_html_(self) -> str:
@@ -121,7 +121,7 @@ class TableResult(JsonResult, ABC):
 
 
 class Rows(tuple[Kind, ...]):
-    """A tuple of results of one kind, which notebooks show as a table of their plain values."""
+    """A tuple of results of one kind that notebooks show as a table of their plain values."""
 
     __slots__ = ()
 
@@ -133,7 +133,7 @@ class Rows(tuple[Kind, ...]):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Computed(JsonResult):
-    """The options of a computation: the part that all results of a coefficient share."""
+    """The options that all results of a coefficient have in common."""
 
     n_items: int
     coefficient: str
@@ -145,7 +145,7 @@ class Computed(JsonResult):
     missing: str | None = None
 
     def __repr__(self) -> str:
-        """Show the result first, and leave out the options that do not apply."""
+        """Show the statistic first, and omit options that do not apply."""
         values = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
         return described_by(self, values)
 
@@ -165,8 +165,8 @@ class _Options(NamedTuple):
 class RankCorrelation(float):
     """A rank correlation: a number that remembers the options it was computed with.
 
-    It is a float in every respect, in arithmetic, comparison and formatting. Its value is the coefficient: between -1
-    and 1, or nan if undefined.
+    In arithmetic, comparisons and formatting it is a float. Its value is the coefficient: between -1 and 1, or nan if
+    undefined.
 
     Attributes
     ----------
@@ -177,16 +177,16 @@ class RankCorrelation(float):
     coefficient : str
         "rho_w", "tau_w", "rho", "tau", or the name of another measure.
     scheme, tied_weights, variant : str or None
-        Options that apply; None where the coefficient lacks the option.
+        Options of the coefficient; None where an option does not apply.
     n0 : float or None
-        Offset of the weight 1/(n + n0)^2; None for another weigher.
+        Offset of the weight 1/(n + n0)^2; None for other weighers.
     weigher : str or None
         Name of the weigher, with its parameters.
     missing : str or None
         "intersection", "bottom" or "gold"; None if both rankings had to hold the same items.
     n_missing : int or None
-        Number of items in only one ranking. "intersection" leaves them out, and "bottom" places them last; "gold"
-        leaves out those that only y has, and places those last that only x has. None if `missing` is None.
+        Number of items in only one ranking. "intersection" leaves them out, and "bottom" places them last. "gold"
+        leaves out those that only y has, and places last those that only x has. None if `missing` is None.
 
     See Also
     --------
@@ -201,7 +201,7 @@ class RankCorrelation(float):
     ('0.88', True, 4, 2.0)
     """
 
-    __slots__ = ("_options",)  # one tuple: nine slots would take a tenth of the time of a call with short lists
+    __slots__ = ("_options",)  # one tuple: filling nine slots takes a tenth of a call with short lists
     _options: _Options
 
     def __new__(
@@ -218,16 +218,15 @@ class RankCorrelation(float):
         missing: str | None = None,
         n_missing: int | None = None,
     ) -> RankCorrelation:
-        """Make a result, as the functions that compute correlations do.
+        """Make a result, or a plain float if `n_items` or `coefficient` is missing.
 
-        Without a coefficient or a number of items the result is a plain float: `statistics.mean` and other code that
-        creates a number of the type of its input passes only a value.
+        `statistics.mean` and similar code creates numbers of the type of its input, and passes only a value.
         """
         if n_items is None or coefficient is None:
             return float(statistic)  # type: ignore[return-value]
         result = float.__new__(cls, statistic)
         options = n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
-        object.__setattr__(result, "_options", tuple.__new__(_Options, options))  # half the time of _Options(...)
+        object.__setattr__(result, "_options", tuple.__new__(_Options, options))  # twice as fast as _Options(...)
         return result
 
     @property
@@ -272,12 +271,12 @@ class RankCorrelation(float):
 
     @property
     def missing(self) -> str | None:
-        """Treatment of items in one ranking only."""
+        """Treatment of items that only one ranking has."""
         return self._options.missing
 
     @property
     def n_missing(self) -> int | None:
-        """Number of items in one ranking only."""
+        """Number of items that only one ranking has."""
         return self._options.n_missing
 
     def to_dict(self) -> dict[str, Any]:
@@ -302,7 +301,7 @@ class RankCorrelation(float):
 
 
 def described_by(result: object, values: Mapping[str, Any]) -> str:
-    """Text of a result: its class, and the values that are not None."""
+    """Return the repr of a result: its class, and the values that are not None."""
     options = ", ".join(f"{name}={value!r}" for name, value in values.items() if value is not None)
     return f"{type(result).__name__}({options})"
 
@@ -310,7 +309,7 @@ def described_by(result: object, values: Mapping[str, Any]) -> str:
 def json_ready(value: Any) -> Any:
     """Convert a value for JSON: None for nan and infinities, lists for arrays, dicts for dataclasses.
 
-    Labels of other kinds, such as dates, become text.
+    Values of other types, such as dates, become text.
 
     Examples
     --------
@@ -331,7 +330,7 @@ def json_ready(value: Any) -> Any:
 
 
 def table_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[Any, Any]]:
-    """Rows of columns of one length.
+    """Turn columns of the same length into rows.
 
     Examples
     --------
@@ -342,7 +341,7 @@ def table_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[Any, Any]]:
 
 
 def columns_of(kind: type, rows: Sequence[Any], *, omit: Collection[str] = ()) -> dict[str, list[Any]]:
-    """Columns of a table of dataclasses of one kind: a column for each field that is not omitted.
+    """Turn dataclasses of one kind into columns, one for each field that is not omitted.
 
     Examples
     --------
@@ -353,7 +352,7 @@ def columns_of(kind: type, rows: Sequence[Any], *, omit: Collection[str] = ()) -
 
 
 def _plain_values(result: Any) -> dict[str, Any]:
-    """Fields of a result that hold a text, a number, or a label of several texts."""
+    """Return the fields of a result that hold a text, a number, or a label of several texts."""
     values = {field.name: getattr(result, field.name) for field in fields(result)} if is_dataclass(result) else {}
     plain = str | bool | int | float | np.number
     return {
@@ -364,7 +363,7 @@ def _plain_values(result: Any) -> dict[str, Any]:
 
 
 def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:
-    """Return a matrix as a pandas DataFrame with names on rows and columns."""
+    """Return a square matrix as a pandas DataFrame, with the same names for rows and columns."""
     labels = None if names is None else list(names)
     return _pandas().DataFrame(np.array(values), index=labels, columns=labels)
 
@@ -378,9 +377,9 @@ def _pandas() -> Any:
 
 
 def read_only(value: Kind) -> Kind:
-    """Make an array read-only, or all arrays in a mapping or sequence, and return it.
+    """Make an array, or all arrays in a mapping or sequence, read-only, and return the value.
 
-    Arrays of results are read-only; pickle and deepcopy forget that.
+    Results call this again after pickle and deepcopy, which return writeable arrays.
     """
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
@@ -394,7 +393,7 @@ def read_only(value: Kind) -> Kind:
 
 
 def _content(value: Any) -> Any:
-    """Return the content of a value, in a form for `==` and `hash`."""
+    """Return the content of a value in a form that supports `==` and `hash`."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             return value.shape, tuple(map(_content, value.ravel().tolist()))
@@ -411,7 +410,7 @@ def _content(value: Any) -> Any:
 
 
 def mean_of(values: NDArray[np.float64]) -> float:
-    """Mean of the values that are not nan; nan if all are.
+    """Return the mean of the values that are not nan; nan if all are.
 
     Examples
     --------

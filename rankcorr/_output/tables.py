@@ -1,4 +1,4 @@
-"""Tables of results as plain text, Markdown, LaTeX and HTML, with the best values and significant ones marked."""
+"""Format tables as plain text, Markdown, LaTeX and HTML; LaTeX marks the best and the significant values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LATEX_SIGNS: Final = str.maketrans(
 
 
 def text_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
-    """Return rows as plain text, two spaces between columns; `right` says which are aligned to the right.
+    """Return rows as plain text, two spaces between columns; `right` tells which columns are right-aligned.
 
     Examples
     --------
@@ -49,19 +49,19 @@ def text_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal: a wide letter takes two, a combining mark none."""
+    """Return the number of terminal columns: a wide letter takes two, a combining mark none."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
 def markdown_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
-    """Return rows in Markdown, the first of them as the head; `right` says which columns are aligned to the right."""
+    """Return rows in Markdown, the first as the header; `right` tells which columns are right-aligned."""
     lines = [[" ".join(cell.replace("|", "\\|").splitlines()) for cell in row] for row in rows]
     lines.insert(1, ["---:" if is_right else "---" for is_right in right])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 class TableNotes(NamedTuple):
-    """A caption, and places (row, column) in the body of a table: of the best values, and of significant ones."""
+    """A caption, and the cells (row, column) in the body of a table that hold the best and the significant values."""
 
     caption: str = ""
     best: Collection[tuple[int, int]] = ()
@@ -72,7 +72,7 @@ NO_NOTES: Final = TableNotes()
 
 
 def best_places(values: Sequence[float], column: int, groups: Sequence[Hashable] | None = None) -> set[tuple[int, int]]:
-    """Places of the largest number of each group in a column of a table; none for a group with a single number.
+    """Return the cells with the largest number of each group in a column; none for groups with a single number.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def significance_notes(
     meaning: str = "",
     tested: str = "corrected p",
 ) -> TableNotes:
-    """Mark the values of a column whose p-values are significant at a level, and say so at the end of the caption.
+    """Mark the significant values of a column with a dagger, which the end of the caption explains.
 
     Examples
     --------
@@ -116,9 +116,10 @@ def significance_notes(
 
 
 def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool], notes: TableNotes = NO_NOTES) -> str:
-    r"""Return rows in LaTeX, with the rules of booktabs; otherwise as `markdown_table`.
+    r"""Return rows in LaTeX, with the rules of booktabs; parameters are those of `markdown_table`.
 
-    The best values are bold, and significant ones have a dagger. With a caption it is a whole table.
+    The best values are bold, and significant ones have a dagger. With a caption, the result is a table environment,
+    otherwise only the tabular.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool], notes: Tab
     \end{table}
     """
     names, *body = rows
-    # In a matrix, whose first column has no name, the others are named by rankings, as the rows are.
+    # The first column of a matrix has no name, and the names of the others are labels, not Python names.
     headings = map(_latex_heading if names[0] else _latex_text, names)
     lines = [" & ".join(headings) + r" \\"]
     for row, cells in enumerate(body):
@@ -157,17 +158,17 @@ def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool], notes: Tab
 
 
 def _latex_text(text: str) -> str:
-    """Text with the symbols of coefficients."""
+    """Escape a text for LaTeX, with symbols for the names of coefficients."""
     return "".join(SYMBOLS.get(part, part.translate(LATEX_SIGNS)) for part in _COEFFICIENT.split(text))
 
 
 def _latex_heading(name: str) -> str:
-    """Name of a column: without the underscores of a name in Python."""
+    """Format the name of a column; a Python name loses its underscores."""
     return _latex_text(name.replace("_", " ") if _SNAKE.fullmatch(name) and name not in SYMBOLS else name)
 
 
 def _latex_cell(cell: str, is_right: bool) -> str:
-    """A cell with signs of minus and infinity, and a dash where there is no number; on the left nan is a name."""
+    """Format a cell with LaTeX signs for minus and infinity, and a dash for nan; left-aligned, nan is text."""
     if cell == "-" or (cell == "nan" and is_right):
         return "--"
     if is_right and cell in ("inf", "-inf"):
@@ -178,7 +179,7 @@ def _latex_cell(cell: str, is_right: bool) -> str:
 
 
 def html_table(columns: Mapping[Any, Sequence[Any]]) -> str:
-    """Return columns as a table in HTML, as far as `MAX_HTML_ROWS`."""
+    """Return columns as a table in HTML, cut after `MAX_HTML_ROWS` rows."""
     n_rows = len(next(iter(columns.values()), ()))
     head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
     listed = [list(column[:MAX_HTML_ROWS]) for column in columns.values()]
@@ -193,12 +194,12 @@ def _cell(value: Any) -> str:
 
 
 def is_numeric(column: Sequence[Any]) -> bool:
-    """Return whether a column holds numbers alone, which tables align to the right; None is a gap."""
+    """Return whether a column holds only numbers and gaps (None); tables right-align it."""
     return all(value is None or isinstance(value, float | int | np.number) for value in column)
 
 
 def cell_text(value: Any) -> str:
-    """Write a number with four digits or with commas, and anything else as text; None is empty."""
+    """Format a float with four significant digits, an integer with commas, None as empty, and the rest with `str`."""
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     if isinstance(value, int | np.integer) and not isinstance(value, bool):

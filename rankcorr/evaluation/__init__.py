@@ -1,14 +1,14 @@
-"""Evaluate runs by query: qrels and runs in; values of each query, their means, and tests over queries out.
+"""Evaluate runs of search systems against qrels: values by query, their means, and tests over queries.
 
 - input: `Qrels` and `Run`, from dicts, columns, data frames, files (`read_qrels`, `read_run`), and objects of ranx and
   ir_measures. Every function also takes these sources directly
 - values by query and their means, raw and standardized: `evaluate`; for plain arrays and columns: `correlate_groups`
 - comparison of runs, with intervals and tests: `compare_runs`, or `compare_evaluated` for an `Evaluation`
-- the queries and documents behind a difference: `worst`
-- means from judgements of people on some queries and of a program on all: `judged_means`
-- several runs fused into one: `fuse`
-- systems ranked by a table of scores, over tasks: `leaderboard_of_scores`
-- values by query and their means for files and clusters, one partition at a time: `QueryEvaluator`,
+- the queries and documents that cause a difference: `worst`
+- means that combine human judgements of some queries with judgements by a program of all: `judged_means`
+- fusion of several runs into one: `fuse`
+- systems ranked by a table of scores over tasks: `leaderboard_of_scores`
+- values by query and their means for data that does not fit in memory, one partition at a time: `QueryEvaluator`,
   `partial_means`, `combined_means`, `read_batches`, `streamed_means`
 - metrics with options: the coefficients of `rankcorr`, `RBO`, `TauAP`, `AveragePrecision`, `PrecisionAt`
 - errors: all are subclasses of `rankcorr.RankingError`

@@ -1,4 +1,4 @@
-"""Raw ids and numbers -> codes and checked values: the content of `Qrels` and `Run`."""
+"""Encode ids as codes, and check columns of numbers, for `Qrels` and `Run`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Duplicates: TypeAlias = Literal["error", "first", "max"]
 Codes: TypeAlias = NDArray[np.int64]
 
 DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
-_MOST_CHUNK_BYTES: Final = 1 << 31  # of text in one chunk of Arrow
-WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # those of numpy
+_MOST_CHUNK_BYTES: Final = 1 << 31  # limit of the text in one chunk of Arrow
+WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # dtypes of narwhals
 
 
 def rows_of(offsets: Codes, group: int) -> slice:
@@ -32,8 +32,19 @@ def rows_of(offsets: Codes, group: int) -> slice:
     return slice(int(offsets[group]), int(offsets[group + 1]))
 
 
+def places_in_groups(sizes: Codes) -> Codes:
+    """Return the place of each row within its group, from 0, in columns that are sorted by group.
+
+    Examples
+    --------
+    >>> places_in_groups(np.array([2, 0, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    return np.asarray(np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes))
+
+
 class Ids(NamedTuple):
-    """A code for each row, and the id of each code, in the order of their first rows."""
+    """The code of each row, and the id of each code, in order of first appearance."""
 
     codes: Codes
     ids: tuple[Hashable, ...]
@@ -45,14 +56,14 @@ def encode_ids(column: Any, noun: str) -> Ids:
     Parameters
     ----------
     column : sequence or series of str or int
-        A column of Arrow is encoded by Arrow, and makes no object for each row.
+        A column of Arrow is encoded by Arrow, without a Python object for each row.
     noun : str
-        What the ids stand for, such as "query", for messages.
+        What the ids are ids of, such as "query", for messages.
 
     Raises
     ------
     ColumnError
-        An id is null or neither text nor a whole number, or the column mixes the two.
+        An id is null, or neither text nor a whole number, or the column mixes text and numbers.
 
     Examples
     --------
@@ -86,22 +97,23 @@ def encode_ids(column: Any, noun: str) -> Ids:
         rows = [places.setdefault(identifier, len(places)) for identifier in identifiers]
     except TypeError:
         raise ColumnError(f"each {noun} id must be text or a whole number; one cannot be hashed") from None
-    # 1, 1.0 and True are one key of a dict.
+    # 1, 1.0 and True are the same key of a dict, so all ids are checked if their types differ.
     check_identifiers(places if len(set(map(type, identifiers))) == 1 else identifiers, noun)
     return Ids(np.array(rows, np.int64), tuple(map(plain_identifier, places)))
 
 
 def checked_values(column: Any, noun: str) -> NDArray[np.float64]:
-    """Read numbers without null or nan as float64; infinite ones are fine. A column of Arrow is not copied.
+    """Return a column of numbers as float64; infinite values are allowed. A column of Arrow is not copied.
 
     Raises
     ------
     ColumnError
         The column is not one-dimensional.
     NonNumericError
-        A value is not a real number, or is an integer that a float cannot hold, so that two of them could become a tie.
+        A value is not a real number, or is an integer that a float cannot represent, so that different values could
+        become ties.
     MissingValueError
-        A null or nan; the message names rows, from 0.
+        A value is null or nan; the message names rows, from 0.
     """
     arrow = _arrow(column)
     if arrow is not None and arrow.null_count == 0 and str(arrow.type) == "double":
@@ -118,7 +130,7 @@ def checked_values(column: Any, noun: str) -> NDArray[np.float64]:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number, and not nan.
+    """Return whether a value is a real number, and not nan.
 
     Examples
     --------
@@ -129,7 +141,7 @@ def is_number(value: object) -> bool:
 
 
 def _numbers(entries: Any, noun: str) -> NDArray[np.float64]:
-    """Numbers as a new float64 array."""
+    """Return numbers as a new float64 array."""
     try:
         array = exact_array(entries)
     except ValueError as error:  # rows of different lengths
@@ -146,9 +158,9 @@ def _numbers(entries: Any, noun: str) -> NDArray[np.float64]:
             raise NonNumericError(f"every {noun} must be a real number; row {wrong[0]} is {shown(numbers[wrong[0]])}")
     if numbers_beyond_floats(array):
         raise NonNumericError(
-            f"a {noun} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
+            f"a {noun} is a whole number beyond 2^53, which 64-bit floats cannot distinguish from its neighbours"
         )
-    return as_floats(array)  # a copy, which no other code can change
+    return as_floats(array)  # a copy, which the caller cannot change
 
 
 def _refuse_rows(rows: NDArray[np.intp], noun: str, fault: str) -> None:
@@ -158,7 +170,7 @@ def _refuse_rows(rows: NDArray[np.intp], noun: str, fault: str) -> None:
 
 
 def _arrow(column: Any) -> Any:
-    """A column of pyarrow as a chunked array; None for anything else."""
+    """Return a column of pyarrow as a chunked array; None for anything else."""
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is None:
         return None
@@ -176,16 +188,16 @@ def _encode_arrow(column: Any, noun: str) -> Ids:
             and column.nbytes < _MOST_CHUNK_BYTES
             and not str(column.type).startswith("dictionary")
         ):
-            column = _arrow(column.combine_chunks())  # otherwise ids are hashed twice
+            column = _arrow(column.combine_chunks())  # several chunks would hash the ids twice
         ids, codes = (coded := coded_column(column)).values, coded.codes
-    except NotImplementedError as error:  # as Arrow's own error is, too
+    except NotImplementedError as error:  # includes ArrowNotImplementedError
         raise ColumnError(f"{noun} ids must be text or whole numbers; got a column of type {column.type}") from error
     if None in ids:  # a value of a dictionary, which Arrow does not count as a null
         n_nulls = int(np.count_nonzero(codes == ids.index(None)))
         raise ColumnError(f"each row needs a {noun} id; without one: {counted(n_nulls, 'row')}")
     check_identifiers([*ids[:1], *([""] if "" in ids else [])], noun)  # a column has one type
-    # Qrels and all runs share the text of their ids: 36 MB for 630,000 documents.
+    # Interned, because qrels and all runs have the same ids: this saves 36 MB for 630,000 documents.
     shared_ids = [sys.intern(name) if type(name) is str else name for name in ids]
     encoded = Ids(codes.astype(np.int64), tuple(shared_ids))
-    arrow().default_memory_pool().release_unused()  # which Arrow would keep for its next column
+    arrow().default_memory_pool().release_unused()  # Arrow would keep the memory for its next column
     return encoded

@@ -1,4 +1,4 @@
-"""Qrels and runs -> documents of each query matched -> values by query -> means, raw and standardized.
+"""Evaluate runs against qrels: values by query and their means, raw and standardized.
 
 `correlate_groups` does the same for plain columns of scores and groups.
 """
@@ -51,8 +51,9 @@ class Undefined(Result):
     ----------
     run, metric : str
     reason : str
-        Why it does not exist.
+        Why the metric is undefined.
     queries : tuple
+        Ids of the queries.
 
     See Also
     --------
@@ -83,11 +84,12 @@ class ChanceLevel(Result):
     ----------
     run, metric : str
     n_patterns : int
-        Number of different lengths and ties among the queries; 0 where chance gives 0 by symmetry.
+        Number of different patterns of length and ties among the queries; 0 if chance gives 0 by symmetry.
     n_drawn : int
-        How many of them have a null distribution drawn for them; the others are interpolated.
+        Number of patterns whose null distribution was drawn; the others are interpolated.
     error : float
-        Root mean square of the mean of chance, which should be 0, over interpolated patterns; nan if there are none.
+        Root mean square of the mean of standardized chance values, which should be 0, over interpolated patterns; nan
+        if there are none.
 
     See Also
     --------
@@ -118,11 +120,11 @@ class RunMean(Result):
     ----------
     run, metric : str
     mean : float
-        Over the queries that have a value; nan where none has.
+        Mean over the queries that have a value; nan if none has.
     standardized : float or None
         Mean of the standardized values; None if they were not requested.
     n_queries, n_undefined : int
-        Number of queries with a value, and of those without one.
+        Numbers of queries with and without a value.
 
     See Also
     --------
@@ -154,22 +156,22 @@ class Evaluation(TableResult):
     Attributes
     ----------
     queries : tuple
-        Queries of qrels.
+        Ids of the queries of qrels.
     runs, metrics : tuple of str
-        Names.
+        Names of the runs and metrics.
     values : ndarray of float64, shape (n_runs, n_metrics, n_queries), read-only
         nan if the metric is undefined for a query, or 0 with ``undefined="zero"``.
     standardized : ndarray of float64, shape (n_runs, n_metrics, n_queries), or None
-        Rank correlations, each standardized by its own null, so that chance gives 0 whatever the length and the ties of
-        a query; nan for other metrics. None unless requested.
+        Rank correlations, each standardized by its own null distribution, so that chance gives 0 on average for any
+        length and ties of a query; nan for other metrics. None unless requested.
     coverage : tuple of Coverage
-        Which documents of each run were compared, and which were left out.
+        Numbers of documents of each run that were compared or excluded.
     undefined : tuple of Undefined
         Queries without a value of a metric, and the reason.
     chance : tuple of ChanceLevel
-        How values were standardized.
+        How the values of each run and rank correlation were standardized.
     options : dict
-        `unjudged`, `unretrieved`, `depth`, `self_hits`, `undefined`, `n_resamples` and `seed` as given.
+        The options `unjudged`, `unretrieved`, `depth`, `self_hits`, `undefined`, `n_resamples` and `seed`.
 
     See Also
     --------
@@ -204,7 +206,9 @@ class Evaluation(TableResult):
         return evaluation_report(self)
 
     def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> Values:
-        """Values of a metric for each query of a run, shape (n_queries,). Omit metric or run if there is only one.
+        """Return the values of a metric for each query of a run, shape (n_queries,).
+
+        The metric or run may be omitted if there is only one.
 
         Raises
         ------
@@ -219,15 +223,15 @@ class Evaluation(TableResult):
         return np.asarray(self.standardized[place])
 
     def mean(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> float:
-        """Mean over the queries with a value; nan if there are none. Arguments as for `of`."""
+        """Return the mean over the queries with a value; nan if there are none. Arguments are as for `of`."""
         return mean_of(self.of(metric, run, standardized=standardized))
 
     def table(self) -> list[dict[str, Any]]:
-        """One flat row for each run and metric: means, and how many queries they are over."""
+        """Return one flat row for each run and metric: the means and numbers of queries."""
         return table_rows(self._shown_columns())
 
     def group_table(self, groups: Any) -> list[dict[str, Any]]:
-        """One flat row for each group of queries, run and metric: means, and how many queries they are over.
+        """Return one flat row for each group of queries, run and metric: the means and numbers of queries.
 
         Parameters
         ----------
@@ -252,7 +256,7 @@ class Evaluation(TableResult):
         return self._means(range(len(self.queries)))
 
     def _means(self, places: Sequence[int]) -> tuple[RunMean, ...]:
-        """Means over the queries at these places."""
+        """Return means over the queries at these indices."""
         members = {self.queries[place] for place in places}
         n_undefined = Counter(
             (gap.run, gap.metric) for gap in self.undefined for query in gap.queries if query in members
@@ -269,9 +273,9 @@ class Evaluation(TableResult):
         return columns_of(RunMean, rows, omit=[*omit, "standardized"] if self.standardized is None else omit)
 
     def by_query(self) -> dict[str, list[Any]]:
-        """Flat columns with a row for each run and query: run, query, and a column for each metric.
+        """Return flat columns with a row for each run and query: run, query, and a column for each metric.
 
-        Standardized values get separate columns, with " standardized" after the name of the metric.
+        Standardized values have separate columns, named after the metric with " standardized" added.
         """
         columns: dict[str, list[Any]] = {
             "run": [run for run in self.runs for _ in self.queries],
@@ -336,32 +340,34 @@ def evaluate(
     Parameters
     ----------
     qrels : Qrels, dict of query to dict of document to relevance, data frame, path, or object of ranx or ir_measures
-        The gold scores; a list of them, one for each fold of a cross-validation, is pooled, and may not share queries.
+        The gold scores. A list of qrels, one for each fold of a cross-validation, is merged; they may not share
+        queries.
     runs : run, mapping of name to run, or sequence of Run
-        A run is a `Run`, a path, or anything that `Run.of` takes; in a mapping also a list of its parts, one for each
-        fold.
+        A run is a `Run`, a path, or anything that `Run.of` takes. In a mapping, it may also be a list of its parts, one
+        for each fold.
     metrics : sequence of str, Coefficient or measure of ir_measures
         Rank correlations by name ("tau_w", "rho_w", "tau", "rho") or as a value such as ``RhoW(n0=10)``. "tau_ap" and
         "rbo", or `TauAP` and `RBO` with options. "ap", "p@10" and "ndcg@10", as trec_eval computes them. Measures of
         ir_measures, such as "rr" (extra `trec`).
     unjudged : {"zero", "omit", "error"}
         How a rank correlation treats a retrieved document without a judgement: "zero" gives it relevance 0, like
-        trec_eval, "omit" leaves it out, and "error" raises an error.
+        trec_eval, "omit" excludes it, and "error" raises an error.
     unretrieved : {"last", "omit"}
-        How a rank correlation treats a judged document that the run did not retrieve: tied with the others below all
-        that it retrieved, or left out.
+        How a rank correlation treats a judged document that the run did not retrieve: "last" places it below all
+        retrieved ones, tied with the others, and "omit" excludes it.
     depth : int, optional
-        Number of documents kept for each query of a run, for all metrics; ties at the cut are broken by descending id.
+        Number of top documents to keep for each query of a run, for all metrics. Ties at the cutoff are broken by
+        descending id.
     self_hits : {"warn", "keep", "omit"}
-        How to treat a retrieved document with the id of its query, as where queries are documents of the collection
-        (ArguAna). "keep" counts it like any other, "warn" does so with a `SelfHitWarning`, and "omit" leaves it out
-        before the cut at `depth`, as BEIR does.
+        How to treat a retrieved document that has the id of its query, if queries are documents of the collection
+        (ArguAna). "keep" counts it like any other, "warn" also gives a `SelfHitWarning`, and "omit" removes it before
+        the cutoff at `depth`, as BEIR does.
     undefined : {"omit", "zero", "error"}
-        How a query counts if a metric is undefined for it, because it has fewer than two documents or all its scores
-        are tied: not at all, as 0, or as an error.
+        How to treat a query for which a metric is undefined, because it has fewer than two documents or all its scores
+        are tied: exclude it from the mean, count it as 0, or raise an error.
     standardized : bool, default True
-        Also standardize each rank correlation by its own null (`NullDistribution.standardize`). Chance then gives 0,
-        and values of queries with different lengths and ties can be averaged.
+        Also standardize each rank correlation by its own null distribution (`NullDistribution.standardize`). Chance
+        then gives 0 on average, and values of queries with different lengths and ties can be averaged.
     n_resamples : int, default 500
         Number of permutations behind each null distribution.
     seed : int, default 0
@@ -375,7 +381,7 @@ def evaluate(
     -------
     Evaluation
         For a query of qrels that a run lacks, rank correlations are undefined; overlap, precision and the measures of
-        ir_measures are 0, as in ir_measures. Queries that are not in qrels are left out, and listed in
+        ir_measures are 0, as in ir_measures. Queries that are not in qrels are excluded, and counted in
         `Evaluation.coverage`.
 
     Raises
@@ -395,8 +401,8 @@ def evaluate(
     See Also
     --------
     compare_runs : Intervals and tests of the differences between runs.
-    QueryEvaluator : The same for partitions of data that memory does not hold.
-    correlate_groups : Coefficients by group, of columns in memory.
+    QueryEvaluator : The same for partitions of data that does not fit in memory.
+    correlate_groups : Coefficients by group for columns in memory.
     worst : The queries on which two runs differ most.
 
     Examples
@@ -432,9 +438,9 @@ def evaluate_matches(
     report: Progress = silent,
     matched: dict[str, Matched] | None = None,
 ) -> Evaluation:
-    """Evaluate runs that `match_runs` matched with qrels, as `evaluate` does; `report` is called with 1 after each.
+    """Evaluate the results of `match_runs`, as `evaluate` does; `report` is called with 1 after each run.
 
-    The documents of each run, matched with qrels, are added to `matched` by its name.
+    The matched documents of each run are added to `matched` under its name.
     """
     values: list[list[Values]] = []
     mapped: list[list[Values]] = []
@@ -486,7 +492,7 @@ def evaluate_matches(
 
 
 def _by_reason(why: Mapping[int, str], ids: Sequence[Hashable]) -> dict[str, tuple[Hashable, ...]]:
-    """Queries or groups without a value by reason, the reasons in the order of their first ones."""
+    """Return the ids of queries or groups without a value, by reason."""
     groups_by_reason: dict[str, list[Hashable]] = {}
     for place, reason in why.items():
         groups_by_reason.setdefault(reason, []).append(ids[place])
@@ -500,11 +506,12 @@ class GroupCorrelations(Computed, TableResult):
     Attributes
     ----------
     groups : tuple
-        In the order of their first rows.
+        Names of the groups, in the order of their first rows.
     values : ndarray of float64, shape (n_groups,), read-only
         nan if undefined, or 0 with ``undefined="zero"``.
     standardized : ndarray of float64, shape (n_groups,), read-only, or None
-        Each standardized by its own null, so that chance gives 0. None unless requested.
+        Values standardized by the null distribution of each group, so that chance gives 0 on average. None unless
+        requested.
     sizes : ndarray of int64, shape (n_groups,), read-only
         Number of rows of each group.
     undefined : dict of reason to tuple of groups
@@ -532,7 +539,7 @@ class GroupCorrelations(Computed, TableResult):
 
     @property
     def mean(self) -> float:
-        """Mean over the groups that have a value."""
+        """The mean over the groups that have a value."""
         return mean_of(self.values)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -564,12 +571,12 @@ def correlate_groups(
 ) -> GroupCorrelations:
     """Correlate scores with gold scores within each group of rows, in one pass over the columns.
 
-    Each value equals that of the coefficient of the group's rows alone, to 1e-12.
+    Each value equals the coefficient of the rows of the group alone, up to 1e-12.
 
     Parameters
     ----------
     values, gold : array_like of shape (n_rows,), or a column of a data frame
-        Scores without nan, larger is better; gold is x in `weighted_tau`.
+        Scores without nan; larger is better. `gold` is x in `weighted_tau`.
     groups : array_like of str or int, shape (n_rows,), or a column of a data frame
         The group of each row, in any order.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
@@ -590,7 +597,7 @@ def correlate_groups(
     See Also
     --------
     evaluate : Runs and qrels by query, with other metrics as well.
-    QueryEvaluator : Partitions of data that memory does not hold.
+    QueryEvaluator : Partitions of data that does not fit in memory.
 
     Examples
     --------

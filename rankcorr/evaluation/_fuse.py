@@ -1,4 +1,4 @@
-"""Runs of several systems -> one run: reciprocal ranks or normalised scores of each query, added by document."""
+"""Fuse the runs of several systems into one, by sums of reciprocal ranks or normalised scores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fuse(
     missing: MissingQueries = "raise",
     name: str | None = None,
 ) -> Run:
-    """Fuse runs into one, query by query: a document's score is a sum over the runs that retrieved it.
+    """Fuse runs into one: for each query, the score of a document is a sum over the runs that retrieved it.
 
     ========= ================================================================
     method    score of a document
@@ -50,19 +50,19 @@ def fuse(
     combmnz   the same, times the number of runs that retrieved the document
     ========= ================================================================
 
-    A run that did not retrieve a document adds nothing. Tied documents share their mid-rank; ranx ranks them in the
-    order of the run. Without ties, the scores are those of ranx, which has further methods.
+    A run that did not retrieve a document adds nothing. Tied documents share their mid-rank, whereas ranx ranks them in
+    the order of the run. Without ties, the scores equal those of ranx, which has further methods.
 
     Parameters
     ----------
     runs : mapping of name to run, or sequence of Run or paths
-        Two runs or more; each run is whatever `evaluate` takes.
+        Two or more runs, in any form that `evaluate` takes.
     method : {"rrf", "combsum", "combmnz"}
     k : float, default 60
-        Offset of "rrf": larger numbers give the first ranks less weight; not negative.
+        Offset of "rrf", not negative: larger values give the first ranks less weight.
     norm : {"min-max", "z"}
-        How "combsum" and "combmnz" normalise the scores of a run for a query: to the range from 0 to 1, or to the mean
-        0 and the standard deviation 1 (of n, not n - 1). If all scores are equal, they become 0.
+        How "combsum" and "combmnz" normalise the scores of a run for a query: to the range from 0 to 1, or to mean 0
+        and standard deviation 1 (with divisor n). If all scores are equal, they become 0.
     missing : {"raise", "skip"}
         How to treat queries that a run lacks: raise an error, or fuse the runs that have the query.
     name : str, optional
@@ -100,12 +100,9 @@ def fuse(
     >>> fuse(runs, method="combmnz")["q"]
     {'b': 2.0, 'a': 1.0, 'c': 0.0}
     """
-    for option, value, choices in (
-        ("method", method, FUSIONS),
-        ("norm", norm, NORMS),
-        ("missing", missing, MISSING_QUERIES),
-    ):
-        check_choice(option, value, choices)
+    check_choice("method", method, FUSIONS)
+    check_choice("norm", norm, NORMS)
+    check_choice("missing", missing, MISSING_QUERIES)
     offset = checked_offset(k)
     named = runs_of(runs)
     if len(named) < 2:
@@ -143,7 +140,7 @@ def _check_queries(runs: dict[str, Run], queries: tuple[Hashable, ...], places: 
 
 
 def _ranks(run: Run) -> Values:
-    """Mid-rank of each row among those of its query; the largest score is 1."""
+    """Return the mid-rank of each row within its query; the largest score has rank 1."""
     rows = np.repeat(np.arange(run.n_queries), np.diff(run.offsets))
     order = np.lexsort((-run.values, rows))
     values, sorted_rows = run.values[order], rows[order]
@@ -156,10 +153,10 @@ def _ranks(run: Run) -> Values:
 
 
 def _normalise(run: Run, norm: Norm) -> Values:
-    """Scores of a run, normalised within each query."""
+    """Return the scores of a run, normalised within each query."""
     starts, sizes = run.offsets[:-1], np.diff(run.offsets)
     largest = np.maximum.reduceat(np.abs(run.values), starts)
-    # Squares of such values would overflow, or vanish; others stay as they are to the last bit.
+    # Only values whose squares would overflow or underflow are scaled; others keep every bit.
     is_extreme = (largest > 1e150) | ((largest > 0) & (largest < 1e-150))
     values = run.values / np.repeat(np.where(is_extreme, largest, 1.0), sizes)
     lows, highs = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
@@ -174,7 +171,7 @@ def _normalise(run: Run, norm: Norm) -> Values:
 
 
 def _round_scores(scores: Values) -> Values:
-    """Scores without the last digits, in which equal sums of several runs may differ."""
+    """Round scores, because equal sums over several runs may differ in the last digits."""
     largest = float(np.abs(scores).max())
     if largest < 1e-280:  # numpy rounds to at most 300 decimals
         return scores
@@ -192,12 +189,12 @@ def _run_of(
 
 
 def trec_lines(run: Run) -> Iterator[str]:
-    """Lines of a run in the form of TREC, from best to worst; ties as trec_eval orders them, by descending id.
+    """Yield the lines of a run in TREC format, from best to worst; ties are in trec_eval's order, by descending id.
 
     Raises
     ------
     ColumnError
-        An id is empty or has white space, which would split it.
+        An id is empty or contains white space.
 
     Examples
     --------

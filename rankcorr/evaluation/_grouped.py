@@ -1,4 +1,4 @@
-"""Flat columns of two scores -> the coefficient of each group, and the reason if it is undefined."""
+"""Compute a coefficient for each group of rows of two columns of scores, and the reasons for undefined ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Offsets = NDArray[np.int64]
 
-# Rows of a block: enough work for a thread to outlast its scheduling, and two threads end at about the same time.
+# Rows of a block: large enough that scheduling a thread costs little, small enough that threads finish together.
 BLOCK_ROWS: Final = 1 << 17
 
 ONE_ITEM: Final = "fewer than two documents"
@@ -35,15 +35,15 @@ NO_WEIGHT: Final = "all documents that have weight are tied"
 def group_coefficients(
     coefficient: Coefficient, x: Values, y: Values, offsets: Offsets, *, workers: int = 1, progress: Progress = silent
 ) -> Values:
-    """Coefficient of each group of rows, nan if undefined.
+    """Return the coefficient of each group of rows; nan if undefined.
 
     Parameters
     ----------
     coefficient : Coefficient
     x, y : ndarray of float64, shape (n_rows,)
-        Scores without nan, larger is better; x is the gold ranking.
+        Scores without nan; larger is better. x is the gold ranking.
     offsets : ndarray of int64, shape (n_groups + 1,)
-        Group g is the rows from ``offsets[g]`` to ``offsets[g + 1] - 1``.
+        Group g has the rows from ``offsets[g]`` to ``offsets[g + 1] - 1``.
     workers : int
         Number of threads; the values do not depend on it.
     progress : callable, optional
@@ -73,7 +73,7 @@ def group_coefficients(
 
 
 def blocks_of(offsets: Offsets, n_rows: int = BLOCK_ROWS) -> list[slice]:
-    """Runs of groups of about `n_rows` rows each."""
+    """Divide the groups into blocks of about `n_rows` rows each."""
     n_groups = offsets.size - 1
     marks = np.arange(offsets[0], offsets[-1] + 1, n_rows)
     edges = np.unique(np.append(np.searchsorted(offsets[:-1], marks), [0, n_groups])).tolist()
@@ -81,7 +81,7 @@ def blocks_of(offsets: Offsets, n_rows: int = BLOCK_ROWS) -> list[slice]:
 
 
 def reasons(values: Values, x: Values, y: Values, offsets: Offsets) -> dict[int, str]:
-    """Why the coefficient of a group is undefined, by the number of the group."""
+    """Return the reason why a coefficient is undefined, by number of the group."""
     reason_of = {}
     for group in np.flatnonzero(np.isnan(values)).tolist():
         rows = rows_of(offsets, group)
@@ -106,19 +106,20 @@ def loops() -> ModuleType:
 
 
 class Formula(NamedTuple):
-    """A coefficient: its formula, and how items are weighed.
+    """A coefficient in the form that the kernels take.
 
     Attributes
     ----------
     table : ndarray of float64
-        Weights of the ranks 1, 1.5, 2, .. or, if `expected`, of 1, 2, ..
+        Weights of the ranks 1, 1.5, 2, .. or, if `expected`, of the positions 1, 2, ..
     firsts : ndarray of int64
-        Where in `table` those of a group of each length begin.
+        Index in `table` of the first weight for groups of each length.
     expected : bool
         Whether a tied item has the mean weight of the positions of its group.
     scheme, kind : int
+        Numbers of the weighting scheme and of the coefficient in the kernels.
     has_few, has_many : bool
-        Whether some groups have up to `kernels.MOST_PAIRED` items, and more; their kernels differ.
+        Whether some groups have at most, or more than, `kernels.MOST_PAIRED` items; they need different kernels.
     """
 
     table: Values
@@ -130,7 +131,7 @@ class Formula(NamedTuple):
     has_many: bool
 
     def columns(self, x: Values, y: Values, offsets: Offsets) -> tuple[tuple[Column, Column], Offsets]:
-        """Rank and weigh two columns of values, from the first of `offsets` on; return them and the sizes of groups."""
+        """Rank and weight the rows of two columns within `offsets`; return them, and the sizes of the groups."""
         rows, starts, sizes = slice(offsets[0], offsets[-1]), offsets[:-1] - offsets[0], offsets[1:] - offsets[:-1]
         return (self._column(x[rows], starts, sizes), self._column(y[rows], starts, sizes)), sizes
 
@@ -147,7 +148,7 @@ class Formula(NamedTuple):
     def weigh_ranks(
         self, starts: Offsets, sizes: Offsets, ranks: Values, ties: Offsets, order: NDArray[np.int32]
     ) -> Column:
-        """Weigh the ranks of each group."""
+        """Return ranks with their weights."""
         weights, kernels = np.empty(ranks.size), loops()
         weigh = kernels.weigh_positions if self.expected else kernels.weigh_midranks
         weigh(ranks, starts, sizes, self.table, self.firsts, weights)
@@ -171,7 +172,7 @@ def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, valu
 
 
 def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
-    """Return a coefficient as the kernels take it, for groups of these sizes."""
+    """Return a coefficient in the form that the kernels take, for groups of these sizes."""
     weighting = coefficient.weighting
     expected = weighting.tied_weights == "expected"
     most = max(2, int(sizes.max(initial=0)))

@@ -1,4 +1,4 @@
-"""Means over queries from the judgements of people on some queries and of a program on all: prediction-powered."""
+"""Prediction-powered means: human judgements of some queries combined with judgements by a program of all."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from rankcorr._checks import checked_level, counted, offending, shown
+from rankcorr._checks import check_choice, checked_level, counted, offending, shown
 from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values
 from rankcorr.errors import OptionError, QueryMismatchError
 from rankcorr.evaluation._evaluate import Evaluation
 
-LEAST_QUERIES: Final = 3  # with values of people; the variance of a regression needs one more than it has parameters
+LEAST_QUERIES: Final = 3  # with human judgements: a regression has two parameters, and its variance needs one more
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedMean(Result):
-    """A mean over queries as people would judge them, from people and a program.
+    """A mean over queries as judged by people, estimated from people and a program.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class JudgedMean(Result):
     judge_mean : float
         The mean of the program's values over all queries.
     weight : float
-        Weight of the program's values: 0 takes people alone.
+        Weight of the program's values; 0 uses people alone.
     n_people, n_judge : int
-        Queries with a value of people, and of the program alone.
+        Number of queries that people judged, and that only the program judged.
 
     See Also
     --------
@@ -64,11 +64,12 @@ class JudgedMean(Result):
 
 
 def judged_mean(people: Values, judged: Values, others: Values, level: float) -> JudgedMean:
-    """Return the mean of all queries from both values of some queries, and the program's values of others.
+    """Return the mean over all queries.
 
-    The estimate is mean(people) + w (mean(others) - mean(judged)), where w minimises the variance: it is the slope of
-    people's values on the program's, times the share of queries that people did not judge. This is the regression
-    estimator of double sampling (Cochran 1977, 12.6).
+    `people` and `judged` are the values by people and the program for the same queries; `others` are the program's
+    values for all other queries. The estimate is mean(people) + w (mean(others) - mean(judged)). The weight w with the
+    smallest variance is the slope of the regression of people's values on the program's, times the share of queries
+    that people did not judge. This is the regression estimator of double sampling (Cochran 1977, 12.6).
     """
     from scipy.special import stdtrit
 
@@ -78,7 +79,7 @@ def judged_mean(people: Values, judged: Values, others: Values, level: float) ->
     slope = float(of_both[0, 1] / of_both[1, 1]) if of_both[1, 1] > 0 else 0.0
     weight = slope * n_others / (n + n_others)
     mean = float(people.mean()) + weight * (float(others.mean() - judged.mean()) if n_others else 0.0)
-    degrees = n - 2 if weight else n - 1  # the slope takes one
+    degrees = n - 2 if weight else n - 1  # the slope takes one degree of freedom
     residuals = people - people.mean() - weight * (judged - judged.mean())
     variance = float(residuals @ residuals) / degrees / n
     if n_others:
@@ -104,10 +105,9 @@ def judged_mean(people: Values, judged: Values, others: Values, level: float) ->
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedMeans(TableResult):
-    """Means of runs as people would judge them, from people and a program.
+    """Means of runs as judged by people, estimated from people and a program.
 
-    The table has a row for each run, the best first: run, mean, low, high, the same of people alone, judge_mean,
-    weight, n_people and n_judge.
+    The table has a row for each run, the best first, with the attributes of `JudgedMean` except the standard error.
 
     Attributes
     ----------
@@ -145,29 +145,28 @@ class JudgedMeans(TableResult):
         Raises
         ------
         OptionError
-            An unknown run.
+            The run is unknown.
         """
         return self.means[self._place(run)]
 
     def difference(self, first: str, second: str) -> JudgedMean:
-        """Return the mean difference of two runs, from the queries where both have values.
+        """Return the mean difference of two runs over the queries with values for both.
 
-        Choose the pair before you see the values: the best of many pairs looks better than it is.
+        Choose the pair before you see the values: selecting the best of many pairs biases its difference.
 
         Raises
         ------
         OptionError
-            An unknown run, the same run twice, or fewer than three queries with values of both.
+            A run is unknown or given twice, or fewer than three queries have values for both.
         """
         if first == second:
-            raise OptionError(f"a run is compared with another; got {shown(first)} twice")
+            raise OptionError(f"two different runs are needed; got {shown(first)} twice")
         one, two = self._place(first), self._place(second)
         people, judged, others = (columns[one] - columns[two] for columns in self._values)
         return _mean_of(people, judged, others, self.level, f"{first} and {second}")
 
     def _place(self, run: str) -> int:
-        if run not in self.runs:
-            raise OptionError(f"there is no run {shown(run)}; there are {', '.join(self.runs)}")
+        check_choice("run", run, self.runs)
         return self.runs.index(run)
 
     def to_dict(self) -> dict[str, Any]:
@@ -192,23 +191,23 @@ class JudgedMeans(TableResult):
 def judged_means(
     people: Evaluation, judge: Evaluation, *, metric: str | None = None, level: float = 0.95
 ) -> JudgedMeans:
-    """Return the means that people would give, from their judgements on some queries and a program's on all.
+    """Estimate means of human judgements, from people's judgements of some queries and a program's of all.
 
-    A program's judgements are biased in unknown ways. Where people judged too, the bias is measured and removed. A
-    program that agrees with people makes the interval narrower, and one that does not costs next to nothing. The
-    weight of the program is that of the smallest variance (Angelopoulos et al. 2023). The queries that people judged
-    must be a random part of all. Intervals use Student's t distribution.
+    The judgements of a program are biased in unknown ways. The queries that people also judged allow the bias to be
+    estimated and removed. A program that agrees with people makes the interval narrower, and one that does not makes it
+    hardly wider. The weight of the program minimises the variance (Angelopoulos et al. 2023). The queries that people
+    judged must be a random sample of all queries. Intervals use Student's t distribution.
 
     Parameters
     ----------
     people : Evaluation
         Runs evaluated with the relevance judgements of people, on some of the queries.
     judge : Evaluation
-        The same runs evaluated with those of the program, on these and on more queries.
+        The same runs evaluated with the judgements of the program, on these and on more queries.
     metric : str, optional
-        Omit it if there is only one.
-    level : float
-        Of the intervals.
+        Name of the metric; may be omitted if there is only one.
+    level : float, default 0.95
+        Level of confidence of the intervals.
 
     Returns
     -------
@@ -217,10 +216,10 @@ def judged_means(
     Raises
     ------
     OptionError
-        Other runs in the two evaluations, a metric that one of them lacks, a level that is not between 0 and 1, or
-        fewer than three queries with values of both.
+        The two evaluations have different runs, one of them lacks the metric, the level is not between 0 and 1, or
+        fewer than three queries have values of both.
     QueryMismatchError
-        A query of people that the program did not judge.
+        People judged a query that the program did not judge.
 
     See Also
     --------
@@ -257,7 +256,7 @@ def judged_means(
     metric = people.metrics[0] if metric is None and len(people.metrics) == 1 else metric
     place_of: dict[Hashable, int] = {query: place for place, query in enumerate(judge.queries)}
     if unknown := [query for query in people.queries if query not in place_of]:
-        raise QueryMismatchError(offending("the judge has no values for queries of people", unknown))
+        raise QueryMismatchError(offending("the judge has no values for queries that people judged", unknown))
     labelled = np.array([place_of[query] for query in people.queries], np.intp)
     rest = np.setdiff1d(np.arange(len(judge.queries)), labelled)
     of_people = np.stack([people.of(metric, run) for run in people.runs])
@@ -271,7 +270,7 @@ def judged_means(
 
 
 def _mean_of(people: Values, judged: Values, others: Values, level: float, noun: str) -> JudgedMean:
-    """Return the mean from the queries with a value."""
+    """Return the mean over the queries with a value."""
     is_known = ~(np.isnan(people) | np.isnan(judged))
     if is_known.sum() < LEAST_QUERIES:
         raise OptionError(

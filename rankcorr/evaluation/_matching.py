@@ -1,4 +1,4 @@
-"""Qrels and a run -> the documents of each query that are compared, and counts of what was left out."""
+"""Match the documents of a run with qrels for each query, and count those that are excluded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankcorr._input.scores import read_only
 from rankcorr._output.results import Result
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError
-from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._columns import Codes, places_in_groups
 from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation._qrels import Qrels, Run
 
@@ -32,24 +32,24 @@ SELF_HITS: Final[tuple[SelfHits, ...]] = get_args(SelfHits)
 
 @dataclass(frozen=True, eq=False)
 class Coverage(Result):
-    """Which documents of qrels and a run were compared, and which were left out.
+    """Numbers of queries and documents of qrels and a run that were compared or excluded.
 
     Attributes
     ----------
     n_queries : int
         Number of queries of qrels.
     not_in_run : tuple
-        Queries of qrels that the run does not have.
+        Queries of qrels that the run lacks.
     not_in_qrels : tuple
-        Queries of the run that are not in qrels, which are left out.
+        Queries of the run that are not in qrels, which are excluded.
     n_compared : int
         Number of documents compared, over all queries.
     n_unjudged : int
-        Number of retrieved documents without a judgement: of relevance 0, or left out.
+        Number of retrieved documents without a judgement, which have relevance 0 or are excluded.
     n_unretrieved : int
-        Number of judged documents that the run did not retrieve: last, or left out.
+        Number of judged documents that the run did not retrieve, which are placed last or excluded.
     n_cut : int
-        Number of documents of the run beyond the depth.
+        Number of documents of the run below the cutoff at `depth`.
     n_negative : int
         Number of judgements below 0, which rank below documents of relevance 0.
     n_self_hits : int
@@ -82,17 +82,18 @@ class Coverage(Result):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Matched:
-    """Gold scores, scores of a run and documents of each query of qrels, sorted by query.
+    """The compared documents of a run: a row for each query and document, sorted by query.
 
     Attributes
     ----------
     x, y : ndarray of float64, shape (n_rows,)
-        Gold and the run.
+        Relevance by qrels, and score by the run.
     offsets : ndarray of int64, shape (n_queries + 1,)
+        Query q of qrels has the rows from ``offsets[q]`` to ``offsets[q + 1] - 1``.
     codes : ndarray of int64, shape (n_rows,)
-        Where in `documents` each is.
+        Index in `documents` of the document of each row.
     documents : tuple
-        Documents of qrels and of the run.
+        Ids of the documents of qrels and of the run.
     coverage : Coverage
     """
 
@@ -106,9 +107,9 @@ class Matched:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Joined:
-    """A run in the order of the queries of qrels, with documents as codes that both share, cut at a depth.
+    """A run in the order of the queries of qrels, cut at a depth, with the same document codes as qrels.
 
-    Rows ``starts[q]`` to ``stops[q]`` of the run belong to query q of qrels; there are none if the run lacks it.
+    Query q of qrels has the rows from ``starts[q]`` to ``stops[q] - 1`` of the run, or none if the run lacks it.
     """
 
     qrels: Qrels
@@ -134,12 +135,12 @@ def checked_depth(depth: object) -> int | None:
 
 @dataclass(frozen=True)
 class Policies:
-    """How documents count that only qrels or only the run has, and the depth, None for no limit; see `evaluate`.
+    """How to treat documents that only qrels or only the run has, and the depth, None for no limit; see `evaluate`.
 
     Raises
     ------
     OptionError
-        An unknown policy, or a depth that is not a positive whole number.
+        A policy is unknown, or the depth is not a positive whole number.
     """
 
     unjudged: Unjudged = declare(
@@ -181,7 +182,7 @@ class MatchedRun(NamedTuple):
 def match_runs(
     qrels: Qrels, runs: Mapping[str, Run], policies: Policies, workers: int, progress: Progress | None = None
 ) -> Iterator[MatchedRun]:
-    """Match each run with qrels when it is asked for, so that one match is in memory at a time.
+    """Match runs with qrels, one after the other, so that one match is in memory at a time.
 
     Raises
     ------
@@ -210,8 +211,8 @@ def join_run(
 ) -> Joined:
     """Find the queries and documents of qrels in a run, and keep the best `depth` documents of each query.
 
-    Ties at the cut are broken by descending id, as in trec_eval. Documents with the id of their query are left out
-    before the cut if `self_hits` is "omit".
+    Ties at the cutoff are broken by descending id, as in trec_eval. If `self_hits` is "omit", documents with the id of
+    their query are removed before the cutoff.
 
     Raises
     ------
@@ -246,7 +247,7 @@ def join_run(
 
 
 def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
-    """Which rows of the run have the id of their query as document; only those of queries of qrels.
+    """Return whether the document of each row of the run has the id of its query, for queries of qrels.
 
     `codes` has the code of each document of the run.
     """
@@ -255,7 +256,7 @@ def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
         to_text = isinstance(run.documents[0], str)
         queries = [str(query) if to_text else _number(str(query)) for query in queries]
     query_codes = np.full(len(queries), -1, np.int64)
-    place_of = {query: place for place, query in enumerate(queries)}  # a mapping of documents would be larger
+    place_of = {query: place for place, query in enumerate(queries)}  # smaller than a mapping of documents
     for document, code in zip(run.documents, codes.tolist(), strict=True):
         if document in place_of:
             query_codes[place_of[document]] = code
@@ -267,18 +268,18 @@ def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
 
 
 def has_only_numbers(queries: Iterable[Hashable]) -> bool:
-    """Whether all ids are whole numbers: queries and documents that are both numbered share ids by chance."""
+    """Return whether all ids are whole numbers. Numbered queries and documents share ids by chance."""
     return all(isinstance(query, int) or _number(str(query)) is not None for query in queries)
 
 
 def _number(text: str) -> int | None:
-    """The whole number whose decimal text this is."""
+    """Return the whole number whose decimal text this is; None if there is none."""
     is_number = len(text) < 40 and text.isascii() and text.removeprefix("-").isdigit()
     return int(text) if is_number and str(int(text)) == text else None
 
 
 def _with_rows(joint: Joined, is_kept: NDArray[np.bool_]) -> Joined:
-    """Return some rows of the run."""
+    """Return the run with only these rows."""
     n_before = np.append(0, np.cumsum(is_kept))
     return replace(
         joint,
@@ -292,7 +293,7 @@ def _with_rows(joint: Joined, is_kept: NDArray[np.bool_]) -> Joined:
 def matched(
     joint: Joined, *, unjudged: Unjudged, unretrieved: Unretrieved, workers: int = 1, progress: Progress | None = None
 ) -> Matched:
-    """Join gold with the run's scores of the documents of each query.
+    """Match the relevance of the documents of each query with their scores.
 
     Raises
     ------
@@ -304,7 +305,7 @@ def matched(
     qrels = joint.qrels
     n_queries, n_documents = qrels.n_queries, len(joint.documents)
     n = np.zeros((n_queries, 3), np.int64)
-    # A block has a table of all documents, so it should have at least as many rows.
+    # Each block needs a table of all documents, so it should have at least as many rows.
     blocks = blocks_of(qrels.offsets, max(BLOCK_ROWS, n_documents))
 
     def rows(block: slice) -> tuple[Judged, Scored]:
@@ -342,14 +343,14 @@ def matched(
 
 
 def trec_order(joint: Joined) -> Codes:
-    """Rows of the run of each query from best to worst, one query after the other; ties by descending id.
+    """Return the rows of the run, query by query, from best to worst; ties are in order of descending id.
 
-    Scores are compared in single precision, as trec_eval keeps them.
+    Scores are compared in single precision, as in trec_eval.
     """
     from rankcorr.evaluation._query_kernels import best_first
 
     sizes = joint.stops - joint.starts
-    with np.errstate(over="ignore"):  # beyond 3.4e38 all tie, as they do in trec_eval
+    with np.errstate(over="ignore"):  # scores beyond 3.4e38 are tied, as in trec_eval
         scores = joint.values.astype(np.float32)
     ordered = np.empty(int(sizes.sum()), np.int64)
     if best_first(joint.starts, joint.stops, scores, ordered):
@@ -363,27 +364,21 @@ def trec_order(joint: Joined) -> Codes:
 
 
 def _rows(joint: Joined) -> Codes:
-    """Rows of the run of each query of qrels, one query after the other."""
+    """Return the rows of the run for the queries of qrels, query by query."""
     sizes = joint.stops - joint.starts
-    n_before = np.cumsum(sizes) - sizes
-    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(joint.starts - n_before, sizes))
+    return np.asarray(places_in_groups(sizes) + np.repeat(joint.starts, sizes))
 
 
 def _within_depth(joint: Joined, depth: int) -> NDArray[np.bool_]:
-    """Which rows of the run are among the first `depth` of a query of qrels."""
-    is_kept = np.zeros(joint.codes.size, bool)
-    if not ((joint.stops - joint.starts) > depth).any():
-        is_kept[_rows(joint)] = True
-        return is_kept
-    ordered = trec_order(joint)
-    sizes = joint.stops - joint.starts
-    place = np.arange(ordered.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    is_kept[ordered[place < depth]] = True
+    """Return whether each row of the run is among the first `depth` of a query of qrels."""
+    is_kept, sizes = np.zeros(joint.codes.size, bool), joint.stops - joint.starts
+    is_any_cut = (sizes > depth).any()
+    is_kept[trec_order(joint)[places_in_groups(sizes) < depth] if is_any_cut else _rows(joint)] = True
     return is_kept
 
 
 def id_places(joint: Joined, codes: Codes) -> Codes:
-    """Places of documents when their ids are sorted as text."""
+    """Return the places of documents in the order of their ids as text."""
     listed_codes, rows = np.unique(codes, return_inverse=True)
     ids = [str(joint.documents[code]) for code in listed_codes.tolist()]
     places = np.empty(listed_codes.size, np.int64)

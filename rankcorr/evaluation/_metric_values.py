@@ -1,9 +1,9 @@
-"""A metric and a run -> a value for each query of qrels.
+"""Compute the value of a metric for each query of a run.
 
-Most measures of ir_measures are computed by trec_eval: C code that trusts its input. It reserves a table with an entry
-for each grade up to the largest, keeps that table from one query to the next, and does not check its indices. So
-documents and queries whose names it would misread are renamed, grades have a limit, and a first query reserves the
-table for all others.
+Most measures of ir_measures are computed by trec_eval, C code that does not check its input. It allocates a table with
+an entry for each grade up to the largest, keeps it from one query to the next, and does not check indices. Therefore
+documents and queries whose names it would misread are renamed, grades are limited, and an added first query makes it
+allocate a table that is large enough for all others.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -21,7 +22,7 @@ from rankcorr._coefficients import Coefficient
 from rankcorr._ranking import Ranking
 from rankcorr._workers import Progress, Values, silent
 from rankcorr.errors import MetricError
-from rankcorr.evaluation._columns import Codes, rows_of
+from rankcorr.evaluation._columns import Codes, places_in_groups, rows_of
 from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation._metrics import (
@@ -43,29 +44,28 @@ UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
 
 UNDEFINED: Final[tuple[UndefinedPolicy, ...]] = get_args(UndefinedPolicy)
 NOT_IN_RUN: Final = "the run does not have the query"
-FIRST: Final = "0"  # name, for ir_measures, of a query before all others, which are named "1", "2", ...
+FIRST: Final = "0"  # name of the added first query; the others are named "1", "2", ...
 
 
 @dataclass(eq=False, slots=True)
 class QueryValues:
-    """Values of one metric and run, nan where undefined, and why, by the number of the query."""
+    """The values of one metric and run, nan if undefined, and the reasons by number of the query."""
 
     values: Values
     undefined: dict[int, str] = field(default_factory=dict)
 
 
 class RunMetrics:
-    """One run, joined and matched with qrels: the input of all metrics."""
+    """Computes metrics of one run, given as joined and matched with qrels."""
 
     def __init__(self, joint: Joined, pairs: Matched, workers: int, progress: Progress | None = None) -> None:
         self._joint = joint
         self._pairs = pairs
         self._workers = workers
         self._progress: Progress = progress or silent
-        self._ordered: tuple[Any, ...] | None = None
 
     def values(self, metrics: Mapping[str, Metric]) -> dict[str, QueryValues]:
-        """Values of each metric by its name; those of ir_measures are computed in one pass."""
+        """Return the values of each metric by name; all measures of ir_measures are computed together."""
         ir_metrics = [metric for metric in metrics.values() if isinstance(metric, IrMeasure)]
         of_ir_measures = self._ir_measures(ir_metrics) if ir_metrics else {}
         return {
@@ -84,7 +84,7 @@ class RunMetrics:
             return self._gain(metric)
         if isinstance(metric, TauAP):
             return self._tau_ap(metric)
-        assert isinstance(metric, RBO), metric  # those of other packages are computed together
+        assert isinstance(metric, RBO), metric  # measures of ir_measures are computed together
         return self._overlap(metric)
 
     def _correlation(self, coefficient: Coefficient) -> QueryValues:
@@ -97,13 +97,13 @@ class RunMetrics:
         for query in np.flatnonzero(np.diff(pairs.offsets) > 1).tolist():
             self._progress(1)
             rows = rows_of(pairs.offsets, query)
-            with collected_notices():  # the reasons say it
+            with collected_notices():  # `reasons` replaces them
                 values[query] = tau_ap(pairs.x[rows], pairs.y[rows], ties=metric.ties)
         return self._explain(values, reasons(values, pairs.x, pairs.y, pairs.offsets))
 
     def _overlap(self, metric: RBO) -> QueryValues:
         joint, qrels = self._joint, self._joint.qrels
-        values = np.zeros(qrels.n_queries)  # an empty list has no item in common with another
+        values = np.zeros(qrels.n_queries)  # overlap with an empty list is 0
         for query in np.flatnonzero(joint.retrieved).tolist():
             self._progress(1)
             gold = rows_of(qrels.offsets, query)
@@ -116,10 +116,10 @@ class RunMetrics:
         return QueryValues(values)
 
     def _average_precision(self) -> QueryValues:
-        place, gains, group = self._relevance()
+        place, gains, group = self._relevance
         relevant = gains >= 1
         n_relevant = np.bincount(self._groups, weights=self._joint.qrels.values >= 1, minlength=self._n_queries)
-        before = np.cumsum(relevant) - relevant
+        before: Codes = np.cumsum(relevant) - relevant
         starts = np.searchsorted(group, np.arange(n_relevant.size))
         above = before - before[np.minimum(starts, before.size - 1)][group]
         precision = np.where(relevant, (above + 1) / (place + 1), 0.0)
@@ -127,20 +127,23 @@ class RunMetrics:
         return QueryValues(sums / np.maximum(n_relevant, 1))
 
     def _precision(self, k: int) -> QueryValues:
-        place, gains, group = self._relevance()
+        place, gains, group = self._relevance
         return QueryValues(np.bincount(group, weights=(gains >= 1) & (place < k), minlength=self._n_queries) / k)
 
     def _gain(self, metric: NDCG) -> QueryValues:
-        """Sums in the order of trec_eval, and so its values to the last bit."""
+        """Return nDCG, added up in the order of trec_eval, so that values are equal to the last bit."""
         from rankcorr.evaluation._query_kernels import best_first
 
         qrels, depth = self._joint.qrels, metric.k or math.inf
         grades = _limit_grades(qrels, {}, metric.name)
         ideal = np.empty(grades.size, np.int64)
-        starts, stops = qrels.offsets[:-1].copy(), qrels.offsets[1:].copy()  # read-only ones would compile it again
+        starts, stops = (
+            qrels.offsets[:-1].copy(),
+            qrels.offsets[1:].copy(),
+        )  # copies, because numba would compile again for read-only arrays
         best_first(starts, stops, grades.astype(np.float32), ideal)
-        place, gains, group = self._relevance()
-        from_top = np.arange(grades.size) - qrels.offsets[self._groups]
+        place, gains, group = self._relevance
+        from_top = places_in_groups(np.diff(qrels.offsets))
         best = _discount(from_top, grades[ideal], self._groups, depth, self._n_queries)
         gains_at_depth = _discount(place, gains, group, depth, self._n_queries)
         return QueryValues(gains_at_depth / np.where(best > 0, best, 1.0))
@@ -151,23 +154,20 @@ class RunMetrics:
 
     @property
     def _groups(self) -> Codes:
-        """Query of each row of qrels."""
+        """Number of the query of each row of qrels."""
         return np.repeat(np.arange(self._n_queries), np.diff(self._joint.qrels.offsets))
 
-    def _relevance(self) -> tuple[Any, ...]:
-        """Place, relevance and query of each row of the run, best first."""
-        if self._ordered is None:
-            from rankcorr.evaluation._query_kernels import Judged, Scored, judged_values
+    @cached_property
+    def _relevance(self) -> tuple[Codes, Values, Codes]:
+        """Place, relevance and query of each row of the run, query by query, best first."""
+        from rankcorr.evaluation._query_kernels import Judged, Scored, judged_values
 
-            joint, qrels = self._joint, self._joint.qrels
-            sizes = joint.stops - joint.starts
-            group = np.repeat(np.arange(sizes.size), sizes)
-            place = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            values = np.zeros(joint.codes.size)
-            run = Scored(joint.starts, joint.stops, joint.codes, joint.values)
-            judged_values(Judged(qrels.offsets, qrels.codes, qrels.values), run, np.zeros(len(joint.documents)), values)
-            self._ordered = (place, values[trec_order(joint)], group)
-        return self._ordered
+        joint, qrels = self._joint, self._joint.qrels
+        sizes = joint.stops - joint.starts
+        values = np.zeros(joint.codes.size)
+        run = Scored(joint.starts, joint.stops, joint.codes, joint.values)
+        judged_values(Judged(qrels.offsets, qrels.codes, qrels.values), run, np.zeros(len(joint.documents)), values)
+        return places_in_groups(sizes), values[trec_order(joint)], np.repeat(np.arange(sizes.size), sizes)
 
     def _ir_measures(self, metrics: Sequence[IrMeasure]) -> dict[str, QueryValues]:
         why = "ir_measures gives no value"
@@ -182,19 +182,19 @@ class RunMetrics:
 
 
 def _discount(place: Codes, gains: NDArray[Any], group: Codes, depth: float, n_queries: int) -> Values:
-    """Sum of the gains of each query, at places from 0, over the logarithm of their ranks; C takes the same one."""
+    """Return the discounted cumulative gain of each query; `place` is from 0. math.log2 is that of C and trec_eval."""
     discounts = np.array([math.log2(rank + 1) for rank in range(1, int(place.max(initial=0)) + 2)])
     weights = np.where(place < depth, np.maximum(gains, 0) / discounts[place], 0.0)
     return np.asarray(np.bincount(group, weights=weights, minlength=n_queries), np.float64)
 
 
 def ir_measure_values(metrics: Sequence[IrMeasure], joint: Joined, step: Progress) -> dict[str, Values]:
-    """Value of each query of qrels by each metric, by the names of the metrics; nan where ir_measures has none.
+    """Return the values of each metric by name, for each query of qrels; nan if ir_measures gives none.
 
     Raises
     ------
     MetricError
-        A grade that ir_measures cannot take, or a metric that it cannot compute here.
+        ir_measures cannot take a grade, or cannot compute a metric.
     """
     groups: dict[Any, list[IrMeasure]] = {}
     for metric in metrics:
@@ -206,11 +206,11 @@ def ir_measure_values(metrics: Sequence[IrMeasure], joint: Joined, step: Progres
 
 
 def _batch_values(metrics: list[IrMeasure], joint: Joined, step: Progress) -> dict[str, Values]:
-    """Values of measures that ir_measures can compute in one call."""
+    """Return the values of measures that ir_measures can compute in one call."""
     qrels, listed = joint.qrels, ", ".join(metric.name for metric in metrics)
     gold: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
-    if _is_function(metrics[0].measure):  # it sees ids and relevance as they are
+    if _is_function(metrics[0].measure):  # a function gets ids and relevance unchanged
         queries, documents = [str(query) for query in qrels.queries], [str(document) for document in joint.documents]
         grades = np.array([int(value) for value in _refuse_fractions(qrels, listed).tolist()], object)
     else:
@@ -231,21 +231,21 @@ def _batch_values(metrics: list[IrMeasure], joint: Joined, step: Progress) -> di
 
 
 def _batch_key(measure: Any) -> Any:
-    """What the measures of one call must share: ir_measures gives some of them the gains or documents of another."""
+    """Return what all measures of a call must share; otherwise ir_measures mixes up their gains or documents."""
     params = measure.params
     return _is_function(measure), params.get("judged_only", False), tuple(params.get("gains", {}).items())
 
 
 def _is_function(measure: Any) -> bool:
-    """Whether a measure is a function of the user, made by ``ir_measures.define``."""
+    """Return whether a measure is a user's function, made by ``ir_measures.define``."""
     return type(measure).__module__ == "ir_measures.providers.runtime_provider"
 
 
 def _calculate(measures: list[Any], names: str, *judged: Any) -> Iterator[Any]:
-    """Values of ir_measures, one after the other; an error in the caller's loop is not caught here."""
+    """Yield the values of ir_measures; errors in the caller's loop are not caught here."""
     try:
         yield from ir_measures_package().iter_calc(measures, *judged)
-    except Exception as error:  # its programs raise errors of any kind
+    except Exception as error:  # providers raise errors of any type
         raise MetricError(f"ir_measures cannot compute {names}: {error}") from error
 
 
@@ -259,7 +259,7 @@ def _refuse_fractions(qrels: Qrels, names: str) -> NDArray[np.float64]:
 
 
 def _limit_grades(qrels: Qrels, gains: dict[int, int], names: str) -> NDArray[np.int64]:
-    """Grades from -1 to the largest, by the gains of a measure if it has any; all below 0 mean unjudged."""
+    """Return relevance grades, mapped by the gains of a measure if it has any; -1 replaces all grades below 0."""
     values = _refuse_fractions(qrels, names)
     if gains:
         values = np.select([values == grade for grade in gains], list(gains.values()), values)
@@ -273,21 +273,21 @@ def _limit_grades(qrels: Qrels, gains: dict[int, int], names: str) -> NDArray[np
 
 
 def _describe_row(qrels: Qrels, values: NDArray[np.float64], row: int) -> str:
-    """The relevance of a row of qrels, for a message."""
+    """Describe the relevance of a row of qrels, for a message."""
     query = int(np.searchsorted(qrels.offsets, row, side="right")) - 1
     where = (qrels.queries[query], qrels.documents[int(qrels.codes[row])])
     return f"{values[row]:.13g} for (query, document) {shown(where)}"
 
 
 def _without_gains(measure: Any) -> Any:
-    """The same measure of grades that are gains already."""
+    """Return the measure without gains, because the grades are already mapped."""
     if "gains" not in measure.params:
         return measure
     return type(measure)(**{name: value for name, value in measure.params.items() if name != "gains"})
 
 
 def _document_names(joint: Joined) -> list[str]:
-    """Ids as text; if C or files would cut an id (NUL, space, surrogate), other names in the same order."""
+    """Return ids as text, or names in the same order if an id has characters that trec_eval would misread."""
     ids = [str(document) for document in joint.documents]
     text = " ".join(ids)
     if text.isprintable() and text.count(" ") == len(ids) - 1:
@@ -298,7 +298,7 @@ def _document_names(joint: Joined) -> list[str]:
 def _by_query(
     queries: list[str], documents: list[str], starts: Codes, stops: Codes, codes: Codes, values: Any, step: Progress
 ) -> dict[str, dict[str, Any]]:
-    """Documents with their values, by query; a query without documents is left out."""
+    """Return the documents with their values by query, without queries that have no documents."""
     documents_of = {}
     for query, start, stop in zip(queries, starts.tolist(), stops.tolist(), strict=True):
         step(1)

@@ -15,11 +15,11 @@ from rankcorr.errors import MetricError, MissingMeasuresError
 from rankcorr.measures._overlap import OverlapTies
 from rankcorr.measures._rank_correlations import ApTies
 
-# trec_eval reserves 8 bytes for each grade up to the largest, and its nDCG takes steps by the square of their number:
-# 0.3 ms a query for 1,000 grades, 28 ms for 10,000.
+# trec_eval allocates 8 bytes for each grade up to the largest, and its nDCG is quadratic in their number: 0.3 ms per
+# query for 1,000 grades, 28 ms for 10,000.
 LARGEST_GRADE: Final = 1_000
 LARGEST_CUTOFF: Final = 2**31 - 1
-# Metrics from 0 to 1, in lower case: our own, and those of ir_measures by their names there.
+# Lower-case names of metrics from 0 to 1, built-in and of ir_measures.
 SHARES: Final = {
     *("accuracy", "alpha_ndcg", "ap", "ap_ia", "bpref", "compat", "err", "err_ia", "infap", "iprec", "judged"),
     *("map", "mrr", "ndcg", "p", "p_ia", "precision", "r", "rbo", "rbp", "recall", "rprec", "rr", "setap", "setf"),
@@ -29,9 +29,10 @@ SHARES: Final = {
 
 @dataclass(frozen=True)
 class AveragePrecision:
-    """Average precision as in trec_eval: relevance of at least 1 counts, and ties are broken by descending id.
+    """Average precision, as in trec_eval.
 
-    `unjudged` and `unretrieved` do not change it. A query without a relevant document has 0.
+    Documents with relevance 1 or more are relevant, and ties are broken by descending id. `unjudged` and `unretrieved`
+    do not affect it. A query without a relevant document has the value 0.
 
     See Also
     --------
@@ -53,7 +54,7 @@ class AveragePrecision:
 
 @dataclass(frozen=True)
 class PrecisionAt:
-    """Precision among the first k documents as in trec_eval; ties and relevance as in `AveragePrecision`.
+    """Precision among the first k documents, as in trec_eval; ties and relevance as in `AveragePrecision`.
 
     Raises
     ------
@@ -62,7 +63,7 @@ class PrecisionAt:
 
     See Also
     --------
-    AveragePrecision : A mean over all depths.
+    AveragePrecision : A mean over the ranks of relevant documents.
     evaluate : Accepts the name "p@k" too.
 
     Examples
@@ -86,7 +87,7 @@ class PrecisionAt:
 
 @dataclass(frozen=True)
 class NDCG:
-    """nDCG of the first k documents, or of all, as in trec_eval: the relevance is the gain; ties as in `PrecisionAt`.
+    """nDCG of the first k documents, or of all, as in trec_eval, with relevance as gain; ties as in `PrecisionAt`.
 
     Raises
     ------
@@ -137,9 +138,9 @@ class TauAP:
 
 @dataclass(frozen=True)
 class RBO:
-    """`rankcorr.measures.rank_biased_overlap`, extrapolated, of the judged documents and those that the run retrieved.
+    """Extrapolated `rankcorr.measures.rank_biased_overlap` of the judged and the retrieved documents.
 
-    The two lists are used unchanged: `unjudged` and `unretrieved` do not affect it.
+    `unjudged` and `unretrieved` do not affect it.
 
     See Also
     --------
@@ -191,7 +192,7 @@ def ir_measures_package(metric: str | None = None) -> Any:
 
 
 def ir_measure_named(name: str) -> IrMeasure:
-    """Find a measure of ir_measures by its name, in upper or lower case.
+    """Find a measure of ir_measures by its name; case does not matter.
 
     Raises
     ------
@@ -214,7 +215,7 @@ def ir_measure_named(name: str) -> IrMeasure:
 
 
 def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
-    """Parse a measure such as ``nDCG(gains={1: 3})@10``; the parser of ir_measures 0.4.3 fails on Python 3.14."""
+    """Parse a measure such as ``nDCG(gains={1: 3})@10``, because ir_measures 0.4.3 cannot on Python 3.14."""
     node: ast.expr = ast.parse(text, mode="eval").body
     depth: ast.expr | None = None
     options: dict[str, Any] = {}
@@ -239,11 +240,12 @@ def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
 
 
 def checked_measure(measure: Any, name: str) -> IrMeasure:
-    """Refuse a measure without a required option, and options that would end the process, such as ``nDCG@0``.
+    """Refuse a measure without a required option, or with options that would crash the process, such as ``nDCG@0``.
 
     Raises
     ------
     MetricError
+        An option is missing or out of range.
     """
     called = shown(name, written=str)
     for option, needed in measure.SUPPORTED_PARAMS.items():
@@ -281,10 +283,10 @@ _TREC_EVAL_FORM: Final = re.compile(f"({'|'.join(_TREC_EVAL_NAMES)})_([0-9]{{1,9
 
 
 def as_metric(metric: MetricLike) -> Metric:
-    """Return a metric unchanged, and look up the metric of a name.
+    """Return the metric with a name, or a metric unchanged.
 
     Names are those of the coefficients, "ap", "ndcg", "p@10" and "ndcg@10" with any depth, "tau_ap", "rbo", and those
-    of ir_measures in upper or lower case, such as "rr", "r@100", "err@20". Those of trec_eval are understood too:
+    of ir_measures in upper or lower case, such as "rr", "r@100", "err@20". Names of trec_eval are accepted too:
     "recip_rank", "ndcg_cut_10", "P_10", "map_cut_10", "recall_100", "success_1".
 
     Raises
@@ -312,16 +314,16 @@ def as_metric(metric: MetricLike) -> Metric:
         return ir_measure_named(metric.strip())
     if type(metric).__module__.partition(".")[0] == "ir_measures":
         return checked_measure(metric, str(metric))
-    raise MetricError(f"a metric is a name, a coefficient or a measure of ir_measures; got {shown(metric)}")
+    raise MetricError(f"a metric must be a name, a coefficient or a measure of ir_measures; got {shown(metric)}")
 
 
 def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
-    """Metrics by their name in tables; a single one need not be in a list.
+    """Return metrics by their name in tables; a single metric need not be in a list.
 
     Raises
     ------
     MetricError
-        None, or one more than once.
+        There is no metric, or a metric is repeated.
 
     Examples
     --------
@@ -338,29 +340,29 @@ def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
 
 
 def check_different(metrics: Sequence[Metric], requests: Sequence[object]) -> None:
-    """Refuse a repeated metric, which two names may mean; `requests` holds the name or value given for each.
+    """Refuse a repeated metric, also under another name; `requests` holds the name or value given for each.
 
     Raises
     ------
     MetricError
-        Naming both.
+        A metric is repeated; the message has both names.
     """
     by_name: dict[str, list[object]] = {}
     for metric, request in zip(metrics, requests, strict=True):
-        # ir_measures knows a measure by its text: "ndcg@10" and "nDCG@010" are one.
+        # The text of a measure identifies it: "ndcg@10" and "nDCG@010" are the same.
         identity = str(metric.measure) if isinstance(metric, IrMeasure) else name_of(metric).replace("ndcg", "nDCG")
         by_name.setdefault(identity, []).append(request)
     for name, asked_by in by_name.items():
         if len(asked_by) > 1:
             names = list(dict.fromkeys(request if isinstance(request, str) else name for request in asked_by))
-            again = f"{name} comes more than once"
+            again = f"{name} is given more than once"
             if len(names) > 1:
                 again = f"{' and '.join(map(shown, names))} are one metric, {name}"
             raise MetricError(f"metrics must be a list of different metrics; {again}")
 
 
 def name_of(metric: Metric) -> str:
-    """Return the name of a metric in tables: for a coefficient with its default options, its plain name.
+    """Return the name of a metric in tables; a coefficient with default options has its plain name.
 
     Examples
     --------
@@ -374,7 +376,7 @@ def name_of(metric: Metric) -> str:
 
 
 def largest_difference(name: str) -> float:
-    """Return the largest difference of two values of a metric, by its name in tables; inf if it is not known.
+    """Return the largest possible difference of two values of a metric, by its name in tables; inf if unknown.
 
     Examples
     --------

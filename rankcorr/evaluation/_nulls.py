@@ -1,11 +1,12 @@
-"""Groups -> the exponent that standardizes the coefficient of each, by nulls that groups share.
+"""Find the exponents that standardize the coefficients of groups.
 
 The chance level of a coefficient depends on the length of the lists and on their ties. Groups with the same length and
-ties share one null distribution. If there are too many patterns to draw a null for each, the exponents of some are
-drawn, and the others are interpolated: a quadratic function of seven traits of length, ties and weights, which are
-known in closed form. As a check, each drawn exponent is predicted from the others. The mean that chance then has should
-be 0; its distance from 0 is the reported error. Measured on 40 to 150 documents with three kinds of ties, it is 0.003
-to 0.012 in root mean square, and at most 0.04, where the standard deviation of chance is 0.2.
+ties, that is the same pattern, share a null distribution. If there are too many patterns, null distributions are drawn
+for some of them, and the exponents of the others are interpolated by a quadratic function of seven traits of length,
+ties and weights, which have closed forms. As a check, each drawn exponent is also predicted from the others. The mean
+of chance values standardized by the predicted exponent should be 0, and its distance from 0 is the reported error. For
+40 to 150 documents with three kinds of ties, its root mean square was 0.003 to 0.012 and its maximum 0.04, where the
+standard deviation of chance values is 0.2.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from rankcorr.inference._null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference._standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 
 RESAMPLES: Final = 500
-LEAST_VALUES: Final = 4_000  # of a chance level: its standard error is then about 0.004
-# Most patterns that are drawn. If there are more, the exponents of the others are interpolated.
+LEAST_VALUES: Final = 4_000  # number of values of a chance level, for a standard error of about 0.004
+# Number of patterns whose null distributions are drawn; the exponents of all others are interpolated.
 MOST_DRAWN: Final = 128
-# Patterns of short lists, which are cheap to draw, and whose exponents are no smooth function of the traits.
+# Additional patterns of short lists, which are cheap to draw, and whose exponents are not smooth in the traits.
 MOST_SHORT: Final = 512
-# Keeps the fit of 36 terms to 128 exponents stable where traits are nearly collinear; a hundredth changes no digit that
-# the error of the draws does not.
+# Keeps the fit of 36 terms to 128 exponents stable if traits are nearly collinear. A penalty a hundred times smaller
+# changes exponents by less than the error of the draws.
 RIDGE: Final = 1e-3
-# Exponents that a process keeps between partitions, 50 MB for each of a few coefficients.
+# Limits of the cache of exponents between partitions: 50 MB for each coefficient, and the number of coefficients.
 MOST_KNOWN: Final = 1 << 18
 MOST_COEFFICIENTS: Final = 16
 
@@ -51,13 +52,14 @@ class Standardization:
     Attributes
     ----------
     exponents : ndarray of float64, shape (n_groups,)
-        0 where a group has fewer than two documents.
+        0 for a group with fewer than two documents.
     n_patterns : int
-        Number of different lengths and ties.
+        Number of different patterns of length and ties.
     n_drawn : int
-        How many of them have a null distribution drawn for them.
+        Number of patterns whose null distribution was drawn.
     error : float
-        Root mean square of the mean of chance, which should be 0, over interpolated exponents; nan if there are none.
+        Root mean square of the mean of standardized chance values, which should be 0, over interpolated exponents; nan
+        if there are none.
     """
 
     exponents: Values
@@ -75,13 +77,13 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
     x, y, offsets
         As in `group_coefficients`.
     draws : Draws
-        Random permutations of each drawn pattern; lists of at most 8 documents take every permutation. Progress is
-        called with 1 after each step of the work.
+        The random permutations of each drawn pattern; for lists of at most 8 documents, all permutations are
+        enumerated. Progress is called with 1 after each step of the work.
 
     Raises
     ------
     StandardizationError
-        Nearly all values of chance are equal, so that standardized values would be indistinguishable.
+        Nearly all chance values are equal, so that standardized values would be indistinguishable.
     """
     n_groups = offsets.size - 1
     if type(coefficient.weighting.weigher) is Uniform:  # the mean over permutations is 0 by symmetry
@@ -97,7 +99,7 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
     def draw(number: int) -> Values:
         group = int(usable[firsts[number]])
         rows = rows_of(offsets, group)
-        # Sorted, and seeded by pattern: a pattern has the same null wherever its groups are.
+        # Sorted, and seeded by the pattern, so that a pattern has the same null distribution for all of its groups.
         own_seed = derived_seed(draws.seed, *keys[group].tolist())
         sorted_scores = np.sort(x[rows]), np.sort(y[rows])
         return _draw_null(
@@ -110,7 +112,7 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
     of_patterns[pattern_places] = exponents_drawn
     if pattern_places.size < firsts.size:
         long = np.flatnonzero(keys[usable[firsts[pattern_places]], 0] > MAX_EXACT_ITEMS)
-        n_terms = math.comb(traits.shape[1] + 2, 2)  # of a quadratic function
+        n_terms = math.comb(traits.shape[1] + 2, 2)  # terms of a quadratic function
         known = long if long.size >= 2 * n_terms else np.arange(pattern_places.size)
         others = np.setdiff1d(np.arange(firsts.size), pattern_places)
         of_traits = traits[usable[firsts]]
@@ -126,10 +128,10 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
 def drawn_exponents(
     coefficient: Coefficient, x: Values, y: Values, offsets: Codes, *, n_resamples: int, seed: int
 ) -> Values:
-    """Exponent of each group from the null distribution of its pattern, whatever the other groups are.
+    """Return the exponent of each group from the null distribution of its pattern, independently of other groups.
 
-    Arguments and errors as for `standardization`. Exponents are kept for further calls in this process: a pattern of
-    100 documents takes 5 ms, and recurs in other partitions.
+    Arguments and errors are as for `standardization`. Exponents are cached in this process, because drawing a pattern
+    of 100 documents takes 5 ms, and patterns recur in other partitions.
     """
     exponents = np.zeros(offsets.size - 1)
     if type(coefficient.weighting.weigher) is Uniform:
@@ -156,7 +158,7 @@ def drawn_exponents(
 
 
 def chance_level(coefficient: Coefficient, x: Values, y: Values, offsets: Codes, seed: int) -> float:
-    """Mean over groups that y would have in random order, from `LEAST_VALUES` values or more; nan if undefined.
+    """Return the mean over groups if y is in random order, from at least `LEAST_VALUES` values; nan if undefined.
 
     Examples
     --------
@@ -173,7 +175,7 @@ def chance_level(coefficient: Coefficient, x: Values, y: Values, offsets: Codes,
 
 
 def _exponents_of(coefficient: Coefficient, n_resamples: int, seed: int) -> dict[tuple[int, ...], float]:
-    """Exponents that are known of a coefficient, by pattern."""
+    """Return the cached exponents of a coefficient, by pattern."""
     if len(_known_exponents) > MOST_COEFFICIENTS:
         _known_exponents.clear()
     try:
@@ -186,16 +188,19 @@ def _check_exponents(exponents: Values) -> None:
     largest = float(np.abs(exponents).max())
     if largest > MAX_EXPONENT:
         raise StandardizationError(
-            f"chance alone gives nearly the same value for almost every order, so that standardized values could not "
-            f"be told apart (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); a larger n0 helps, "
-            "and standardized=False does without"
+            f"chance alone gives nearly the same value for almost every order, so that standardized values would be "
+            f"indistinguishable (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); use a larger "
+            "n0 or standardized=False"
         )
 
 
 def _traits(
     coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int, progress: Progress
 ) -> tuple[Codes, Values, Codes]:
-    """Length and patterns of ties of each group, shape (n_groups, 3), its traits, and the groups with a coefficient."""
+    """Return the pattern of each group, shape (n_groups, 3), its traits, and the groups with a coefficient.
+
+    A pattern is the length, and one number each for the ties in x and y.
+    """
     from rankcorr.evaluation._query_kernels import N_TRAITS, group_traits
 
     n_groups = offsets.size - 1
@@ -213,7 +218,7 @@ def _traits(
 
 
 def _patterns(keys: Codes) -> tuple[Codes, Codes, Codes]:
-    """First group of each pattern, the pattern of each group, and how many groups have it."""
+    """Return the first group of each pattern, the pattern of each group, and the number of groups of each pattern."""
     order = np.lexsort(keys.T)
     is_new = np.append(True, (np.diff(keys[order], axis=0) != 0).any(axis=1))
     pattern = np.empty(order.size, np.int64)
@@ -223,7 +228,7 @@ def _patterns(keys: Codes) -> tuple[Codes, Codes, Codes]:
 
 
 def _choose_patterns(sizes: Codes, traits: Values, counts: Codes) -> Codes:
-    """Patterns that are drawn: short lists, frequent ones, others spread over the chance level, and outliers."""
+    """Choose the patterns to draw: short lists, frequent ones, some spread over the chance level, and outliers."""
     if counts.size <= MOST_DRAWN:
         return np.arange(counts.size)
     short = np.flatnonzero(sizes <= MAX_EXACT_ITEMS)
@@ -242,7 +247,7 @@ def _choose_patterns(sizes: Codes, traits: Values, counts: Codes) -> Codes:
 
 
 def _farthest_rows(traits: Values, number: int) -> Codes:
-    """Choose rows, each the farthest from those before it, so that no other row lies far from all of them."""
+    """Choose rows one by one, each the farthest from those chosen before, so that all rows are near a chosen one."""
     scale = traits.std(axis=0)
     z = (traits - traits.mean(axis=0))[:, scale > 1e-9] / scale[scale > 1e-9]
     places = [int(np.argmax((z**2).sum(axis=1)))]
@@ -256,7 +261,7 @@ def _farthest_rows(traits: Values, number: int) -> Codes:
 def _draw_null(
     coefficient: Coefficient, x: Values, y: Values, n_resamples: int, seed: int, progress: Progress = silent
 ) -> Values:
-    """Coefficients of x with permutations of y that exist."""
+    """Return the defined coefficients of x with permutations of y."""
     if x.size <= MAX_EXACT_ITEMS:
         return null_of(coefficient, Ranking.from_scores(x), Ranking.from_scores(y), Draws(n_resamples, seed)).values
 
@@ -279,12 +284,12 @@ def _draw_null(
 
 
 def _interpolate(known: Values, exponents: Values, new_traits: Values) -> tuple[Values, Values]:
-    """Return exponents for `new_traits`, and for each known one the prediction from the others."""
+    """Return exponents for `new_traits`, and for each known exponent its prediction from the others."""
     centre, scale = known.mean(axis=0), known.std(axis=0)
     varying = scale > 1e-9
 
     def terms(traits: Values) -> Values:
-        z = np.clip((traits[:, varying] - centre[varying]) / scale[varying], -4, 4)  # no square runs away
+        z = np.clip((traits[:, varying] - centre[varying]) / scale[varying], -4, 4)  # limits extrapolation
         n = z.shape[1]
         squares = [z[:, i] * z[:, j] for i in range(n) for j in range(i, n)]
         return np.column_stack([np.ones(len(z)), z, *squares])
@@ -300,7 +305,7 @@ def _interpolate(known: Values, exponents: Values, new_traits: Values) -> tuple[
 
 
 def _error(nulls: list[Values], exponents: Values) -> float:
-    """Root mean square of the mean of chance, standardized by these exponents, less what the draws themselves add."""
+    """Return the root mean square of the mean of standardized chance values, corrected for the noise of the draws."""
     squares, noise = [], []
     for values, exponent in zip(nulls, exponents.tolist(), strict=True):
         squares.append(mean_standardized(values, exponent) ** 2)

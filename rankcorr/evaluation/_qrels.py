@@ -1,4 +1,4 @@
-"""Qrels and runs: immutable flat columns of queries, documents and values, sorted by query once."""
+"""Qrels and runs: immutable flat columns of queries, documents and values, sorted by query."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from rankcorr.evaluation._columns import (
 
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid", "doc")
-RANK: Final = "rank"  # not read beside scores
+RANK: Final = "rank"  # only checked against the scores
 _LISTS: Final = (list, tuple, set, frozenset, np.ndarray)
-# Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
-# BEIR's and ranx's qrels.
+# Columns of packages that use the default names for something else: PyTerrier has the text of a query in "query", and
+# qrels of BEIR and ranx have the relevance in "score".
 PACKAGES: Final = (
     {"query": "qid", "document": "docno"},
     {"query": "query-id", "document": "corpus-id", "relevance": "score", "score": "score"},
@@ -49,7 +49,7 @@ PACKAGES: Final = (
 
 
 class Rows(NamedTuple):
-    """Rows sorted by query: where each query begins, and a document and a value for each row."""
+    """Rows sorted by query, with the attributes of `QueryColumns`."""
 
     queries: tuple[Hashable, ...]
     offsets: Codes
@@ -59,7 +59,7 @@ class Rows(NamedTuple):
 
 
 class QueryColumns:
-    """Base of `Qrels` and `Run`: rows of a query, a document and a value, sorted by query.
+    """Base class of `Qrels` and `Run`: rows of a query, a document and a value, sorted by query.
 
     Queries are in the order of their first rows, and the rows of a query in the order given.
 
@@ -67,11 +67,11 @@ class QueryColumns:
     ----------
     queries : tuple of str or int
     offsets : ndarray of int64, shape (n_queries + 1,), read-only
-        The rows of query q are those from ``offsets[q]`` to ``offsets[q + 1] - 1``.
+        Query q has the rows from ``offsets[q]`` to ``offsets[q + 1] - 1``.
     documents : tuple of str or int
         The distinct documents.
     codes : ndarray of int64, shape (n_rows,), read-only
-        Where in `documents` the document of each row is.
+        Index in `documents` of the document of each row.
     values : ndarray of float64, shape (n_rows,), read-only
     name : str or None
     """
@@ -94,17 +94,17 @@ class QueryColumns:
     def from_columns(
         cls, queries: Any, documents: Any, values: Any, *, duplicates: Duplicates = "error", name: str | None = None
     ) -> Self:
-        """Build it from three columns of one length, in any order of rows.
+        """Build an object from three columns of equal length, with rows in any order.
 
         Parameters
         ----------
         queries, documents : sequence or series of str or int
-            Ids, all of one type in each column. Arrow encodes columns of Arrow.
+            Ids, all of one type in each column.
         values : array_like or series
             Real numbers without nan. An Arrow column of doubles is not copied if its rows are sorted by query.
         duplicates : {"error", "first", "max"}
-            How to treat a document that a query has more than once: raise an error, or use the first or the largest
-            value.
+            How to treat a document that occurs more than once in a query: raise an error, or use the first or the
+            largest value.
         name : str, optional
             Name in results.
 
@@ -126,11 +126,11 @@ class QueryColumns:
 
     @classmethod
     def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
-        """Build it from a mapping of query to a mapping of document to value.
+        """Build an object from a mapping of query to a mapping of document to value.
 
-        A query without documents has no rows, and is left out. As in sentence-transformers, the relevant documents of a
-        query may be a set or a list of ids, of relevance 1, and a run may have a list of hits with "corpus_id" and
-        "score". A run may also have a list of ids, best first; document k then has the score -k.
+        A query without documents is excluded. As in sentence-transformers, the relevant documents of a query may be a
+        set or a list of ids, which get relevance 1, and a query of a run may have a list of hits with "corpus_id" and
+        "score". A query of a run may also have a list of ids, best first; document k then gets the score -k.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class QueryColumns:
 
     @classmethod
     def _list_pairs(cls, query: Hashable, entries: Collection[Any]) -> list[tuple[Any, Any]]:
-        """Documents and values of a list."""
+        """Return the documents and values of a list."""
         pairs = listed_values(entries.tolist() if isinstance(entries, np.ndarray) else entries, cls.value_name)
         if pairs is None:
             documents = "ids, best first" if cls.value_name == "score" else "relevant ids"
@@ -189,26 +189,26 @@ class QueryColumns:
         duplicates: Duplicates = "error",
         name: str | None = None,
     ) -> Self:
-        """Build it from a data frame of pandas, polars or pyarrow with a row for each document of a query.
+        """Build an object from a data frame of pandas, polars or pyarrow with a row for each document of a query.
 
         Parameters
         ----------
         frame : data frame
         query, document, value : str, optional
-            Names of the columns. By default the frame's column with one of these names: "query", "query_id", "qid",
-            "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid", "doc" for the document,
-            "relevance", "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with
-            the columns "qid" and "docno" is one of PyTerrier, in which "query" is text. In qrels with "query-id" and
-            "corpus-id", as in BEIR, or "q_id" and "doc_id", as in ranx, "score" is the relevance, too. A column `value`
-            named "rank" or the like is read as ranks, with a `RankColumnWarning`. Another one says that a column "rank"
-            beside the scores of a run contradicts them.
+            Names of the columns. By default, columns are recognized by these names: "query", "query_id", "qid", "q_id"
+            for the query, "document", "document_id", "doc_id", "docno", "docid", "doc" for the document, "relevance",
+            "rel", "label", "gold" for the value of qrels, "score", "sim" for the value of a run. In a frame with the
+            columns "qid" and "docno", as in PyTerrier, "query" is the text of the query. In qrels with "query-id" and
+            "corpus-id", as in BEIR, or "q_id" and "doc_id", as in ranx, "score" is the relevance. A column `value`
+            named "rank" or similar is read as ranks, with a `RankColumnWarning`. There is also a `RankColumnWarning` if
+            a column "rank" contradicts the scores of a run.
         duplicates, name
             As in `from_columns`.
 
         Raises
         ------
         RankingError
-            As `from_columns`; `ColumnError` for a column that the frame does not have.
+            As `from_columns`; `ColumnError` for a column that the frame lacks.
 
         Examples
         --------
@@ -238,12 +238,12 @@ class QueryColumns:
     def chosen_columns(
         cls, columns: Iterable[Any], query: str | None = None, document: str | None = None, value: str | None = None
     ) -> list[str]:
-        """Names of the columns of the query, the document and the value, as `from_frame` chooses them.
+        """Return the names of the columns of the query, the document and the value, as `from_frame` chooses them.
 
         Raises
         ------
         ColumnError
-            A column is missing, or several may be meant.
+            A column is missing or ambiguous.
 
         Examples
         --------
@@ -262,10 +262,10 @@ class QueryColumns:
 
     @classmethod
     def of(cls, source: Any) -> Self:
-        """Build it from any source in memory: itself, a dict, a data frame, or an object of ranx or ir_measures.
+        """Build an object from any source in memory: a dict, a data frame, or an object of ranx or ir_measures.
 
-        Objects of ranx are recognized by their method ``to_dict``, those of ir_measures by the fields ``query_id`` and
-        ``doc_id`` of the entries of an iterable. `read_qrels` and `read_run` read files.
+        Objects of ranx are recognized by their method ``to_dict``, and those of ir_measures by the fields ``query_id``
+        and ``doc_id`` of the entries of an iterable. `read_qrels` and `read_run` read files.
 
         Raises
         ------
@@ -307,12 +307,12 @@ class QueryColumns:
 
     @classmethod
     def pooled(cls, parts: Sequence[Self], *, name: str | None = None) -> Self:
-        """Pool the queries of several folds, such as those of a cross-validation.
+        """Merge the queries of several folds, such as those of a cross-validation.
 
         Raises
         ------
         SplitQueryError
-            A query is in two of them.
+            A query is in two folds.
         ColumnError
             There is no fold.
 
@@ -335,7 +335,7 @@ class QueryColumns:
         return cls._from_rows(Rows(tuple(queries), read_only(offsets), documents, *joined), name)
 
     def with_ids(self, queries: Collection[Hashable], documents: Collection[Hashable]) -> Self:
-        """Return the same rows with other ids of the queries and documents, as many and in the same order."""
+        """Return the same rows with new ids of the queries and documents, in the same order."""
         rows = Rows(tuple(queries), self.offsets, tuple(documents), self.codes, self.values)
         return self._from_rows(rows, self.name)
 
@@ -349,7 +349,7 @@ class QueryColumns:
         return self.values.size
 
     def __getitem__(self, query: Hashable) -> dict[Hashable, float]:
-        """Documents of a query with their values."""
+        """Return the documents of a query with their values."""
         place = self.places.get(query)
         if place is None:
             raise LabelError(offending("there is no query", [query]))
@@ -359,12 +359,12 @@ class QueryColumns:
 
     @cached_property
     def places(self) -> dict[Hashable, int]:
-        """Where in `queries` each query is."""
+        """Index in `queries` of each query."""
         return {query: place for place, query in enumerate(self.queries)}
 
     @cached_property
     def document_places(self) -> dict[Hashable, int]:
-        """Where in `documents` each document is."""
+        """Index in `documents` of each document."""
         return {document: place for place, document in enumerate(self.documents)}
 
     def to_dict(self) -> dict[Hashable, dict[Hashable, float]]:
@@ -395,8 +395,8 @@ class QueryColumns:
 class Qrels(QueryColumns):
     """Relevance of documents to queries: the gold scores.
 
-    Relevance is any number. The coefficients rank by it, so that a negative one is worse than 0; measures of relevance
-    count documents of at least 1, as in trec_eval.
+    Relevance may be any number. Rank correlations rank documents by it, so that a negative value is below 0. For
+    measures such as precision, documents with relevance 1 or more are relevant, as in trec_eval.
 
     Made by `Qrels.from_dict`, `Qrels.from_columns`, `Qrels.from_frame`, `Qrels.of` or `read_qrels`.
 
@@ -442,7 +442,7 @@ class Run(QueryColumns):
 
 
 def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
-    """Make it again after pickle, which forgets that arrays are read-only."""
+    """Rebuild an object from a pickle, which does not keep arrays read-only."""
     arrays = {"offsets": read_only(rows.offsets), "codes": read_only(rows.codes), "values": read_only(rows.values)}
     return kind._from_rows(Rows(rows.queries, documents=rows.documents, **arrays), name)
 
@@ -450,7 +450,7 @@ def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColu
 def note_rank_column(
     rows: QueryColumns, queries: Any, documents: Any, ranks: Any, source: str = "the data frame", stacklevel: int = 5
 ) -> None:
-    """Warn of a column of ranks that contradicts the scores of a run; one without numbers is ignored, as in qrels."""
+    """Warn of a column of ranks that contradicts the scores of a run; in qrels, or without numbers, it is ignored."""
     if rows.value_name != "score":
         return
     try:
@@ -469,7 +469,7 @@ def note_rank_column(
 
 
 def _column(columns: list[Any], column: str | None, field: str, known: tuple[str, ...], kind: str) -> str:
-    """The column that was asked for, or the only one of a known name."""
+    """Return the requested column, or the only one with a known name."""
     listed = ", ".join(map(repr, columns))
     if column is not None:
         if column not in columns:
@@ -488,14 +488,14 @@ def _column(columns: list[Any], column: str | None, field: str, known: tuple[str
 
 
 def joined_ids(sources: Sequence[Collection[Hashable]]) -> tuple[tuple[Hashable, ...], list[Codes]]:
-    """Ids of all sources in the order of their first appearance, and where those of each source are."""
+    """Return the ids of all sources in order of first appearance, and the codes of the ids of each source."""
     places: dict[Hashable, int] = {}
     codes = [[places.setdefault(label, len(places)) for label in source] for source in comparable(*sources)]
     return tuple(places), [np.array(part, np.int64) for part in codes]
 
 
 def with_common_ids(qrels: Qrels, runs: Mapping[str, Run]) -> tuple[Qrels, dict[str, Run]]:
-    """Return qrels and runs with ids that match: whole numbers become their decimal text if one of them has text.
+    """Return qrels and runs with ids of one type: whole numbers become decimal text if any of them has text.
 
     Examples
     --------
@@ -521,14 +521,14 @@ def _all_have(rows: list[Any], field: str) -> bool:
 
 
 def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun: str, duplicates: str) -> Rows:
-    """Sort rows by query, keeping the order of first appearance, and settle duplicates.
+    """Sort rows by query, keeping the order of first appearance, and resolve duplicates.
 
     Raises
     ------
     ColumnError
         The columns differ in length or are empty.
     DuplicateDocumentError
-        One query has a document more than once, and `duplicates` is "error".
+        A query has a document more than once, and `duplicates` is "error".
     """
     sizes = {"queries": queries.codes.size, "documents": documents.codes.size, f"{noun}s": values.size}
     if len(set(sizes.values())) > 1:

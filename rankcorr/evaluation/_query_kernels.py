@@ -1,9 +1,8 @@
-"""The loops over queries and their documents, compiled by numba: matching, coefficients of groups, nulls, resampling.
+"""Loops over queries and their documents, compiled by numba: matching, coefficients, null distributions, resampling.
 
 A group is a query with its documents. Columns hold the values of all groups, one group after the other; group g is
-``values[offsets[g] : offsets[g + 1]]``. Documents are codes. A table of all codes holds the position of each document
-in the current query; only the rows of that query fill and clear it. The callers have checked everything: there is no
-nan.
+``values[offsets[g] : offsets[g + 1]]``. Documents are codes. A table with an entry for each code holds the row of each
+document in the current query, and is cleared after each query. Callers have checked all arguments; there is no nan.
 """
 
 import math
@@ -26,15 +25,15 @@ from rankcorr._rank_kernels import (
 )
 from rankcorr.inference._resampling_kernels import BITS, LOW_BITS, scramble, shuffle
 
-# Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
-# takes 38 us either way.
+# Up to this many items, comparing all pairs is faster than sorting, because its inner loops are vectorized. At 250
+# items, tau_w takes 38 us by both methods.
 MOST_PAIRED = 250
 N_TRAITS = 7
-MIDDLE = 1 << 31  # of the whole numbers of 32 bits
+MIDDLE = 1 << 31  # half of the range of 32-bit numbers
 
 
 class Judged(NamedTuple):
-    """Rows of qrels, sorted by query: where those of each query begin, and the document and value of each row."""
+    """Rows of qrels, sorted by query: offsets of the queries, and the document and relevance of each row."""
 
     offsets: Array
     codes: Array
@@ -42,7 +41,7 @@ class Judged(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Rows of a run: where those of each query begin and end, and the document and score of each row."""
+    """Rows of a run: first row of each query, row after its last, and the document and score of each row."""
 
     starts: Array
     stops: Array
@@ -56,13 +55,13 @@ class Column(NamedTuple):
     Attributes
     ----------
     starts : ndarray of int64
-        Where the rows of each group begin.
+        First row of each group.
     ranks, weights : ndarray of float64
         Mid-rank of each row in its group, from 1 for the largest value, and the weight of the rank.
     ties : ndarray of int64
         Whether some rows of each group are tied.
     order : ndarray of int32
-        Rows from best to worst, counted in their group, of the groups of more than `MOST_PAIRED`.
+        For each group of more than `MOST_PAIRED` items, the rows from best to worst, from 0 for its first row.
     """
 
     starts: Array
@@ -74,21 +73,20 @@ class Column(NamedTuple):
 
 @kernel
 def first_rows(offsets: Array, codes: Array, table: Array, firsts: Array) -> None:
-    """Set, for each row, the first row of the same query with the same document; `table` holds -1 for each code."""
+    """Set, for each row, the first row of the same query with the same document; `table` is -1 for each code."""
     for group in range(offsets.size - 1):
         start, stop = offsets[group], offsets[group + 1]
         for row in range(start, stop):
-            if table[codes[row]] < start:  # -1, or left by an earlier query
+            if table[codes[row]] < start:  # -1, or a row of an earlier query
                 table[codes[row]] = row
             firsts[row] = table[codes[row]]
 
 
 @kernel
 def count_matches(gold: Judged, run: Scored, table: Array, n: Array) -> None:
-    """Set how many documents of each query are in both, in the run alone and in qrels alone: a row of `n` each.
+    """Count the documents of each query that are in both, only in the run, and only in qrels: a row of `n` each.
 
-    The run of a query is the rows from `run.starts` to `run.stops`; `table` holds -1 for each code, and does so again
-    at the end.
+    `table` is -1 for each code, before and after.
     """
     for group in range(gold.offsets.size - 1):
         start, stop = gold.offsets[group], gold.offsets[group + 1]
@@ -116,10 +114,10 @@ def fill_matches(
     y: Array,
     codes: Array,
 ) -> None:
-    """Set the gold value, the run's score and the document of each row that is compared, in the order of the run.
+    """Set the relevance, score and document of each row to compare, in the order of the run.
 
-    Documents that only the run has are of value 0 or left out; those that only qrels has are tied below all others, in
-    the order of qrels, or left out. A query that the run lacks has no rows.
+    Documents that only the run has get relevance 0 or are excluded. Documents that only qrels has follow in the order
+    of qrels, tied below all others, or are excluded. A query that the run lacks has no rows.
     """
     lowest = -1.7976931348623157e308
     for group in range(gold.offsets.size - 1):
@@ -134,9 +132,8 @@ def fill_matches(
             gold_row = table[code]
             if gold_row >= 0 or zero_unjudged:
                 x[place] = gold.values[gold_row] if gold_row >= 0 else 0.0
-                y[place] = (
-                    run.values[row] if run.values[row] > lowest else lowest
-                )  # -inf is above what was not retrieved
+                # A score of -inf must be above documents that were not retrieved.
+                y[place] = run.values[row] if run.values[row] > lowest else lowest
                 codes[place] = code
                 place += 1
                 table[code] = -1
@@ -153,7 +150,7 @@ def fill_matches(
 
 @kernel
 def judged_values(gold: Judged, run: Scored, table: Array, values: Array) -> None:
-    """Set the relevance of each row of the run, 0 without a judgement; `table` has a 0 for each code."""
+    """Set the relevance of each row of the run, 0 without a judgement; `table` is 0 for each code."""
     for group in range(gold.offsets.size - 1):
         start, stop = gold.offsets[group], gold.offsets[group + 1]
         for row in range(start, stop):
@@ -166,9 +163,10 @@ def judged_values(gold: Judged, run: Scored, table: Array, values: Array) -> Non
 
 @helper
 def sort(values: Array, order: Array, stack: Array) -> None:
-    """Set the order of ascending values: quicksort by the median of three, and insertion of up to 15 values.
+    """Set the order of ascending values: median-of-three quicksort, with insertion sort of up to 15 values.
 
-    In a kernel, `np.argsort` takes a second to compile. `stack` has 64 rows for the parts that are left, low and high.
+    `np.argsort` in a kernel would take a second to compile. `stack` has 64 rows, for the ends of the parts not yet
+    sorted.
     """
     for place in range(values.size):
         order[place] = place
@@ -197,7 +195,7 @@ def sort(values: Array, order: Array, stack: Array) -> None:
                 left += 1
                 right -= 1
             order[left], order[high] = order[high], order[left]
-            if high - left > left - low:  # the larger part waits, so that few parts do
+            if high - left > left - low:  # the larger part waits, which limits the stack
                 stack[n_parts, 0], stack[n_parts, 1] = left + 1, high
                 high = left - 1
             else:
@@ -216,7 +214,7 @@ def sort(values: Array, order: Array, stack: Array) -> None:
 
 @kernel
 def best_first(starts: Array, stops: Array, scores: Array, rows: Array) -> bool:
-    """Set the rows of each query by descending score, one query after the other; return whether any scores tie."""
+    """Set the rows of each query by descending score, query by query; return whether any scores are tied."""
     place, tied = 0, False
     values, order, stack = np.empty(scores.size), np.empty(scores.size, np.int64), np.empty((64, 2), np.int64)
     for group in range(starts.size):
@@ -234,7 +232,7 @@ def best_first(starts: Array, stops: Array, scores: Array, rows: Array) -> bool:
 
 @kernel
 def rank_few(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Array) -> None:
-    """Set the mid-ranks and ties of each group of up to `MOST_PAIRED`, largest first, by comparing all pairs."""
+    """Set the mid-ranks and ties of each group of up to `MOST_PAIRED` items, largest first, by comparing all pairs."""
     for group in range(sizes.size):
         n = sizes[group]
         if n > MOST_PAIRED:
@@ -260,14 +258,14 @@ def rank_many(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Ar
         start, stop, is_large = starts[group], starts[group] + sizes[group], sizes[group] > MOST_PAIRED
         if is_large:
             for row in range(start, stop):
-                group_values[row] = values[row]  # the sort is compiled for arrays like this one
+                group_values[row] = values[row]  # a writable copy, for which `sort` is already compiled
             sort(group_values[start:stop], order, stack)
             ties[group] = midranks(values[start:stop], order, is_large, ranks[start:stop], best_first[start:stop])
 
 
 @kernel
 def weigh_midranks(ranks: Array, starts: Array, sizes: Array, table: Array, firsts: Array, weights: Array) -> None:
-    """Set the weight of each rank; `firsts` says where in `table` the ranks 1, 1.5, 2, .. of a length begin."""
+    """Set the weight of each rank; `firsts` is the index in `table` of the weight of rank 1 for each length."""
     for group in range(sizes.size):
         first = firsts[sizes[group]]
         for row in range(starts[group], starts[group] + sizes[group]):
@@ -276,7 +274,7 @@ def weigh_midranks(ranks: Array, starts: Array, sizes: Array, table: Array, firs
 
 @kernel
 def weigh_positions(ranks: Array, starts: Array, sizes: Array, table: Array, firsts: Array, weights: Array) -> None:
-    """Set the mean weight of the positions of each rank, as `rankcorr._rank_kernels.mean_weights` does."""
+    """Set the mean weight over the positions of each rank, as `rankcorr._rank_kernels.mean_weights`."""
     counts, means = np.empty(ranks.size, np.int64), np.empty(ranks.size)
     for group in range(sizes.size):
         n, first = sizes[group], firsts[sizes[group]]
@@ -298,8 +296,7 @@ def weigh_positions(ranks: Array, starts: Array, sizes: Array, table: Array, fir
 def all_pairs(x: Array, y: Array, weights: Array, x_tied: bool, y_tied: bool, sums: Array) -> None:
     """Set four sums over pairs: w_i w_j times both signs, and w_i w_j if untied in x, if untied in y, and of all pairs.
 
-    Each row of `sums` holds what the inner loop adds for each item: elements of a vector, and not one number, so that
-    it needs no order of summation and runs on vectors.
+    Each row of `sums` has one term for each item instead of a single number, so that the inner loops are vectorized.
     """
     for row in range(4):
         for item in range(x.size):
@@ -322,7 +319,7 @@ def all_pairs(x: Array, y: Array, weights: Array, x_tied: bool, y_tied: bool, su
 
 @kernel
 def tau_of_few(x: Column, y: Column, sizes: Array, scheme: int, kind: int, values: Array) -> None:
-    """Set the tau of each group of 2 to `MOST_PAIRED`, unless no item has weight."""
+    """Set the tau of each group of 2 to `MOST_PAIRED` items, unless no item has weight."""
     sums, weights = np.empty((4, MOST_PAIRED)), np.empty(MOST_PAIRED)
     for group in range(sizes.size):
         n, a, b = sizes[group], x.starts[group], y.starts[group]
@@ -350,7 +347,7 @@ def tau_of_few(x: Column, y: Column, sizes: Array, scheme: int, kind: int, value
 
 @helper
 def tables_of(x: Column, y: Column, a: int, b: int, n: int) -> Array:
-    """Weights by the integer part of the rank, from 0, in x and in y, as `rankcorr._rank_kernels` takes them."""
+    """Return the weights by integer part of the rank minus 1, in x and y, as `rankcorr._rank_kernels` takes them."""
     tables = np.empty((2, n))
     for item in range(n):
         tables[0, int(x.ranks[a + item]) - 1] = x.weights[a + item]
@@ -390,7 +387,7 @@ def rho_of_groups(x: Column, y: Column, sizes: Array, scheme: int, values: Array
 
 @kernel
 def shuffled_rows(rng: np.random.Generator, ranks: Array, rows: Array) -> None:
-    """Put ranks in random order again and again, and set each row to the next order."""
+    """Shuffle ranks repeatedly, and copy each order to a row."""
     for row in range(rows.shape[0]):
         shuffle(rng, ranks, ranks.size)
         for item in range(ranks.size):
@@ -399,11 +396,12 @@ def shuffled_rows(rng: np.random.Generator, ranks: Array, rows: Array) -> None:
 
 @helper
 def sum_ranking(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
-    """Set sums over the items of one ranking; f is the weight of an item, t the size of its tied group.
+    """Set sums over the items of one ranking, and return the number of its pattern of ties.
 
-    In this order: f times (number of worse items - number of better ones), f, f^2, (t - 1) f^2, t - 1, (t - 1) f.
-    Returns the pattern of ties: the distinct mid-ranks determine how the items tie, whatever their order, and the
-    random numbers assigned to them are combined. Two patterns of one length have the same number once in 2^62.
+    With the weight f of an item and the size t of its tied group, the sums are of: f times (number of worse items minus
+    number of better ones), f, f^2, (t - 1) f^2, t - 1, (t - 1) f. The distinct mid-ranks determine the pattern of ties.
+    Its number combines random numbers assigned to them, so that two patterns of one length collide with probability
+    2^-62.
     """
     n_items = ranks.size
     pattern = 0
@@ -412,7 +410,7 @@ def sum_ranking(ranks: Array, weights: Array, sizes: Array, scrambles: Array, su
     for key in range(n_items):
         sizes[key] = 0
     for item in range(n_items):
-        key = int(ranks[item]) - 1  # the integer part of a mid-rank tells groups apart
+        key = int(ranks[item]) - 1  # the integer part of a mid-rank identifies its group
         if sizes[key] == 0:
             pattern ^= scrambles[int(2.0 * ranks[item]) - 2]
         sizes[key] += 1
@@ -429,10 +427,10 @@ def sum_ranking(ranks: Array, weights: Array, sizes: Array, scrambles: Array, su
 
 @helper
 def untied_weight(sums: Array, other: Array, n_items: int) -> float:
-    """Mean over permutations of the sum of w_i w_j over the ordered pairs not tied in one ranking, w additive (Eq. 9).
+    """Return the mean over permutations of the sum of w_i w_j over ordered pairs not tied in one ranking (Eq. 9).
 
-    With w = f + g, f of this ranking and g of the other, which is permuted, g_i has the mean of all g, and g_i g_j that
-    of all pairs.
+    Weights are additive: w = f + g, with f of this ranking and g of the other one, which is permuted. The mean of g_i
+    is then that of all g, and the mean of g_i g_j that of all pairs.
     """
     n_pairs = n_items * (n_items - 1.0)
     mean = other[1] / n_items
@@ -444,11 +442,12 @@ def untied_weight(sums: Array, other: Array, n_items: int) -> float:
 
 @kernel
 def group_traits(x: Column, y: Column, n_items: Array, scrambles: Array, patterns: Array, traits: Array) -> None:
-    """Set the patterns of ties of x and y, and the traits behind each group's chance level, in O(n).
+    """Set the patterns of ties of x and y, and the traits that determine the chance level of each group, in O(n).
 
-    The first trait is the mean of the numerator of tau_w over permutations, which is -2 a b / (n (n - 1)) for additive
-    weights, with a and b the first of the sums of each ranking, over the root of the means of its two norms; the others
-    are the number of items that share the weight, the two norms, 1/n, and a and b themselves.
+    The first trait approximates the mean of tau_w over permutations for additive weights. It is the mean of the
+    numerator, -2 a b / (n (n - 1)), where a and b are the first sums of x and y by `sum_ranking`, divided by the root
+    of the product of the mean norms. The other traits are logarithms of the effective number of weighted items and of
+    the two scaled norms, then 1/n, and a and b scaled.
     """
     sizes, sums = np.empty(x.ranks.size, np.int32), np.empty((2, 6))
     for group in range(traits.shape[0]):
@@ -476,7 +475,7 @@ def group_traits(x: Column, y: Column, n_items: Array, scrambles: Array, pattern
 
 @kernel
 def draw_signs(rng: np.random.Generator, signs: Array) -> None:
-    """Draw a random sign for each query; a row for each resample. A random number has 53 bits, and gives as many."""
+    """Draw a random sign for each query, a row for each resample; each random number gives 53 signs."""
     for resample in range(signs.shape[0]):
         bits = 0
         for query in range(signs.shape[1]):
@@ -488,7 +487,7 @@ def draw_signs(rng: np.random.Generator, signs: Array) -> None:
 
 @kernel
 def draw_counts(rng: np.random.Generator, counts: Array) -> None:
-    """Draw as many queries with replacement as there are, and count the draws of each; a row for each resample."""
+    """Resample the queries with replacement, and count the draws of each; a row for each resample."""
     n_queries = counts.shape[1]
     counts[:] = 0.0
     for resample in range(counts.shape[0]):
@@ -498,10 +497,9 @@ def draw_counts(rng: np.random.Generator, counts: Array) -> None:
 
 @kernel
 def sum_rows(weights: Array, rows: Array, sums: Array) -> None:
-    """Set each row of `sums` to the sum of all rows, times the weights of a resample.
+    """Set each row of `sums` to the sum of all rows, weighted by a row of `weights`.
 
-    Four rows are added at a time, and in each several columns: for 1 to 3 columns this takes 60 % of the time of single
-    rows, for 46 columns 75 %, and a quarter of that of single columns.
+    Adding four rows at a time takes 60 % of the time of single rows for 1 to 3 columns, and 75 % for 46 columns.
     """
     n_rows, n_columns = rows.shape
     n_in_fours = n_rows - n_rows % 4
@@ -521,18 +519,20 @@ def sum_rows(weights: Array, rows: Array, sums: Array) -> None:
 
 @kernel
 def add_resamples(keys: Array, steps: Array, thresholds: Array, parts: Array, sums: Array) -> None:
-    """Add the parts of each query to each resample, times a Poisson number drawn for the query.
+    """Add the numbers of each query to each resample, times a Poisson number drawn for the query.
 
     Parameters
     ----------
     keys : ndarray of uint64, shape (n_queries,)
-        A number derived from the id of the query and the seed.
+        Hash of the id of each query and the seed.
     steps : ndarray of uint64, shape (n_resamples // 2,)
-        Multiples of the step of SplitMix64; the two halves of each number that it gives decide two resamples.
+        Multiples of the step of SplitMix64. The two halves of each random number are used for two resamples.
     thresholds : ndarray of int32
-        A query is drawn once for each threshold that does not exceed its 32 bits, less 2^31.
+        A query is drawn as often as there are thresholds not above its random int32.
     parts : ndarray of float64, shape (n_queries, n_parts)
+        The numbers to add.
     sums : ndarray of float64, shape (n_parts, n_resamples)
+        The result.
     """
     n_steps = steps.size
     uniforms, counts = np.empty(2 * n_steps, np.int32), np.empty(2 * n_steps, np.int32)
@@ -542,7 +542,7 @@ def add_resamples(keys: Array, steps: Array, thresholds: Array, parts: Array, su
             uniforms[step] = np.int32(np.int64(numbers[step] & LOW_BITS) - MIDDLE)
             uniforms[n_steps + step] = np.int32(np.int64(numbers[step] >> BITS) - MIDDLE)
         counts[:] = 0
-        # Loops over resamples are innermost, since they run on vectors: 7 times as fast as array expressions.
+        # The inner loops over resamples are vectorized, and 7 times as fast as array expressions.
         for threshold in thresholds:
             for resample in range(2 * n_steps):
                 counts[resample] += uniforms[resample] >= threshold

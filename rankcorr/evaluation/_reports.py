@@ -1,4 +1,4 @@
-"""The words of reports on evaluations, comparisons of runs and leaderboards of scores."""
+"""Texts of the reports on evaluations, comparisons of runs and leaderboards of scores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _CORRECTIONS: Final = {
 
 
 def metric_text(metric: str) -> str:
-    """Write a metric as papers do.
+    """Return the name of a metric in papers.
 
     >>> metric_text("ndcg@10"), metric_text("ap")
     ('nDCG@10', 'average precision')
@@ -61,7 +61,7 @@ def evaluation_report(evaluation: JsonResult) -> Report:
     depth = "" if options["depth"] is None else f"; runs were cut after {options['depth']} documents of a query"
     methods = (
         f"We evaluated {counted(len(content['runs']), 'run')} on {_queries_text(content)} by "
-        f"{text.listed(map(metric_text, content['metrics']))}, and averaged over queries. "
+        f"{text.list_text(map(metric_text, content['metrics']))}, and averaged over queries. "
         f"{_UNJUDGED[options['unjudged']]}, and {_UNRETRIEVED[options['unretrieved']]}{depth}. "
     )
     if content["standardized"] is not None:
@@ -77,7 +77,7 @@ def evaluation_report(evaluation: JsonResult) -> Report:
             more = "" if standardized is None else f" (standardized {text.number_text(standardized)})"
             if row["run"] == run:
                 values.append(f"{metric_text(row['metric'])} {text.number_text(row['mean'])}{more}")
-        sentences.append(f"{text.name_text(run)}, {text.listed(values)}")
+        sentences.append(f"{text.name_text(run)}, {text.list_text(values)}")
     limits = [_NOT_TESTED] if len(content["runs"]) > 1 else []
     limits += few_text(len(content["queries"]), "queries")
     treatment = "counted as 0" if options["undefined"] == "zero" else "left out"
@@ -88,19 +88,19 @@ def evaluation_report(evaluation: JsonResult) -> Report:
             limits.append(
                 f"The {metric_text(row['metric'])} of {text.name_text(row['run'])} {gap}, which {verb} {treatment}."
             )
-    results = f"Means over queries: {text.listed(sentences, '; ')}."
+    results = f"Means over queries: {text.list_text(sentences, '; ')}."
     return Report(methods + text.software_text(options["seed"]), results, tuple(limits))
 
 
 def reports_of_tests(evaluation: Report, comparisons: Iterable[Report], preface: str = "") -> list[Report]:
-    """Return the report of an evaluation and those of its tests as parts of one text, which `preface` begins."""
+    """Return the reports of an evaluation and of its tests as parts of one text that begins with `preface`."""
     of_tests = list(comparisons)
     limits = tuple(limit for limit in evaluation.limits if not (of_tests and limit == _NOT_TESTED))
     return [replace(evaluation, methods=preface + evaluation.methods, limits=limits), *of_tests]
 
 
 def fusion_text(fused: str, parts: Sequence[str], method: str, norm: str, k: float) -> str:
-    """Say how runs were fused.
+    """Describe how runs were fused.
 
     >>> fusion_text("rrf", ["bm25", "dense"], "rrf", "min-max", 60.0)[:68]
     'We fused `bm25` and `dense` into `rrf` by the sum of 1/(60 + rank) ['
@@ -111,7 +111,7 @@ def fusion_text(fused: str, parts: Sequence[str], method: str, norm: str, k: flo
         "combmnz": f"the sum of their {_NORMS[norm]}, times the number of runs that retrieved the document (CombMNZ) "
         "[@fox1994combination]",
     }
-    return f"We fused {text.listed(map(text.name_text, parts))} into {text.name_text(fused)} by {how[method]}. "
+    return f"We fused {text.list_text(map(text.name_text, parts))} into {text.name_text(fused)} by {how[method]}. "
 
 
 def run_comparison_report(comparison: JsonResult) -> Report:
@@ -138,24 +138,22 @@ def run_comparison_report(comparison: JsonResult) -> Report:
     if len(pairs) == 1 or content["baseline"] is not None:
         results = " ".join([results, *(_pair_text(pair, level) for pair in pairs[: text.MOST_NAMED])])
     unit = "queries" if content["unit"] == "queries" else "clusters of queries"
-    limits = [f"Intervals and tests speak of further {unit} like these, and take {unit} as independent."]
+    limits = [f"Intervals and tests apply to further {unit} like these, and assume independent {unit}."]
     limits += few_text(len(content["queries"]), "queries")
     if fragile := [f"{pair['first']} and {pair['second']}" for pair in pairs if pair["fragile"]]:
-        limits.append(f"A single query decides whether these differ significantly: {text.listed(fragile, '; ')}.")
+        limits.append(f"A single query decides whether these differ significantly: {text.list_text(fragile, '; ')}.")
     if len(pairs) == 1 and pairs[0]["pvalue"] is not None and pairs[0]["detectable"] is not None:
         limits += [detectable_text(pairs[0]["detectable"])] if pairs[0]["pvalue"] > alpha_of(level) else []
     if content["groups"]:
-        limits.append("Comparisons within groups of queries are corrected by themselves.")
+        limits.append("Comparisons within groups of queries are corrected separately.")
     return Report(methods, results, (*limits, *rank_limits(content["rows"], level)))
 
 
 def score_leaderboard_report(board: JsonResult) -> Report:
     """Return the report of `ScoreLeaderboard.report`."""
     content = board.to_dict()
-    rows, n_tasks, n_groups, n_left_out = (
-        content["rows"],
-        *(len(content[name]) for name in ("tasks", "gold_sets", "left_out")),
-    )
+    rows = content["rows"]
+    n_tasks, n_groups, n_left_out = (len(content[name]) for name in ("tasks", "gold_sets", "left_out"))
     groups = f", averaged over {n_groups} groups of tasks" if n_groups > 1 else ""
     methods = (
         f"We ranked {counted(len(rows), 'system')} by their {_AGGREGATES[content['aggregate']]} over "
@@ -168,7 +166,7 @@ def score_leaderboard_report(board: JsonResult) -> Report:
         n_missing = sum(row["mean"]["n_missing"] for row in rows)
         methods += f"Missing scores ({n_missing}) count as the worst of their task. "
     if lower := content["lower_is_better"]:
-        methods += f"Smaller scores are better on {text.listed(map(text.name_text, lower))}. "
+        methods += f"Smaller scores are better on {text.list_text(map(text.name_text, lower))}. "
     exchanges = "all exchanges" if content["exact"] else f"{content['n_resamples']:,} random exchanges"
     methods += (
         f"Intervals are bootstrap-t intervals from {content['n_resamples']:,} resamples of tasks. Each pair of systems "
@@ -176,7 +174,7 @@ def score_leaderboard_report(board: JsonResult) -> Report:
         f"{STEP_DOWN}{text.software_text(content['seed'])}"
     )
     results = standings_text(rows, [row["mean"] for row in rows], content["coefficient"], content["level"])
-    limits = ["Intervals and tests speak of further tasks like these, and take tasks as independent."]
+    limits = ["Intervals and tests apply to further tasks like these, and assume independent tasks."]
     limits += few_text(n_tasks, "tasks")
     if content["detectable"] is not None:
         number = text.number_text(content["detectable"])

@@ -1,4 +1,4 @@
-"""Qrels, runs and groups of queries from files, and from whatever holds them in memory.
+"""Read qrels, runs and groups of queries from files and from objects in memory.
 
 Errors about a file name the file, the line and the column.
 """
@@ -37,7 +37,7 @@ RunsLike: TypeAlias = RunLike | Mapping[str, RunLike] | Sequence[Run]
 
 
 def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error") -> Qrels:
-    r"""Read qrels from a text in UTF-8, a Parquet or an Arrow file, which may be compressed by gzip.
+    r"""Read qrels from a UTF-8 text file, a Parquet file or an Arrow file, which may be compressed by gzip.
 
     ======= ==================================================================
     form    lines
@@ -46,39 +46,39 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     msmarco the same, separated by tabs
     beir    query-id, corpus-id, score, with these names as the first line
     json    one object: query to an object of document to relevance, or to a
-            list of relevant documents; or query-id, corpus-id and score, a
-            row a line, as in MTEB's data sets
+            list of relevant documents; or a line for each document, with
+            query-id, corpus-id and score, as in data sets of MTEB
     ======= ==================================================================
 
-    Parquet and Arrow files (IPC or Feather; extra `arrow`) are read as well. `Qrels.from_frame` names the columns that
-    are recognized; all ids become text, as in the other files.
+    Parquet and Arrow files (IPC or Feather) need the extra `arrow`. Their columns are recognized as by
+    `Qrels.from_frame`; all ids become text, as in the other files.
 
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "scores", "beir", "json"}, optional
-        Form of a text. By default, and with "scores", recognized from its beginning: an object or array is JSON, the
-        BEIR header is BEIR, anything else TREC.
+        Form of a text file. By default, and with "scores", it is recognized from its beginning: an object or array is
+        JSON, the BEIR header is BEIR, anything else is TREC.
     duplicates : {"error", "first", "max"}
-        How to treat a document that a query has more than once.
+        How to treat a document that occurs more than once in a query; see `Qrels.from_columns`.
 
     Raises
     ------
     TableError
-        A line has another number of fields, an empty id, or a value that is not a number; the message names file, line
+        A line has a wrong number of fields, an empty id, or a value that is not a number; the message names file, line
         and column. Or a Parquet or Arrow file is damaged.
     ColumnError, MissingValueError, NonNumericError
-        A column of a Parquet or Arrow file is missing or holds nulls, nan or other types.
+        A column of a Parquet or Arrow file is missing, or holds nulls, nan or other types.
     DuplicateDocumentError
-        A document that a query has more than once, and `duplicates` is "error".
+        A query has a document more than once, and `duplicates` is "error".
     MissingArrowError
-        A Parquet or Arrow file, and pyarrow is not installed.
+        The file is a Parquet or Arrow file, and pyarrow is not installed.
 
     See Also
     --------
     read_run : Read a run.
-    Qrels : The type of the result; makes qrels from a dict or a data frame too.
+    Qrels : The type of the result; also builds qrels from a dict or a data frame.
 
     Examples
     --------
@@ -97,40 +97,41 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
 def read_run(
     path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error", name: str | None = None
 ) -> Run:
-    r"""Read a run from a text in UTF-8, a Parquet or an Arrow file, which may be compressed by gzip.
+    r"""Read a run from a UTF-8 text file, a Parquet file or an Arrow file, which may be compressed by gzip.
 
     ======= ==================================================================
     form    lines
     ======= ==================================================================
     trec    query, anything, document, rank, score, name; spaces or tabs
-    msmarco query, document, rank; spaces or tabs: the rank decides
+    msmarco query, document, rank; spaces or tabs; ordered by rank
     scores  query, document, score; spaces or tabs
     beir    query-id, corpus-id, score, with these names as the first line
     json    one object: query to an object of document to score, or to a list
-            of documents, best first; predictions of MTEB; those of
-            sentence-transformers, a query a line or in an array
+            of documents, best first; predictions of MTEB; predictions of
+            sentence-transformers, a line for each query or in an array
     ======= ==================================================================
 
-    Parquet and Arrow files are read as by `read_qrels`. Only spaces and tabs separate fields: other white space is part
+    Parquet and Arrow files are read as by `read_qrels`. Only spaces and tabs separate fields; other white space is part
     of an id.
 
-    Scores determine the order, as in trec_eval. A `RankColumnWarning` reports ranks of a TREC run that contradict them,
-    and ranks in a run whose scores are all equal within each query.
-    Whole numbers in the third of three columns are ranks if they are at least 1 and differ within each query, unless
-    none is 1 and they fall from line to line; otherwise scores. A `RankColumnWarning` says which, unless `form` is
-    given.
+    Scores determine the order, as in trec_eval. There is a `RankColumnWarning` if the ranks of a TREC run contradict
+    its scores, or if its scores are all equal within each query.
+
+    Of three columns, the third holds ranks if its numbers are whole, at least 1 and different within each query, unless
+    none is 1 and they decrease from line to line. Otherwise it holds scores. A `RankColumnWarning` reports the choice,
+    unless `form` is given.
 
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "scores", "beir", "json"}, optional
-        Form of a text. By default recognized from its beginning: an object or array is JSON, the BEIR header is BEIR,
-        three fields are ranks or scores, anything else is TREC.
+        Form of a text file. By default, it is recognized from its beginning: an object or array is JSON, the BEIR
+        header is BEIR, three fields are ranks or scores, anything else is TREC.
     duplicates : {"error", "first", "max"}
-        How to treat a document that a query has more than once.
+        How to treat a document that occurs more than once in a query; see `Run.from_columns`.
     name : str, optional
-        Name of the run in results; by default the name of the file, without its folder and ending.
+        Name of the run in results; by default the name of the file, without folder and extension.
 
     Raises
     ------
@@ -140,7 +141,7 @@ def read_run(
     See Also
     --------
     read_qrels : Read the gold scores.
-    Run : The type of the result; makes a run from a dict or a data frame too.
+    Run : The type of the result; also builds a run from a dict or a data frame.
 
     Examples
     --------
@@ -166,12 +167,12 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     Raises
     ------
     TableError
-        A line has another number of columns or an empty cell, or a query has two groups; the message names file and
+        A line has a wrong number of columns or an empty cell, or a query has two groups; the message names file and
         line.
 
     See Also
     --------
-    compare_runs : Compares runs within these groups too.
+    compare_runs : Also compares runs within these groups.
 
     Examples
     --------
@@ -188,10 +189,10 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def read_clusters(path: str | os.PathLike[str], n_ids: int = 1, *, unordered: bool = False) -> dict[Hashable, str]:
-    r"""Read the cluster of each item from a CSV or TSV file with `n_ids` columns of its id and one of clusters.
+    r"""Read the cluster of each item from a CSV or TSV file with `n_ids` columns of ids and a column of clusters.
 
-    Labels are those of `read_ranking`: tuples if there are several columns, in alphabetical order if `unordered`. The
-    first line is a header if it ends with "cluster" or "group".
+    Labels are as in `read_ranking`: tuples if an item has several ids, sorted if `unordered`. The first line is a
+    header if it ends with "cluster" or "group".
 
     Raises
     ------
@@ -221,7 +222,7 @@ def _read_group_rows(
     group_noun: str = GROUP,
     unordered: bool = False,
 ) -> dict[tuple[str, ...], str]:
-    """Read the group of each tuple of ids; errors name the columns of ids, what has a group, and the group."""
+    """Read the group of each tuple of ids; `columns`, `noun` and `group_noun` are words for error messages."""
     table = TextTable(os.fspath(path), content=f"a {columns[0]} and a {group_noun} are expected")
     text = table.text()
     groups: dict[tuple[str, ...], str] = {}
@@ -249,27 +250,27 @@ def _read_group_rows(
 
 
 def qrels_of(source: QrelsLike) -> Qrels:
-    """Return qrels from a file or from whatever holds them, see `Qrels.of`; those of a list are pooled."""
+    """Return qrels from a file or an object, as `Qrels.of`; the folds of a list are merged."""
     if _are_folds(source, Qrels):
         return Qrels.pooled([qrels_of(part) for part in source])
     return read_qrels(source) if isinstance(source, str | os.PathLike) else Qrels.of(source)
 
 
 def run_of(source: RunLike) -> Run:
-    """Return a run from a file or from whatever holds it, see `Run.of`; the parts of a list are pooled."""
+    """Return a run from a file or an object, as `Run.of`; the folds of a list are merged."""
     if _are_folds(source, Run):
         return Run.pooled([run_of(part) for part in source])
     return read_run(source) if isinstance(source, str | os.PathLike) else Run.of(source)
 
 
 def _are_folds(sources: Any, kind: type) -> TypeGuard[Sequence[Any]]:
-    """Whether it is a list of files, of mappings or of a kind, and not of entries of ir_measures."""
+    """Return whether this is a list of files, mappings or objects of a type, and not of entries of ir_measures."""
     kinds = kind | Mapping | str | os.PathLike
     return isinstance(sources, list | tuple) and bool(sources) and all(isinstance(part, kinds) for part in sources)
 
 
 def runs_of(runs: Any) -> dict[str, Run]:
-    """Runs by name; a single one without a name is called "run".
+    """Return runs by name; a single one without a name is called "run".
 
     Raises
     ------
@@ -302,7 +303,7 @@ def runs_of(runs: Any) -> dict[str, Run]:
 
 
 def _is_one(runs: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is one run, of query to a mapping of document to number, and not of name to run."""
+    """Return whether a mapping is one run (query to document to number), and not a mapping of name to run."""
     for entry in runs.values():
         if isinstance(entry, list | tuple):
             return all(map(is_hit, entry))
@@ -345,7 +346,7 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
 
 
 def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) -> Any:
-    """Qrels or a run from a Parquet or Arrow file. Ids are text, as they are in all other files."""
+    """Return qrels or a run from a Parquet or Arrow file; ids become text, as in all other files."""
     pa = arrow()
     try:
         file = ArrowFile(table, cast(bytes, table.data))
@@ -365,7 +366,7 @@ def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) ->
 
 
 def _note_repeats(table: TextTable, rows: QueryColumns, n_rows: int, duplicates: str) -> None:
-    """Say how many rows of a file were dropped because their query has the document already."""
+    """Give a notice of the number of rows that were dropped because they repeat a document of a query."""
     if n_dropped := n_rows - rows.values.size:
         rows_that_repeat = counted(n_dropped, "row that repeats", "rows that repeat")
         be, value = "was" if n_dropped == 1 else "were", "first" if duplicates == "first" else "largest"
@@ -376,7 +377,7 @@ def _note_repeats(table: TextTable, rows: QueryColumns, n_rows: int, duplicates:
 
 
 def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:
-    """Positions of the queries of each group; groups in the order of their first queries, and none without groups.
+    """Return the indices of the queries of each group, in the order of first queries; empty if `groups` is None.
 
     Parameters
     ----------
@@ -389,9 +390,9 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
     Raises
     ------
     OptionError
-        Anything else, or a query without a group.
+        `groups` is anything else, or a query has no group.
     ColumnError
-        A frame without these columns, or with two groups for one query.
+        A frame lacks these columns, or has two groups for a query.
 
     Examples
     --------
@@ -420,7 +421,7 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
 
 
 def cluster_numbers(clusters: Any, queries: tuple[Hashable, ...]) -> NDArray[np.intp] | None:
-    """Return the number of each query's cluster, from 0, or None; `clusters` is in the form of groups."""
+    """Return the number of the cluster of each query, from 0, or None; `clusters` has the form of `groups`."""
     if clusters is None:
         return None
     numbers = np.empty(len(queries), np.intp)
@@ -433,7 +434,7 @@ def cluster_numbers(clusters: Any, queries: tuple[Hashable, ...]) -> NDArray[np.
 
 
 def _groups_of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
-    """Group of each query, from the columns of a frame."""
+    """Return the group of each query, from the columns of a frame."""
     import narwhals.stable.v2 as nw
 
     listed = ", ".join(map(repr, columns))

@@ -1,4 +1,5 @@
-"""Uncertainty of a coefficient: chance level, tests, intervals, and the comparison of systems.
+"""Statistical inference for coefficients: chance level, tests, intervals, and the comparison of systems.
 
-Two rankings -> resampled rankings, in blocks -> the coefficient of each -> a distribution -> figures derived from it.
+Rankings are resampled in blocks, the coefficient is computed for each resample, and p-values and intervals are taken
+from the resulting distribution.
 """

@@ -1,18 +1,18 @@
 """Systems that exchange their places, item by item: the draws behind the paired test and the leaderboard.
 
-The hypothesis is that systems are exchangeable: chance decided which system gave an item which place. If the scores of
-the systems are on one scale, the scores themselves are exchanged, and the test is exact.
+The null hypothesis is that systems are exchangeable: chance decided which system gave an item which place. If the
+scores of the systems are on one scale, the scores themselves are exchanged, and the test is exact.
 
-Often only the order of each system is known, and the scale behind it is not. Two scales are then tried, and a test
-rejects only if it rejects on both:
+Often only the order of each system is known, and the scale behind it is not. Ranks are then exchanged on two scales,
+and a test rejects only if it rejects on both:
 
-- Rank n of one system is as good as rank n of the other. This holds on average. But if some items fail in one system,
-  all below them move up there, exchanged systems are in disorder, and the observed difference, the only one without
-  it, looks too large.
-- The systems agree where they can. The longest list of items that both have in the same order (the longest increasing
-  subsequence; with ties, the heaviest chain of groups) takes the same places in both, and the items between two of its
-  members are spread evenly there. Failures then move nothing else. But where two systems have little in common, the
-  list is long by chance, and exchanged systems are again in disorder.
+- The scale of ranks: rank n of one system is as good as rank n of the other. This holds on average. But if one system
+  fails on some items, all items below them move up in that system. Exchanged systems then look disordered, and the
+  observed difference looks too large, because only the observed systems have no such disorder.
+- The common scale: the systems agree as far as possible. The longest list of items that both have in the same order
+  (the longest increasing subsequence; with ties, the heaviest chain of groups) takes the same places in both. The items
+  between two of its members are spread evenly there. Failures then move no other item. But if two systems have little
+  in common, the list is long by chance, and exchanged systems look disordered again.
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ Swap: TypeAlias = Literal["auto", "scores", "ranks"]
 SWAPS: Final[tuple[Swap, ...]] = get_args(Swap)
 BELOW_ALL: Final = np.iinfo(np.int64).max
 
-# A choice that leaves every system where it is, and one that exchanges two systems.
+# A choice that keeps every system in place, and one that swaps two systems.
 STAY: Final = np.uint32(2**32 - 1)
 GO: Final = np.uint32(0)
 
-# How often systems that share a scale are treated as if they did not, and the number of exchanges that decide it.
-RARE: Final = 0.01
-N_SCALE: Final = 1_999
-MOST_CODES: Final = 256  # steps at which distribution functions are compared
+# The test for a common scale: its level, its number of exchanges, and the number of points at which distribution
+# functions are compared.
+SCALE_LEVEL: Final = 0.01
+N_SCALE_EXCHANGES: Final = 1_999
+MOST_CODES: Final = 256
 
 Places: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = Places | Mapping[Hashable, int]
@@ -58,7 +59,7 @@ Choices: TypeAlias = NDArray[np.uint32]
 
 
 class Scale(NamedTuple):
-    """The places of all systems, from best to worst: system, item, and a code that rises; equal ones are ties."""
+    """The places of all systems, from best to worst: system, item, and an ascending code; equal codes are ties."""
 
     systems: NDArray[np.int32]
     items: NDArray[np.int32]
@@ -66,14 +67,14 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, places: Values | Places, has: NDArray[np.bool_]) -> Scale:
-        """Sort places, shape (n_systems, n_items), where the systems have the item."""
+        """Sort the places, shape (n_systems, n_items), of the items that each system has."""
         systems, items = np.nonzero(has)
         codes = np.unique(places[systems, items], return_inverse=True)[1].astype(np.int64)
         order = np.argsort(codes, kind="stable")
         return cls(systems[order].astype(np.int32), items[order].astype(np.int32), codes[order])
 
     def drop_item(self, item: int) -> Scale:
-        """Leave out an item."""
+        """Return the scale without one item."""
         is_other = self.items != item
         items = self.items[is_other]
         return Scale(self.systems[is_other], items - (items > item), self.codes[is_other])
@@ -81,7 +82,7 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Exchange:
-    """Gold and systems over the same items, and the places of all systems on one scale, or on each of two.
+    """Gold and systems over the same items, with the places of all systems on one or two scales.
 
     Attributes
     ----------
@@ -90,12 +91,12 @@ class Exchange:
     present : ndarray of int32, shape (n_systems, n_items), C order
         1 where the system has the item.
     scales : tuple of Scale
-        One if scores are exchanged, and two for ranks.
+        One scale if scores are exchanged, two if ranks are.
     exponents : ndarray of float64, shape (n_systems,), or None
         Exponents of the maps that standardize the coefficients of each system; None leaves them unchanged.
     clusters : ndarray of intp, shape (n_items,), or None
-        Number of the cluster of each item, in the order of gold, from 0 for that of the first item. Systems exchange
-        whole clusters. Clusters of one item each draw what items without clusters do.
+        Number of the cluster of each item, in the order of gold; the cluster of the first item is 0. Systems exchange
+        whole clusters. Clusters of one item each give the same random numbers as no clusters.
     """
 
     items: SortedItems
@@ -114,11 +115,11 @@ class Exchange:
         present: NDArray[np.bool_] | None = None,
         clusters: NDArray[np.intp] | None = None,
     ) -> Exchange:
-        """Systems that exchange their scores, given as `codes_of_scores`, or without them their places on either scale.
+        """Return the exchange of scores if there are `codes`, and of ranks on both scales otherwise.
 
-        `codes` has the shape (n_systems, n_items); `present` says which items of gold each system has. A system has a
-        rank for each item of gold; the items that it lacks must be last, in a tie. A coefficient of scores gives a
-        `ScoreExchange`.
+        `codes` are those of `codes_of_scores`, shape (n_systems, n_items); `present` marks the items of gold that each
+        system has. A system has a rank for each item of gold; the items that it lacks must be tied in last place. A
+        coefficient that compares scores gives a `ScoreExchange`.
         """
         clusters = clusters_at(clusters, gold.best_first)
         if isinstance(coefficient, Pearson):
@@ -133,7 +134,7 @@ class Exchange:
         return cls(items, has.astype(np.int32, order="C"), scales, clusters=clusters)
 
     def drop_item(self, item: int) -> Exchange:
-        """The same without one item that all systems have, given by its place in gold."""
+        """Return the exchange without one item, given by its place in gold; all systems must have it."""
         items, has = self.items.drop_item(item), np.delete(self.present > 0, item, axis=1)
         scales = (self.scales[0].drop_item(item),) if self.by_scores else find_scales(items.y_halves, has, items.x_keys)
         clusters = clusters_at(self.clusters, np.arange(self.n_items) != item)
@@ -146,7 +147,7 @@ class Exchange:
 
     @property
     def swap(self) -> str:
-        """What the systems exchange, in words."""
+        """The exchanged values, "scores" or "ranks"."""
         return "scores" if self.by_scores else "ranks"
 
     @property
@@ -156,7 +157,7 @@ class Exchange:
 
     @property
     def n_units(self) -> int:
-        """Number of clusters of items that are exchanged whole; without clusters, of items."""
+        """Number of clusters; without clusters, number of items."""
         return self.n_items if self.clusters is None else int(self.clusters.max()) + 1
 
     def draw_choices(self, rng: np.random.Generator, size: int) -> Choices:
@@ -170,15 +171,15 @@ class Exchange:
         return choices if self.clusters is None else np.ascontiguousarray(choices[:, self.clusters])
 
     def observed(self) -> Values:
-        """Coefficients of the systems before any exchange, by the same kernel that computes those after one."""
+        """Return the coefficients of the systems before any exchange, computed by the same kernel as all others."""
         return np.asarray(self.coefficients_after(np.full((1, self.n_items, len(self.present) - 1), STAY))[0, 0])
 
     def draw_coefficients(self, rng: np.random.Generator, size: int) -> Values:
-        """Coefficients of all systems in random exchanges, shape (n_scales, size, n_systems); nan if undefined."""
+        """Return coefficients after random exchanges, shape (n_scales, size, n_systems); nan if undefined."""
         return self.coefficients_after(self.draw_choices(rng, size))
 
     def coefficients_after(self, choices: Choices) -> Values:
-        """Coefficients of all systems after these exchanges, shape (n_scales, len(choices), n_systems)."""
+        """Return the coefficients of all systems after these exchanges, shape (n_scales, len(choices), n_systems)."""
         from rankcorr.inference import _resampling_kernels as kernels
 
         items, (n_systems, n_items) = self.items, self.present.shape
@@ -193,13 +194,14 @@ class Exchange:
         return standardize(values, self.exponents) if self.exponents is not None else values
 
     def net_shares(self, choices: Choices) -> Values:
-        """Share of the items that two systems keep, less that of those exchanged, from -1 to 1."""
+        """Return the share of items that two systems keep minus the share that they exchange, from -1 to 1."""
         return np.asarray(2.0 * (choices[:, :, 0] > STAY // 2).mean(axis=1) - 1.0)
 
     def distances(self) -> Values:
-        """Mean squared difference of the ranks of two systems over the items that both have, for each pair.
+        """Return the mean squared difference of the ranks of each two systems, shape (n_systems, n_systems).
 
-        Ranks are shares of the number of items, so that gold sets of different sizes count alike; nan without items.
+        The mean is over the items that both have; nan without such items. Ranks are divided by the number of items, so
+        that gold sets of different sizes have equal weight.
         """
         has = self.present.astype(np.float64)
         shares = self._rank_shares()
@@ -221,23 +223,23 @@ class Exchange:
         return distances
 
     def _rank_shares(self) -> Values:
-        """Ranks as shares of the number of items; 0 where a system lacks the item."""
+        """Return ranks divided by the number of items; 0 where a system lacks the item."""
         return np.asarray(self.present * self.items.y_halves / (2 * self.present.sum(axis=1, keepdims=True)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ScoreExchange(Exchange):
-    """Systems that exchange scores, for a coefficient that compares these.
+    """Systems that exchange scores, for a coefficient that compares scores.
 
-    Scores of different scales are standardized first, because the coefficient does not depend on the scale of a system.
-    The test is then exact only in large samples: means and variances of the systems are taken from the same items.
+    Scores on different scales are standardized first, because the coefficient does not depend on the scale of a system.
+    The test is then exact only in large samples, because the means and variances are estimated from the same items.
 
     Attributes
     ----------
     values : ndarray of float64, shape (n_systems, n_items)
-        What is exchanged, in the order of gold.
+        The exchanged numbers, in the order of gold.
     are_alike : bool
-        Whether these are the scores as they are.
+        Whether the systems share a scale, so that their scores are exchanged without standardization.
     """
 
     items: ScoredItems  # type: ignore[assignment]
@@ -259,7 +261,7 @@ class ScoreExchange(Exchange):
         return cls(items, present, (), clusters=clusters, values=values, are_alike=are_alike)
 
     def drop_item(self, item: int) -> ScoreExchange:
-        """The same without one item, given by its place in gold."""
+        """Return the exchange without one item, given by its place in gold."""
         values = np.delete(self.values, item, axis=1)
         return replace(
             self,
@@ -276,13 +278,13 @@ class ScoreExchange(Exchange):
 
     @property
     def swap(self) -> str:
-        """What the systems exchange, in words."""
+        """The exchanged values, "scores" or "standardized scores"."""
         return "scores" if self.are_alike else "standardized scores"
 
     def coefficients_after(self, choices: Choices) -> Values:
-        """Coefficients of all systems after these exchanges, shape (1, len(choices), n_systems)."""
+        """Return the coefficients of all systems after these exchanges, shape (1, len(choices), n_systems)."""
         exchanged = np.broadcast_to(self.values.T, (len(choices), self.n_items, len(self.values))).copy()
-        for last in range(len(self.values) - 1, 0, -1):  # as Fisher and Yates do
+        for last in range(len(self.values) - 1, 0, -1):  # Fisher-Yates shuffle
             other = (choices[:, :, last - 1].astype(np.uint64) * np.uint64(last + 1)) >> np.uint64(32)
             others = other.astype(np.intp)[:, :, np.newaxis]
             values = exchanged[:, :, last : last + 1].copy()
@@ -299,13 +301,13 @@ class ScoreExchange(Exchange):
 def find_scales(
     halves: NDArray[Any], has: NDArray[np.bool_], x_keys: NDArray[Any] | None = None
 ) -> tuple[Scale, Scale]:
-    """The scale of ranks, as shares of the items that a system has, and the scale on which systems agree.
+    """Return the scale of ranks, divided by the number of items that a system has, and the common scale.
 
-    Two systems have the same scales in either order, whatever the order of items that are tied in gold; `x_keys` number
-    the groups of gold.
+    The scales of two systems do not depend on which system comes first, nor on the order of items that are tied in
+    gold. `x_keys` number the tied groups of gold.
     """
     shares = (halves - 1) / (2 * has.sum(axis=1, keepdims=True))
-    # If several chains are heaviest, the order of the systems decides which one the search returns.
+    # If several chains have the largest weight, the search returns one that depends on the order of the systems.
     step = 1
     if len(halves) == 2:
         keys = np.zeros(halves.shape[1], np.int64) if x_keys is None else x_keys
@@ -318,11 +320,11 @@ def find_scales(
 
 
 def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
-    """Places of all systems on the scale of the first one, shape (n_systems, n_items).
+    """Return the places of all systems on the scale of the first one, shape (n_systems, n_items).
 
-    `halves` ascend with the rank. Group c of tied items of the first system, from 0, lies at c. Groups of another
-    system that are in its heaviest chain with the first take the place of their partner; those between two members of
-    the chain are spread evenly over the groups that the first system has there, or over the gap if it has none.
+    `halves` ascend with the rank. Tied group c of the first system, from 0, has place c. Groups of another system that
+    are in its heaviest chain with the first system take the place of their partner. Groups between two members of the
+    chain are spread evenly over the groups that the first system has there, or over the gap if it has none.
     """
     from rankcorr.inference._resampling_kernels import heaviest_chain
 
@@ -351,7 +353,7 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
         share = (2 * after - 1) / (2 * np.maximum(1, np.diff(system_ends)[gap] - 1))
         n_between = np.diff(first_ends)[gap] - 1
         between = first_ends[gap] + 0.5 * (n_between > 0) + share * np.maximum(1, n_between)
-        # Rounded: the eighth of eleven groups lies at 1e-15 below the eighth of eleven others.
+        # Without rounding, places that are equal in theory would differ by about 1e-15.
         places[system] = np.round(np.where(after == 0, first_ends[gap], between), 9)[groups[system]]
     return places
 
@@ -364,14 +366,14 @@ def check_swap(coefficient: Coefficient, swap: Swap) -> None:
 
 
 def on_one_scale(codes: Places) -> bool:
-    """Whether the scores of some systems, as `codes_of_scores`, may have been drawn alike.
+    """Test whether scores, as `codes_of_scores`, may come from one distribution; False if it rejects at level 0.01.
 
-    The largest difference of a system's distribution function from the mean of all is compared with the same after
-    exchanges: all of those of two systems with up to 12 items, else up to 1,999 random ones. Systems of one scale are
-    mistaken for others once in a hundred times. Scores without a tie, of the same values in all systems, are ranks, and
-    no exchange keeps them so.
+    The statistic is the largest difference between the distribution function of a system and the mean of all. It is
+    compared with its values after exchanges: all exchanges of two systems with up to 12 items, otherwise up to 1,999
+    random ones. If all systems have the same values without ties, the scores are ranks: the result is False, because
+    exchanged ranks are no longer ranks.
 
-    The exchanges depend on the scores alone: no seed, and no order of the systems or items, changes the decision.
+    The exchanges depend on the scores alone, and neither on a seed nor on the order of the systems or items.
     """
     n_systems, n_items = codes.shape
     ascending = np.sort(codes, axis=1)
@@ -387,7 +389,7 @@ def on_one_scale(codes: Places) -> bool:
     pooled = np.cumsum(np.bincount(places.ravel(), minlength=n_codes))
 
     def distance(rows: NDArray[np.intp]) -> int:
-        # In whole numbers: n_systems times the number of items up to each code.
+        # In whole numbers, to compare exactly: n_systems times the number of items up to each code.
         shifted = (rows + n_codes * np.arange(n_systems)[:, np.newaxis]).ravel()
         numbers = np.bincount(shifted, minlength=n_systems * n_codes).reshape(n_systems, n_codes)
         return int(np.abs(n_systems * np.cumsum(numbers, axis=1) - pooled).max())
@@ -395,22 +397,22 @@ def on_one_scale(codes: Places) -> bool:
     observed = distance(places)
     if n_systems == 2 and n_items <= MAX_EXACT:
         swapped = (np.where(swap == 1, places[::-1], places) for swap in all_swaps(n_items))
-        return float(np.mean([distance(rows) >= observed for rows in swapped])) > RARE
-    # Hoeffding's bound for each system and code: such a difference needs no exchanges.
-    if 2 * n_systems * n_codes * np.exp(-2 * (observed / n_systems) ** 2 / n_items) < RARE / 10:
+        return float(np.mean([distance(rows) >= observed for rows in swapped])) > SCALE_LEVEL
+    # Hoeffding's bound for each system and code rejects large differences without exchanges.
+    if 2 * n_systems * n_codes * np.exp(-2 * (observed / n_systems) ** 2 / n_items) < SCALE_LEVEL / 10:
         return False
     rng, number = np.random.default_rng(n_items), 0
-    for _ in range(N_SCALE):
+    for _ in range(N_SCALE_EXCHANGES):
         number += distance(rng.permuted(places, axis=0)) >= observed
-        if number > RARE * N_SCALE:
+        if number > SCALE_LEVEL * N_SCALE_EXCHANGES:
             return True
     return False
 
 
 def codes_of_scores(systems: Mapping[str, Ranking]) -> list[Codes]:
-    """Return whole numbers in place of the scores of all systems, from 0 for the best; equal scores have equal ones.
+    """Return the scores of all systems as whole numbers, from 0 for the best; equal scores have equal codes.
 
-    By label where a system has labels. The names of the systems are for the error.
+    The codes of a labelled system are by label. The names of the systems are for the error message.
 
     Raises
     ------
@@ -433,7 +435,7 @@ def codes_of_scores(systems: Mapping[str, Ranking]) -> list[Codes]:
 
 
 def codes_of_items(codes: Codes, labels: Sequence[Hashable] | None) -> Places:
-    """Codes of the items of gold; a label that the ranking lacks comes after every score of every ranking."""
+    """Return the codes of the items of gold; an item that the ranking lacks comes after all scores of all rankings."""
     if isinstance(codes, Mapping):
         return np.array([codes.get(label, BELOW_ALL) for label in labels or ()], np.int64)
     return codes
@@ -442,7 +444,7 @@ def codes_of_items(codes: Codes, labels: Sequence[Hashable] | None) -> Places:
 def draw_exchanges(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[ExchangeDistribution]:
     """Return the difference of each pair of systems, summed over gold sets, with its values after exchanges.
 
-    All exchanges are enumerated if a pair has at most `MAX_EXACT` items, or clusters, in all; else they are drawn.
+    All exchanges are enumerated if a pair has at most `MAX_EXACT` items, or clusters, in all; otherwise they are drawn.
     """
     sizes = [[exchange.n_units for exchange in pair] for pair in pairs]
     are_exact = [sum(size) <= MAX_EXACT for size in sizes]
@@ -465,7 +467,7 @@ def draw_exchanges(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[Ex
 
 
 def _draw_block(pairs: Sequence[Sequence[Exchange]], rng: np.random.Generator, size: int) -> list[Values]:
-    """Pairs with the same numbers of items make the same choices, so that equal systems have equal p-values."""
+    """Draw the same choices for pairs with the same numbers of items, so that equal systems have equal p-values."""
     state, values = rng.bit_generator.state, []
     for pair in pairs:
         rng.bit_generator.state = state
@@ -474,7 +476,7 @@ def _draw_block(pairs: Sequence[Sequence[Exchange]], rng: np.random.Generator, s
 
 
 def _differences_after(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
-    """Differences of two systems on each scale, and net shares, shape (n_scales + 1, n_exchanges)."""
+    """Return the differences of two systems on each scale and the net shares, shape (n_scales + 1, n_exchanges)."""
     parts = list(zip(pair, choices, strict=True))
     values = np.sum([exchange.coefficients_after(part) for exchange, part in parts], axis=0)
     net_shares = np.mean([exchange.net_shares(part) for exchange, part in parts], axis=0)
@@ -482,7 +484,7 @@ def _differences_after(pair: Sequence[Exchange], choices: Sequence[Choices]) -> 
 
 
 def clusters_at(clusters: NDArray[np.intp] | None, places: NDArray[Any]) -> NDArray[np.intp] | None:
-    """Clusters of the items at some places, numbered anew, from 0, in the order in which they first occur.
+    """Return the clusters of the items at some places, renumbered from 0 in order of first occurrence.
 
     Examples
     --------
@@ -505,19 +507,19 @@ def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items:
 def names_of_items(parts: Any, labels: Sequence[Hashable] | None, n_items: int, role: str) -> list[Hashable]:
     """Return the name of the cluster, or another part, that each item belongs to.
 
-    `parts` is a mapping of label to name, or a series with labels, if the items have labels; else a sequence in the
-    order of the items. `role` says what a part is.
+    If the items have labels, `parts` is a mapping of label to name, or a series with labels; otherwise it is a sequence
+    in the order of the items. `role` is the word for a part in messages, such as "cluster".
 
     Raises
     ------
     OptionError
-        Anything else, or an item without a part.
+        `parts` is anything else, or an item has no part.
     """
     if labels is not None:
         by_label = parts if isinstance(parts, Mapping) else labelled_values(parts)
         if by_label is None:
             raise OptionError(f"{role}s must be a mapping of label to {role}; got {shown(parts)}")
-        ids, keys = comparable(labels, by_label)  # keys of JSON are text, also for the item 7
+        ids, keys = comparable(labels, by_label)  # JSON has text keys, even for an item 7
         by_id = dict(zip(keys, by_label.values(), strict=True))
         if duplicates := repeated(keys):
             raise OptionError(offending(f"every item needs one {role}; with more", duplicates))

@@ -1,4 +1,4 @@
-"""Test the difference of two systems by exchanging them, with its interval and the least difference it can detect.
+"""The exchange test of the difference of two systems, its interval, and the smallest difference that it can detect.
 
 Let d be the difference of two systems and d* the difference after the systems have exchanged a random half of their
 items or queries. If the systems are exchangeable, d is one of the d*. The share of exchanges with |d*| >= |d| is the
@@ -37,16 +37,17 @@ FloatOrValues = TypeVar("FloatOrValues", float, NDArray[np.float64])
 
 
 def power_margin(freedom: FloatOrValues) -> FloatOrValues:
-    """Return the factor by which an estimate of a detectable difference grows, so that its mean power is `POWER`.
+    """Return the factor that an estimated detectable difference is multiplied by, so that its mean power is `POWER`.
 
     The noise is estimated from few values. An estimate that is too small loses more power than one that is too large
-    wins. For t tests of normal differences, this factor makes the mean of the power over the estimates `POWER`, within
-    0.01 from 6 values.
+    gains. For t tests of normal differences, this factor brings the mean power to within 0.01 of `POWER` from 6 values
+    on.
     """
     return 1 + 0.9 / freedom
 
 
-MOST_NULLS: Final = 64  # of the enumerated exchanges, as data without a difference; 32 of them change the power by .01
+# Number of enumerated exchanges that are used as data without a difference; with 32, the power changes by 0.01.
+MOST_NULLS: Final = 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,7 +59,7 @@ class ExchangeDistribution:
     observed : float
         The difference before any exchange.
     differences : ndarray of float64, shape (n_scales, n_exchanges)
-        The difference after each exchange; nan, where it is undefined, counts as at least as extreme.
+        The difference after each exchange; nan if undefined, which counts as at least as extreme.
     net_shares : ndarray of float64, shape (n_exchanges,)
         Share of the items that stay minus the share exchanged, from -1 to 1.
     is_exact : bool
@@ -76,7 +77,7 @@ class ExchangeDistribution:
         return int(np.isnan(self.differences).sum(axis=1).max())
 
     def pvalue(self, alternative: Alternative = "two-sided") -> float:
-        """Return the share of exchanges with a difference at least as extreme, the observed one included."""
+        """Return the share of exchanges with a difference at least as extreme; the observed one is counted."""
         lows, highs = self._difference_ranges(alternative)
         return float(self._pvalue_of_count(np.sum((lows <= 0) & (highs >= 0), axis=1).max()))
 
@@ -86,7 +87,7 @@ class ExchangeDistribution:
         """Return the range of differences, within -bound and bound, that the test does not reject at 1 - level."""
         lows, highs = self._difference_ranges(alternative)
         number, alpha = self.net_shares.size, alpha_of(level)
-        # The smallest number of extreme exchanges that does not reject.
+        # The smallest number of extreme exchanges with which the test does not reject.
         least = int(np.argmax(self._pvalue_of_count(np.arange(number + 1)) > alpha))
         if least == 0:
             return -bound, bound
@@ -95,19 +96,19 @@ class ExchangeDistribution:
         return min(max(low, -bound), bound), max(min(high, bound), -bound)
 
     def detectable(self, level: float, bound: float = math.inf) -> float:
-        """Return the least true difference that the two-sided test detects with power 0.8; nan if none is below bound.
+        """Return the smallest true difference that the two-sided test detects with power 0.8; nan if above bound.
 
-        The exchanges of systems that differ by the observed difference, spread evenly, are first centred, so that the
-        result does not grow with it. If all exchanges are enumerated, each of them stands for data without a true
+        The observed difference, spread evenly over the items, is first subtracted from the exchanges, so that the
+        result does not grow with it. If all exchanges are enumerated, each of them serves as data without a true
         difference, whose own exchanges are the same values. Such data plus a difference D are significant if D exceeds
-        the end of their interval: the result is the 0.8 quantile of these ends. If exchanges were drawn, it is the
-        just significant difference plus the 0.8 quantile of a normal distribution times the standard deviation of the
-        exchanges. Both grow by `power_margin`, because few values give a poor estimate of their noise.
+        the end of their interval: the result is the 0.8 quantile of these ends. If exchanges were drawn, the result is
+        the smallest significant difference plus the 0.8 quantile of a normal distribution times the standard deviation
+        of the exchanges. Both are multiplied by `power_margin`, because few values estimate their noise poorly.
         """
         spread = float((self.net_shares**2).mean())  # 1 / n items or queries
         if spread >= 1:
             return math.nan
-        # The mean square of n centred values is too small.
+        # The mean square of n centred values underestimates the variance.
         scale = power_margin(1 / spread - 1) / math.sqrt(1 - spread) if spread else 1.0
         noise = scale * (self.differences - self.observed * self.net_shares)
         ends = []
@@ -120,12 +121,12 @@ class ExchangeDistribution:
         return least if least < bound and math.isfinite(least) else math.nan
 
     def _enumerated_end(self, noise: Values, level: float) -> float:
-        """Return the 0.8 quantile of the ends of the intervals of data that differ by chance alone."""
-        # An exchange and its complement, of which one is in the first half, are mirror images: their intervals have the
-        # same two ends. The sizes in the first half do not change if the two systems do.
+        """Return the 0.8 quantile of the interval ends of data that differ by chance alone."""
+        # The first half has one of each exchange and its complement. The two are mirror images, so their intervals have
+        # the same two ends. The absolute values in the first half stay the same if the two systems are swapped.
         half, codes = noise.size // 2, np.arange(noise.size)
         size = min(half, MOST_NULLS)
-        # Evenly spaced among all sizes, whatever the order of items or queries.
+        # Evenly spaced among all absolute values, so that the order of items or queries does not matter.
         places = ((np.arange(size) + 0.5) * half / size).astype(np.intp)
         spaced = np.argsort(np.round(np.abs(noise[:half]), DECIMALS), kind="stable")[places]
         ends = []
@@ -139,11 +140,11 @@ class ExchangeDistribution:
         return count / self.net_shares.size if self.is_exact else (1 + count) / (1 + self.net_shares.size)
 
     def _difference_ranges(self, alternative: Alternative) -> tuple[Values, Values]:
-        """Return the ends of the true differences that make each exchange at least as extreme."""
+        """Return the range of true differences for which each exchange is at least as extreme as the observation."""
         with np.errstate(divide="ignore", invalid="ignore"):
             exchanged_means = _round_to_zero(self.observed - self.differences) / (1 - self.net_shares)
             other_means = _round_to_zero(self.observed + self.differences) / (1 + self.net_shares)
-        # For any D, keeping everything gives the difference itself, and exchanging everything gives its negative.
+        # For any D, keeping everything gives the difference itself, and exchanging everything its negative.
         largest_shares = np.abs(self.net_shares) if alternative == "two-sided" else self.net_shares
         is_always = np.isnan(self.observed - self.differences) | (1 - largest_shares <= ROUNDING)
         infinite = np.full(exchanged_means.shape, math.inf)
@@ -157,11 +158,11 @@ class ExchangeDistribution:
 
 
 def _normal_end(noise: Values, level: float, spread: float) -> float:
-    """Return the difference that is just significant, plus what power 0.8 takes; inf if none is significant."""
+    """Return the smallest significant difference plus the margin for power 0.8; inf if no difference is significant."""
     from scipy.special import ndtri
 
     critical, variance = float(np.quantile(np.abs(noise), level)), float((noise**2).mean())
-    # A true difference D adds D^2 to the mean square of n values, and so widens their exchanges.
+    # A true difference D adds D^2 to the mean square of the n values, which widens the distribution of exchanges.
     remainder = 1 - critical**2 / variance * spread
     if remainder <= 0:
         return math.inf

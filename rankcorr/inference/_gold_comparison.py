@@ -27,18 +27,18 @@ class Notice:
 
 @dataclass(frozen=True, eq=False)
 class GoldComparison:
-    """A system against gold.
+    """A system compared with gold.
 
     Attributes
     ----------
     n_items : int
-        Items compared.
+        Number of items compared.
     coefficients : dict of str to float
         Coefficients by name; nan if undefined.
     ties : dict of {"gold", "system"} to int
-        Compared items that share their rank with another.
+        Number of compared items that share their rank with another.
     n_missing : int or None
-        Items in one ranking only; None where they are an error.
+        Number of items in only one ranking; None if such items are an error.
     worst : dict of str to list of dict, or None
         The costliest items by coefficient; None for a coefficient that is undefined.
     tests, intervals : dict of str to PermutationTest, or to CorrelationInterval
@@ -74,11 +74,13 @@ def compare_with_gold(
     Parameters
     ----------
     worst : int or None
-        Number of the costliest items to list, by each coefficient of `costly`, by default all.
+        Number of the costliest items to list for each coefficient.
+    costly : sequence of Coefficient or None
+        The coefficients to list the costliest items for; all by default.
     test, interval : mapping or None
-        Options of `permutation_test` and of `correlation_interval`, which are computed for each coefficient.
+        Options of `permutation_test` and `correlation_interval`. None: no test, no interval.
     **work
-        Their `workers` and `progress`.
+        `workers` and `progress` of both.
 
     Examples
     --------
@@ -134,7 +136,7 @@ def _costliest(
     gold: Ranking, system: Ranking, coefficient: Coefficient, missing: Missing, k: int | None
 ) -> list[dict[str, Any]] | None:
     """Return the k items that cost the system most; None if the coefficient is undefined."""
-    with collected_notices():  # the messages of the coefficient are known
+    with collected_notices():  # the same messages were collected before
         parts = contributions(gold, system, coefficient=coefficient, missing=missing)
     if math.isnan(parts.statistic):
         return None
@@ -144,7 +146,7 @@ def _costliest(
 
 @dataclass(frozen=True)
 class SystemRow:
-    """A system in a table: its name, the items compared, its coefficients by name, and its tied items."""
+    """A system in a table: its name, number of items compared, coefficients by name, and number of tied items."""
 
     name: str
     n_items: int
@@ -154,13 +156,14 @@ class SystemRow:
 
 @dataclass(frozen=True, eq=False)
 class GoldTable:
-    """Systems against gold, best first by one coefficient; those where it is undefined are last.
+    """Systems compared with gold, best first by one coefficient; systems whose coefficient is undefined are last.
 
     Attributes
     ----------
     n_items : int
-        Items of gold.
+        Number of items of gold.
     sort_by : str
+        Name of the coefficient.
     systems : list of SystemRow
     warnings : list of Notice
     """
@@ -180,7 +183,7 @@ def rank_against_gold(
     missing: Missing = "raise",
     workers: int | None = None,
 ) -> GoldTable:
-    """Compare many systems with gold, and sort them by one of the coefficients.
+    """Compare many systems with gold, and sort them by the coefficient named `sort_by`.
 
     Examples
     --------

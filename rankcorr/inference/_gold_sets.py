@@ -1,4 +1,4 @@
-"""Gold sets and systems by name, and each system aligned with each gold set."""
+"""Read gold sets and systems by name, and align each system with each gold set."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = (*PLACES, "low", "high", *TESTED, "n_missing")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AlignedSystem:
-    """A system aligned with a gold set: both over the same items, and the number of items of gold that it lacks."""
+    """A gold set and a system over the same items, and the number of items of gold that the system lacks."""
 
     gold: Ranking
     system: Ranking
@@ -46,12 +46,13 @@ def group_items(gold: RankingLike, groups: Any, *, name: str | None = None) -> d
     groups : mapping of label to group, or labelled series
         Each item of gold needs a group.
     name : str, optional
-        Adds gold as a whole under this name, first. ``leaderboard(..., by=name)`` ranks and tests by it.
+        Name of an additional first entry, all of gold. ``leaderboard(..., by=name)`` ranks and tests by it.
 
     Returns
     -------
     dict of str to Ranking
-        By group, in the order of their first items. Items are ranked anew within a group, and keep their scores.
+        Rankings by group, in the order of their first items. Items are ranked again within a group, and keep their
+        scores.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def group_items(gold: RankingLike, groups: Any, *, name: str | None = None) -> d
 
 
 def read_gold_sets(gold: Any) -> dict[str, Ranking]:
-    """Gold sets by name, each of which is a column of the table; a single ranking is named "gold"."""
+    """Return gold sets by name, and check that the names can be columns of the table."""
     sets = name_gold_sets(gold)
     for total in TOTALS:
         if total in sets:
@@ -106,7 +107,7 @@ def read_gold_sets(gold: Any) -> dict[str, Ranking]:
 
 
 def name_gold_sets(gold: Any) -> dict[str, Ranking]:
-    """Gold sets by name; a single ranking is named "gold"."""
+    """Return gold sets by name; a single ranking is named "gold"."""
     named = None if isinstance(gold, Ranking) or getattr(gold, "ndim", 2) == 1 else by_name(gold)
     if named is None or not _holds_rankings(named):
         return {ONLY_GOLD: as_ranking(gold)}
@@ -119,7 +120,7 @@ def name_gold_sets(gold: Any) -> dict[str, Ranking]:
 
 
 def name_systems(systems: Any) -> dict[str, Ranking]:
-    """Systems by name."""
+    """Return systems by name."""
     named = by_name(systems)
     if named is None:
         raise DimensionError(f"systems must be a mapping of name to ranking; got {shown(systems)}")
@@ -133,11 +134,11 @@ def align_systems(
 ) -> list[list[AlignedSystem]]:
     """Align each system, a row, with each gold set, a column; `progress` is called with 0 after each pair.
 
-    With "bottom" each gold set is extended by the items that only systems have, so that all systems are compared over
-    the same items, as with "gold".
+    With "bottom", the items that only systems have are added to each gold set, so that all systems are compared over
+    the same items.
     """
     if missing == "bottom":
-        # In an order that does not change with that of the systems.
+        # Sorted, so that the order of the systems does not matter.
         added = sorted({label for labels in _unknown_labels(gold_sets, systems).values() for label in labels}, key=str)
         extended = {name: gold if gold.labels is None else gold.extend(added) for name, gold in gold_sets.items()}
     else:
@@ -161,7 +162,13 @@ def align_systems(
 
 
 def count_unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[int]:
-    """Number of items of each system left out because they are in no gold set; an error if `missing` is "raise"."""
+    """Return the number of items of each system that are excluded because they are in no gold set.
+
+    Raises
+    ------
+    LabelMismatchError
+        There are such items, and `missing` is "raise".
+    """
     unknown = _unknown_labels(gold_sets, systems)
     for name, labels in unknown.items():
         if labels and missing == "raise":
@@ -173,13 +180,13 @@ def count_unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Rankin
 
 
 def _unknown_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking]) -> dict[str, list[Hashable]]:
-    """Labels of each system that are in no gold set."""
+    """Return the labels of each system that are in no gold set."""
     known = {label for gold in gold_sets.values() for label in gold.labels or ()}
     return {name: [label for label in system.labels or () if label not in known] for name, system in systems.items()}
 
 
 def _holds_rankings(gold: Any) -> bool:
-    """Whether a mapping holds gold sets: its values are then rankings, and not the scores of one ranking."""
+    """Return whether the values of a mapping are rankings, rather than the scores of one ranking."""
     values = [gold[name] for name in dict.fromkeys(gold.keys())]
     rankings = [hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in values]
     if any(rankings) and not all(rankings):

@@ -1,4 +1,4 @@
-"""An interval of a coefficient from resampled items, and the item that it depends on."""
+"""A confidence interval of a coefficient from resampled items, and the item that it depends on most."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Method: TypeAlias = Literal["envelope", "percentile"]
 
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 
-# An item with a larger share of the jackknife variance carries most of it.
+# Share of the jackknife variance above which the interval depends on one item.
 DECISIVE_SHARE: Final = 0.5
-# Items that the jackknife deletes, one at a time: those with the most weight. The others hardly change a value.
+# Number of items that the jackknife deletes: those with the most weight, since others hardly change the coefficient.
 MAX_DELETED: Final = 1_000
 
 
@@ -41,7 +41,7 @@ class CorrelationInterval(Computed):
     Attributes
     ----------
     statistic : float
-        The coefficient of the two rankings, not resampled.
+        The coefficient of the two rankings as they are.
     low, high : float
         Ends of the interval; nan if undefined.
     level : float
@@ -49,14 +49,14 @@ class CorrelationInterval(Computed):
     method : str
         "envelope" or "percentile".
     standard_error : float
-        Standard deviation of the resampled coefficients; with "envelope", the largest one of the three kinds.
+        Standard deviation of the resampled coefficients; with "envelope", the largest of the three kinds.
     n_resamples : int
         Number of resamples drawn.
     n_undefined : int
-        Number of these left out because their coefficient is undefined; all of them if `statistic` is nan.
+        Number of resamples excluded because their coefficient is undefined; all of them if `statistic` is nan.
     jackknife_share : float
-        Largest share of one item in the jackknife variance, the sum of squared changes of the coefficient if items are
-        left out one at a time. It is nan if no change is defined or all are 0.
+        Largest share of one item in the jackknife variance, the sum of squared changes of the coefficient when items
+        are deleted one at a time. nan if no change is defined or all are 0.
     jackknife_item : hashable, int or None
         The item with this share: its label, or its position if items have no labels.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
@@ -116,23 +116,22 @@ def correlation_interval(
 ) -> CorrelationInterval:
     """Compute a confidence interval of a rank correlation.
 
-    The interval is meant to cover the mean of the coefficient over samples of as many items from the same population,
-    since a top-weighted coefficient depends on the number of items. Items must be independent of one another. There are
-    two methods.
+    The interval is meant to cover the mean of the coefficient over samples of the same size from the same population,
+    because a top-weighted coefficient depends on the number of items. Items must be independent. There are two methods.
 
     - "envelope", the default, draws three kinds of resamples and takes the outermost ends. Half-samples have half of
       the items, drawn without replacement. Smoothed resamples are drawn with replacement from the empirical beta
-      copula: each copy of an item gets a new place in both rankings, near those of the item. For resampled residuals,
-      normal scores of the second ranking are regressed on those of the first, and each item gets the residual of an
-      item drawn at random. Groups of ties keep their places. Each kind gives the quantiles (1 - level) / 2 and
-      (1 + level) / 2; the interval holds all of them, and the coefficient itself. Pearson's correlation takes scores in
-      place of normal scores, and items with replacement in place of smoothed ones.
+      copula: each copy of an item gets a new place in both rankings, near the places of the item. For resampled
+      residuals, normal scores of the second ranking are regressed on those of the first, and each item gets the
+      residual of an item drawn at random. Groups of ties keep their places. Each kind gives the quantiles
+      (1 - level) / 2 and (1 + level) / 2; the interval contains all of them and the coefficient itself. Pearson's
+      correlation uses scores instead of normal scores, and plain resamples with replacement instead of smoothed ones.
     - "percentile" draws items with replacement, and lies between the same quantiles. Copies of an item are ties in both
       rankings, which distorts a top-weighted coefficient. Use it to compare with other software.
 
-    The lowest coverage of 95 % intervals by "envelope" in 21 designs was 0.85: rho_w of 300 items whose noise grows
-    towards the top. For rho it was 0.88, for tau 0.925, and for tau_w 0.98 (docs/results/coverage.md). All designs were
-    measured with 50 items, and about half of them with 300.
+    In simulations of 21 designs, the lowest coverage of 95 % intervals by "envelope" was 0.85: rho_w of 300 items whose
+    noise grows towards the top. The lowest value was 0.88 for rho, 0.925 for tau, and 0.98 for tau_w
+    (docs/results/coverage.md). All designs were measured with 50 items, and about half of them with 300.
 
     Parameters
     ----------
@@ -160,9 +159,9 @@ def correlation_interval(
     -------
     CorrelationInterval
         nan with an `UndefinedCorrelationWarning` if the coefficient is undefined. Resamples with an undefined
-        coefficient are left out and counted, with a warning. Its `note` names an item that carries more than half of
-        the jackknife variance: the interval then depends on this item. Of more than 1,000 items, the jackknife leaves
-        out only the 1,000 with the most weight, one at a time.
+        coefficient are excluded and counted, with a warning. Its `note` names an item that carries more than half of
+        the jackknife variance: the interval then depends on this item. With more than 1,000 items, the jackknife
+        deletes only the 1,000 with the most weight, one at a time.
 
     Raises
     ------
@@ -180,7 +179,7 @@ def correlation_interval(
     slope of the regression.
 
     J. Shao and C. F. J. Wu, A General Theory for Jackknife Variance Estimation, Annals of Statistics 17 (1989), on
-    samples without half of the items.
+    half-samples.
 
     A. Kiriliouk, J. Segers and H. Tsukahara, Resampling Procedures with Empirical Beta Copulas, in Pioneering Works on
     Extreme Value Theory (2021).
@@ -209,14 +208,14 @@ def correlation_interval(
         warn_undefined(UNDEFINED, stacklevel=3)
     else:
         items = sorted_items(formula, first, [second])
-        values = (resample_envelope if method == "envelope" else resample_with_replacement)(items, draws)[:, 0]
-        n_undefined = int(np.isnan(values).sum())
-        kinds = split_kinds(values) if method == "envelope" else (values,)
-        error = max(map(standard_error, kinds), key=lambda spread: -1 if math.isnan(spread) else spread)
         if method == "envelope":
-            low, high = envelope(value, values, confidence)
+            values = resample_envelope(items, draws)[:, 0]
+            kinds, (low, high) = split_kinds(values), envelope(value, values, confidence)
         else:
-            low, high = percentile_interval(values, confidence)
+            values = resample_with_replacement(items, draws)[:, 0]
+            kinds, (low, high) = [values], percentile_interval(values, confidence)
+        n_undefined = int(np.isnan(values).sum())
+        error = max(map(standard_error, kinds), key=lambda spread: -1 if math.isnan(spread) else spread)
         if n_undefined:
             warn_undefined(f"in {n_undefined:,} of {draws.n_resamples:,} resamples, which are left out", stacklevel=3)
         share, item = jackknife_share(formula, first, second, draws)
@@ -243,16 +242,16 @@ def standard_error(values: Values) -> float:
 
 
 def jackknife_share(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws) -> tuple[float, Hashable]:
-    """Return the largest share of an item in the jackknife variance, and its label or position; nan without variance.
+    """Return the largest share of one item in the jackknife variance, and its label or position; nan without variance.
 
-    The jackknife leaves items out one at a time: at most 1,000, those with the most weight.
+    The jackknife deletes at most 1,000 items, those with the most weight, one at a time.
     """
     items = sorted_items(coefficient, x, [y])
     places = np.arange(items.n_items)
     if items.n_items > MAX_DELETED:
         weights = coefficient.weighting.item_weights(x, y)[x.best_first]
         places = np.sort(np.argsort(-weights, kind="stable")[:MAX_DELETED])
-    values = items.delete_each(places, draws)[:, 0]
+    values = items.delete_items(places, draws)[:, 0]
     changes = np.nan_to_num(values - (np.nanmean(values) if not np.isnan(values).all() else math.nan))
     squares = changes * changes
     if squares.max() <= ROUNDING * ROUNDING:

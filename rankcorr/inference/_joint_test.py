@@ -1,4 +1,4 @@
-"""One randomized test of all pairs of systems: they exchange their places together, in one or several gold sets."""
+"""One randomization test of all pairs of systems, which exchange their places together in one or several gold sets."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from rankcorr.inference._gold_sets import AlignedSystem
 from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
 
 PAIRED, JOINT = range(2)
-# Exchanges of each paired test on a board of more than two systems: the smallest p-value is a tenth of 0.05.
+# Exchanges of each paired test on a leaderboard of more than two systems: the smallest p-value is a tenth of 0.05.
 PAIRED_DRAWS = 199
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedSystem:
-    """A system with a coefficient.
+    """A system whose coefficient is defined.
 
     Attributes
     ----------
     name : str
         Its name.
     parts : sequence of AlignedSystem
-        Its part in each gold set that counts.
+        The system aligned with each gold set that it is ranked by.
     total : float
-        The value that it is ranked by: the sum of its coefficients in these.
+        The value that it is ranked by: the sum of its coefficients over these gold sets.
     codes : Codes or None
-        Those of `codes_for_swap`, if it may exchange scores.
+        Its codes by `codes_for_swap`, if it may exchange scores.
     exponents : ndarray of float64, shape (n_gold_sets,), or None
         Exponents of the maps that standardize its coefficient in each gold set.
     """
@@ -62,16 +62,16 @@ class RankedSystem:
 
 
 class JointTest:
-    """Systems, from best to worst by the sum of their coefficients over gold sets, that exchange their places.
+    """The test of all pairs of systems, given from best to worst by the sum of their coefficients over gold sets.
 
-    All systems exchange their places at random, and the lead of each over each other one is compared with the largest
-    difference of two systems in these exchanges: a randomized test of all pairs, step-down. It therefore allows for
-    having picked the best after seeing the results.
+    All systems exchange their places at random. The lead of each system over each other one is compared with the
+    largest difference of two systems in these exchanges: a step-down randomization test of all pairs. The p-values
+    remain valid although the best system was picked after seeing the results.
 
-    Systems that are less alike than others differ by more. The distance of two systems is the root of the mean squared
-    difference of their ranks. If it exceeds the average distance of two systems by more than its standard error, their
-    lead is scaled down by the ratio, as Tukey and Kramer scale by standard errors. No p-value of the best system is
-    below that of the paired test of the two.
+    Systems that are less similar than others differ by more. The distance of two systems is the root of the mean
+    squared difference of their ranks. If it exceeds the average distance of two systems by more than its standard
+    error, their lead is scaled down by the ratio, as in the Tukey-Kramer method. No p-value of the best system is below
+    the p-value of the paired test.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class JointTest:
         self._swap = swap
         self._clusters = clusters
         self._is_by_scores = self._have_one_scale(range(len(systems)), self._golds)
-        # What the paired test of each system with the best exchanges, None for the best.
+        # "scores" or "ranks", as the paired test of each system with the best exchanges them; None for the best.
         self.paired_swaps: list[str | None] = [None] * len(systems)
 
     @property
     def swap(self) -> str:
-        """What all systems exchange together."""
+        """The values that all systems exchange: "scores", "standardized scores" or "ranks"."""
         if self._is_by_scores:
             return "scores"
         return "standardized scores" if isinstance(self._coefficient, Pearson) else "ranks"
@@ -108,7 +108,7 @@ class JointTest:
 
     @cached_property
     def is_exact(self) -> bool | None:
-        """Whether all swaps are enumerated; None without a test. More than two systems exchange places at random."""
+        """Whether all exchanges are enumerated: never with more than two systems; None without a test."""
         if self.n_systems < 2:
             return None
         return self.n_systems == 2 and sum(exchange.n_units for exchange in self._pair(0, 1)) <= MAX_EXACT
@@ -125,9 +125,9 @@ class JointTest:
                 corrected[0] = corrected[:, 0] = np.maximum(corrected[0], pvalues)  # nan stays nan
             else:
                 corrected[0] = corrected[:, 0] = pvalues
-            # A system that leads over its own items may not do so over those that both have.
+            # A system with the larger coefficient over its own items may not lead over the items that both have.
             leads[0, 1:] = np.where(paired_leads > 0, paired_leads, 0.0)
-            # A system that equals the best has the same tests, whichever of the two comes first.
+            # A system that equals the best has the same test results, whichever of the two comes first.
             for twin in filter(self._equals_best, range(1, number)):
                 corrected[twin], leads[twin] = corrected[0], leads[0]
                 corrected[:, twin] = corrected[twin]
@@ -138,7 +138,7 @@ class JointTest:
         return judge_pairs(pvalues, corrected, leads, level)
 
     def _paired(self, level: float) -> tuple[Values, Values]:
-        """P-value of the paired test of the best system and each other one, and its lead over the items of both.
+        """Return the p-value of the best system against each other one, and its lead over the items that both have.
 
         Both are nan if a coefficient is undefined over these items.
         """
@@ -156,7 +156,7 @@ class JointTest:
         return np.where(np.isnan(leads), np.nan, pvalues), leads
 
     def _equals_best(self, row: int) -> bool:
-        """Whether a system has the ranks of the best, and its scores if scores are exchanged."""
+        """Return whether a system has the same ranks as the best, and the same scores if scores are exchanged."""
         best, other = self._systems[0], self._systems[row]
         return all(
             first.gold.labels == second.gold.labels
@@ -172,7 +172,7 @@ class JointTest:
         )
 
     def _is_ahead(self, first: int, second: int) -> bool:
-        """Whether a system leads over a lower one over the items that both have."""
+        """Return whether a system is better than a lower one over the items that both have."""
         parts = zip(self._systems[first].parts, self._systems[second].parts, strict=True)
         if all(one.gold.labels == other.gold.labels for one, other in parts):
             return True
@@ -181,7 +181,7 @@ class JointTest:
         return bool(values[0] > values[1])
 
     def _jointly(self) -> tuple[Values, Values]:
-        """P-values of all pairs from exchanges of all systems, corrected for all pairs, and the leads."""
+        """Return p-values of all pairs from exchanges of all systems, corrected for all pairs, and the leads."""
         exchanges = [self._exchange_all(gold, number) for number, gold in enumerate(self._golds)]
         n_numbers = 2 * self.n_systems * sum(exchange.n_items for exchange in exchanges)
         draws = self._draws.of_part(JOINT)
@@ -200,9 +200,9 @@ class JointTest:
         return corrected, leads
 
     def _pair(self, leader: int, other: int) -> list[Exchange]:
-        """Two systems that exchange places in each gold set, over the items that both have.
+        """Return the exchange of two systems in each gold set, over the items that both have.
 
-        Their scores alone decide what they exchange, whatever those of other systems are.
+        Whether they exchange scores or ranks depends on their scores alone, and not on those of other systems.
         """
         first, second = self._systems[leader], self._systems[other]
         aligned = [
@@ -216,7 +216,7 @@ class JointTest:
         ]
 
     def _have_one_scale(self, rows: Sequence[int], golds: Sequence[Ranking]) -> bool:
-        """Whether some systems exchange scores: they have them, and on one scale in each gold set."""
+        """Return whether some systems exchange scores: all have scores, on one scale in each gold set."""
         codes = [system.codes for row in rows if (system := self._systems[row]).codes is not None]
         if self._swap == "ranks" or not codes or len(codes) < len(rows):
             return False
@@ -225,7 +225,7 @@ class JointTest:
         return all(on_one_scale(np.array([codes_of_items(part, gold.labels) for part in codes])) for gold in golds)
 
     def _exchange_all(self, gold: Ranking, number: int) -> Exchange:
-        """All systems, which exchange places in one gold set; each may lack items."""
+        """Return the exchange of all systems in one gold set; each system may lack items."""
         parts = [system.parts[number] for system in self._systems]
         present = np.ones((len(parts), gold.n_items), bool)
         rankings = []
@@ -261,14 +261,14 @@ class JointTest:
 
 
 def codes_for_swap(coefficient: Coefficient, systems: Mapping[str, Ranking], swap: Swap) -> list[Codes | None]:
-    """Check `swap`, and return codes of the scores of all systems together.
+    """Check `swap`, and return the codes of the scores of each system, computed for all together.
 
-    None stands for a system that has ranks alone, or exchanges them.
+    The codes are None for a system that exchanges ranks.
 
     Raises
     ------
     OptionError
-        The value of `swap` is unknown, or does not fit the coefficient or a system.
+        The value of `swap` is unknown, or not possible with the coefficient or a system.
     """
     check_swap(coefficient, swap)
     rankings = {f"system {name!r}": ranking for name, ranking in systems.items()}  # in full, since names must differ
@@ -284,7 +284,7 @@ def codes_for_swap(coefficient: Coefficient, systems: Mapping[str, Ranking], swa
 def _align_pair(
     first: AlignedSystem, second: AlignedSystem, names: Sequence[str], set_name: str
 ) -> tuple[Ranking, Ranking, Ranking]:
-    """Gold and two systems over the items that both systems have; `names` are those of the systems."""
+    """Return gold and two systems over the items that both have; `names` are the names of the systems."""
     if first.gold.labels == second.gold.labels:
         return first.gold, first.system, second.system
     second_labels = set(second.gold.labels or ())
@@ -305,7 +305,7 @@ def _draw_totals(exchanges: Sequence[Exchange], rng: np.random.Generator, size: 
 
 
 def _scales(exchanges: Sequence[Exchange]) -> Values:
-    """By how much the lead of each system, a row, over each other one is scaled down."""
+    """Return the factor, at most 1, that scales the lead of each system, a row, over each other one."""
     squares = np.sum([np.nan_to_num(exchange.distances()) for exchange in exchanges], axis=0)
     lower = np.sqrt(np.sum([np.nan_to_num(exchange.lower_distances()) for exchange in exchanges], axis=0))
     typical = np.sqrt(squares.sum() / (len(squares) * (len(squares) - 1)))

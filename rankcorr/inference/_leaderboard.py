@@ -65,7 +65,7 @@ class Score(Result):
     n_missing : int
         Number of items of gold that the system lacks.
     n_undefined : int
-        Number of resamples left out of the interval, because a coefficient is undefined.
+        Number of resamples excluded from the interval because a coefficient is undefined.
     """
 
     statistic: float
@@ -85,14 +85,14 @@ class LeaderboardRow(Result):
     system : str
         Its name.
     rank : float
-        1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined, or the system unranked.
+        1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined or the system is unranked.
     group : int or None
-        Number of the group, from 1 for that of the best. The first system of a group is significantly better than all
-        systems of later groups; others of two groups may not differ. None without a rank.
+        Number of the group; the best system is in group 1. The first system of a group is significantly better than all
+        systems of later groups; other systems of different groups may not differ significantly. None without a rank.
     least_rank, largest_rank : int or None
-        The ranks that tests of all pairs leave possible, for all systems together: a system with `least_rank` 1 may be
-        the best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may
-        be 1 where `pvalue` is below 0.05. None without a rank.
+        The range of ranks that the tests of all pairs do not exclude, valid for all systems together: a system with
+        `least_rank` 1 may be the best. The correction for all pairs requires more evidence than the single test of
+        `pvalue`, so `least_rank` may be 1 although `pvalue` is below 0.05. None without a rank.
     scores : tuple of Score
         One score for each gold set.
     total, mean : Score
@@ -100,12 +100,13 @@ class LeaderboardRow(Result):
     pvalue, corrected_pvalue : float
         P-value of the two-sided test against the best system, without correction and corrected for all pairs of systems
         (step-down). nan for the best system. With ``missing="intersection"`` the test is over the items that
-        both have, where either may be the better; the p-value is nan if a coefficient is undefined over these items.
+        both have, where the other system may be better; the p-value is nan if a coefficient is undefined over these
+        items.
     swap : str or None
-        What the test of `pvalue` exchanges, "scores" or "ranks", as the scores of these two systems allow; with
-        `Pearson` "scores" or "standardized scores". None for the best system.
+        What the test of `pvalue` exchanges: "scores" if the two systems share a scale, else "ranks"; with `Pearson`
+        "scores" or "standardized scores". None for the best system.
     n_unused : int
-        Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
+        Number of items of the system that are excluded because they are in no gold set; 0 with ``missing="bottom"``.
 
     See Also
     --------
@@ -153,17 +154,17 @@ class Leaderboard(Computed, TableResult):
     standardized : bool
         Whether coefficients are standardized, so that chance gives 0 on average in each gold set.
     swap : str
-        What all systems exchange together, "ranks" or "scores"; with `Pearson` "scores" or "standardized scores".
+        What the test of all pairs exchanges, "ranks" or "scores"; with `Pearson` "scores" or "standardized scores".
     exact : bool or None
-        Whether tests enumerate all swaps, as for two systems with at most 12 items, or clusters, in common; otherwise
-        they are drawn. None if fewer than two systems have a coefficient, because nothing is tested then.
+        Whether tests enumerate all exchanges, as for two systems with at most 12 items, or clusters, in common;
+        otherwise exchanges are drawn. None if fewer than two systems have a coefficient, so that nothing is tested.
     unit : str
-        What tests exchange, "items", or "clusters" if these were given, within each gold set. Intervals always resample
-        items. Both apply to further items of the same gold sets, not to further gold sets.
+        The unit of tests: "items", or "clusters" if these were given. They are exchanged within each gold set.
+        Intervals always resample items. Both apply to further items of the same gold sets, not to further gold sets.
     level : float
         Level of confidence of the intervals; 1 - level is that of the tests behind the groups.
     n_resamples, seed : int
-        Number of resamples of each interval and of each test, and the seed that they were drawn with.
+        Number of resamples of each interval and of each test, and the seed of the random numbers.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`; `n_items` counts the items of all gold sets.
 
@@ -183,7 +184,7 @@ class Leaderboard(Computed, TableResult):
     (['good', 'poor'], 'sum', 'items', True)
     """
 
-    _hidden_totals: ClassVar[Set[str]] = {SUM, MEAN}  # from notebooks, where they are those of one gold set
+    _hidden_totals: ClassVar[Set[str]] = {SUM, MEAN}  # in notebooks, if there is one gold set
 
     rows: tuple[LeaderboardRow, ...]
     gold_sets: tuple[str, ...]
@@ -211,7 +212,7 @@ class Leaderboard(Computed, TableResult):
         return totals[self.by] if self.by in totals else row.scores[self.gold_sets.index(self.by)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON: None for nan, and the scores of a row by the name of the gold set."""
+        """Return everything, ready for JSON: None for nan, and the scores of each row by name of the gold set."""
         content: dict[str, Any] = json_ready(self)
         for row in content["rows"]:
             row["scores"] = dict(zip(self.gold_sets, row["scores"], strict=True))
@@ -225,14 +226,14 @@ class Leaderboard(Computed, TableResult):
     def emphasis(
         self, heading: str, places: Mapping[str, int], meaning: str = "significantly below", sign: float = 1.0
     ) -> TableNotes:
-        """Notes on a table that has some scores at these places of its columns; with `sign` -1 the smallest is best."""
+        """Return the notes of a table with scores in the columns `places`; with `sign` -1 the smallest is best."""
         columns, caption = self._columns(), f"{heading}. Bold: best;"
         best = {place for name, at in places.items() for place in best_places([sign * v for v in columns[name]], at)}
         tested, pvalues = places.get(self.by, max(places.values())), columns["corrected_pvalue"]
         return significance_notes(caption, pvalues, tested, self.level, best=best, meaning=f"{meaning} the best")
 
     def _columns(self) -> dict[str, list[Any]]:
-        """Ranks, coefficients, and interval and test of the column `by`."""
+        """Return ranks, coefficients, and the interval and test of the column `by`."""
         shown_scores = [self.column_score(row) for row in self.rows]
         return {
             **{name: [getattr(row, name) for row in self.rows] for name in PLACES},
@@ -280,32 +281,32 @@ def leaderboard(
       to further gold sets. More than five gold sets give a `ManyGoldSetsWarning`.
     - Intervals are those of `correlation_interval` by the method "envelope", from the same items for all systems. In
       the interval of a sum, squared distances between the coefficients and their ends add up, as variances do.
-    - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for
-      several gold sets the sum of the differences counts. All swaps of two systems are enumerated if they have at
-      most 12 items, or clusters, in common. Otherwise `n_resamples` are drawn, or with more than two systems 199
-      for each, and more for a higher level.
-    - Corrected p-values are corrected for all pairs of systems, and so for having picked the best after seeing the same
-      data. All systems exchange their places at random. The largest lead is compared with the largest difference of two
-      systems in these exchanges, the next one with the largest of the remaining pairs, and so on (step-down). The lead
-      over a system that is less alike than others is scaled down. No corrected p-value against the best is below that
-      of the paired test.
-    - The ranks of a system run from 1 plus the number of systems that are significantly better to the number of all
-      less those that are significantly worse. All are right together with the probability `level`.
+    - P-values are those of the two-sided paired test of `compare_systems`, for each system against the best. With
+      several gold sets, the test statistic is the sum of the differences. If two systems have at most 12 items, or
+      clusters, in common, all exchanges are enumerated. Otherwise `n_resamples` are drawn for two systems, and for more
+      systems 199 for each test, or more at a higher level.
+    - Corrected p-values are corrected for all pairs of systems. They therefore remain valid although the best system
+      was picked after seeing the same data. All systems exchange their places at random. The largest lead is compared
+      with the largest difference of two systems in these exchanges, the next one with the largest of the remaining
+      pairs, and so on (step-down). The lead over a system that is less similar than others is scaled down. No corrected
+      p-value against the best is below the p-value of the paired test.
+    - The possible ranks of a system run from 1 plus the number of systems that are significantly better to the number
+      of systems minus those that are significantly worse. With probability `level`, all true ranks are within them.
     - Groups follow from the same tests. The best system leads the first group. A group ends before the first system
-      from which on all are significantly worse than its leader; that system leads the next group. Other systems of two
-      groups may not differ. Two systems differ significantly if their corrected p-value is at most 1 - level, and one
-      is ahead over the items that both have.
+      such that it and all later ones are significantly worse than the leader; that system leads the next group. Other
+      systems of different groups may not differ significantly. Two systems differ significantly if their corrected
+      p-value is at most 1 - level, and the higher one is also better over the items that both have.
 
-    docs/results/levels.md has measured levels.
+    docs/results/levels.md has the measured levels of the tests.
 
     Parameters
     ----------
     gold : ranking, or mapping of name to ranking
-        One gold ranking, or several gold sets by name. Several must have labels; sets that share items are resampled as
-        if they did not. A single ranking is named "gold". "sum", "mean" and the columns of `Leaderboard.table` cannot
-        be names.
+        One gold ranking, or several gold sets by name. Several must have labels. Sets that share items are resampled
+        independently. A single ranking is named "gold". "sum", "mean" and the columns of `Leaderboard.table` cannot be
+        names.
     systems : mapping of name to ranking
-        One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
+        One ranking per system, of the items of all gold sets together; each gold set uses only its own items.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho", "pearson"}
         As in `correlate_many`; `Pearson` compares scores, so every ranking needs them.
     by : str
@@ -314,9 +315,9 @@ def leaderboard(
         Standardize each coefficient (`NullDistribution.standardize`). Chance then gives 0 on average in each gold set,
         whatever its length and ties, so that coefficients can be added and averaged.
     swap : {"auto", "scores", "ranks"}
-        What systems exchange in tests, as in `compare_systems`. "auto" takes scores if systems have them and their
-        distributions may be one in each gold set, else ranks. It decides for each pair with the best system, and once
-        for the exchange of all systems.
+        What systems exchange in tests, as in `compare_systems`. "auto" exchanges scores if the systems have them and
+        their distributions may be equal in each gold set, otherwise ranks. It decides for each pair with the best
+        system, and once for the exchange of all systems.
     clusters : mapping of label to cluster, or sequence of shape (n_items,), optional
         Items that are not independent, such as those of one topic: tests exchange whole clusters. Labelled items need
         a mapping, or a series with these labels. Intervals still resample single items, and may be too narrow.
@@ -324,33 +325,33 @@ def leaderboard(
         Names of systems that are shown with their values and intervals, but get no rank and take no part in tests and
         corrections, such as late submissions and baselines.
     missing : {"raise", "intersection", "bottom", "gold"}
-        How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
-        gold set for that system; scores are then of different items, and tests use the items that both systems have.
+        How to treat items of gold that a system lacks. "raise": raise an error. "intersection": exclude them from that
+        gold set for that system; scores then refer to different items, and tests use the items that both systems have.
         "bottom" and "gold": place them last in the system. Items of a system that are in no gold set are an error with
-        "raise"; they are left out and counted with "intersection" and "gold". "bottom" keeps all items that any ranking
-        has, and places them last in each gold set and in each system that lacks them. A system must have at least two
-        items of each gold set.
+        "raise", and are excluded and counted with "intersection" and "gold". "bottom" keeps all items of all rankings,
+        and places them last in each gold set and in each system that lacks them. A system must have at least two items
+        of each gold set.
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples of each interval and of the test of all pairs, at least 1 / (1 - level) - 1 unless all swaps
-        are enumerated: with fewer, no test could tell two systems apart.
+        Number of resamples of each interval and of the test of all pairs. It must be at least 1 / (1 - level) - 1
+        unless all exchanges are enumerated: with fewer, no difference could be significant.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
         Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
-        Called with the number of resamples done since the last call: of the intervals, one gold set after another, and
-        then of the tests; with 0 between the steps before and after them. An exception that it raises stops the work.
+        Called with the number of resamples done since the last call, first for the intervals, one gold set after
+        another, and then for the tests; called with 0 between other steps. An exception that it raises stops the work.
     executor : concurrent.futures.Executor, optional
-        Draws the resamples instead of threads: processes, or the machines of a cluster, such as
+        Draws the resamples in processes, or on the machines of a cluster, instead of threads. An example is
         ``dask.distributed.Client(...).get_executor()``. The result does not depend on it.
 
     Returns
     -------
     Leaderboard
-        Unranked systems come after all others. Systems with undefined coefficients are at the end: nan with an
-        `UndefinedCorrelationWarning`, and no rank or p-value.
+        Unranked systems come after ranked ones. Systems with undefined coefficients are last: they have nan and no rank
+        or p-value, and give an `UndefinedCorrelationWarning`.
 
     Raises
     ------
@@ -372,7 +373,7 @@ def leaderboard(
     Neighbourhoods and Academic Achievement across Countries, Review of Economic Studies 91 (2024): confidence sets.
 
     B. Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments, ACM
-    Transactions on Information Systems 30 (2012): randomized tests of all pairs by the range.
+    Transactions on Information Systems 30 (2012): randomization tests of all pairs.
 
     P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, Wiley 1993: the step-down.
 
@@ -403,10 +404,10 @@ def leaderboard(
     codes = codes_for_swap(formula, rankings, swap)
     is_ranked = _are_ranked(names, unranked)
     if standardized and isinstance(formula, Pearson):
-        raise OptionError("pearson averages 0 by chance as it is: leave standardized out")
+        raise OptionError("pearson cannot be standardized, because its mean by chance is already 0")
     if len(sets) > MANY_GOLD_SETS:
         give_notice(
-            f"items are resampled within each of the {len(sets)} gold sets, so intervals and tests do not carry over "
+            f"items are resampled within each of the {len(sets)} gold sets, so intervals and tests do not apply "
             "to other gold sets",
             ManyGoldSetsWarning,
         )
@@ -437,7 +438,7 @@ def leaderboard(
         )
         for system in best_first[: np.count_nonzero(~np.isnan(sums))]
     ]
-    golds = {set_names[column]: _whole(sets[set_names[column]], by_set[column]) for column in columns}
+    golds = {set_names[column]: _gold_of_all_items(sets[set_names[column]], by_set[column]) for column in columns}
     test = JointTest(formula, golds, ranked_systems, draws.of_part(1), swap, clusters)
     if test.is_exact is False:
         draws.check_reach(confidence)
@@ -457,7 +458,7 @@ def leaderboard(
             system=names[system],
             scores=scores[system],
             total=totals[system],
-            mean=_divided(totals[system], len(sets)),
+            mean=_mean_of_total(totals[system], len(sets)),
             n_unused=unused[system],
             swap=paired_swap,
             **place,
@@ -482,7 +483,7 @@ def leaderboard(
 
 
 def _are_ranked(names: Sequence[str], unranked: Collection[str]) -> NDArray[np.bool_]:
-    """Whether each system gets a rank."""
+    """Return whether each system gets a rank."""
     if isinstance(unranked, str) or not isinstance(unranked, Sequence | Set):
         raise OptionError(f"unranked must be a list of names of systems; got {shown(unranked)}")
     if unknown := [name for name in unranked if name not in names]:
@@ -491,7 +492,7 @@ def _are_ranked(names: Sequence[str], unranked: Collection[str]) -> NDArray[np.b
 
 
 def _resample(coefficient: Coefficient, column: Sequence[AlignedSystem], draws: Draws) -> Values:
-    """Resampled coefficients of one gold set, shape (n_resamples, n_systems)."""
+    """Return resampled coefficients of one gold set, shape (n_resamples, n_systems)."""
     values = np.empty((draws.n_resamples, len(column)))
     for rows in _group_by_items(column):
         items = sorted_items(coefficient, column[rows[0]].gold, [column[row].system for row in rows])
@@ -502,7 +503,7 @@ def _resample(coefficient: Coefficient, column: Sequence[AlignedSystem], draws: 
 def _score(
     values: Values, resamples: list[Values], entries: Sequence[Sequence[AlignedSystem]], level: float, draws: Draws
 ) -> tuple[list[tuple[Score, ...]], list[Score]]:
-    """Scores of each system in each gold set, and of their sum."""
+    """Return the scores of each system in each gold set, and their sums."""
     n_undefined = np.isnan(sum(resamples)).sum(axis=0)
     scores, totals = [], []
     for system, row in enumerate(entries):
@@ -533,13 +534,13 @@ def _sum(scores: Sequence[Score], n_undefined: int) -> Score:
     )
 
 
-def _divided(total: Score, number: int) -> Score:
-    """Score of the mean over gold sets, from that of their sum."""
+def _mean_of_total(total: Score, number: int) -> Score:
+    """Return the score of the mean over gold sets, given the score of their sum."""
     return replace(total, statistic=total.statistic / number, low=total.low / number, high=total.high / number)
 
 
-def _whole(gold: Ranking, column: Sequence[AlignedSystem]) -> Ranking:
-    """Gold over all items that systems are compared on: more than those of the gold set if "bottom" adds some."""
+def _gold_of_all_items(gold: Ranking, column: Sequence[AlignedSystem]) -> Ranking:
+    """Return gold over all items that systems are compared on; "bottom" may add items to those of the gold set."""
     return max((entry.gold for entry in column if entry.gold.n_items >= gold.n_items), key=len, default=gold)
 
 
@@ -550,7 +551,7 @@ def _exponents(
     names: list[str],
     set_names: list[str],
 ) -> Values:
-    """Exponents of the maps that standardize each system, a row, in each gold set, a column."""
+    """Return exponents of the maps that standardize each system, a row, in each gold set, a column."""
     exponents = np.empty((len(entries), len(entries[0])))
     for system, row in enumerate(entries):
         for number, entry in enumerate(row):
@@ -563,7 +564,7 @@ def _exponents(
 
 
 def _group_by_items(column: Sequence[AlignedSystem]) -> list[list[int]]:
-    """Systems that have the same items of a gold set; they share resamples."""
+    """Return groups of systems that have the same items of a gold set; they share resamples."""
     kinds: dict[Any, list[int]] = {}
     for row, entry in enumerate(column):
         kinds.setdefault(entry.gold.labels, []).append(row)
@@ -571,7 +572,7 @@ def _group_by_items(column: Sequence[AlignedSystem]) -> list[list[int]]:
 
 
 def _coefficients(coefficient: Coefficient, column: Sequence[AlignedSystem]) -> Values:
-    """Coefficient of each system in one gold set."""
+    """Return the coefficient of each system in one gold set."""
     values = np.empty(len(column))
     for rows in _group_by_items(column):
         values[rows] = coefficient.of_rankings(column[rows[0]].gold, [column[row].system for row in rows])
@@ -581,7 +582,7 @@ def _coefficients(coefficient: Coefficient, column: Sequence[AlignedSystem]) -> 
 def _warn_of_undefined(
     names: list[str], set_names: list[str], scores: list[tuple[Score, ...]], n_resamples: int
 ) -> None:
-    """Warn at the line that called the public function, once for coefficients and once for resamples."""
+    """Warn of undefined values, once for coefficients and once for resamples."""
     cells = [
         ((name, set_name), score)
         for name, row in zip(names, scores, strict=True)

@@ -1,4 +1,4 @@
-"""Corrections for several tests, and the groups and rank sets that follow from the tests of all pairs."""
+"""Corrections for multiple tests, and the groups and rank sets that follow from tests of all pairs."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from rankcorr.errors import (
 )
 
 TESTED: Final = ("pvalue", "corrected_pvalue")
-MOST_PAIRS: Final = 256  # that are kept in memory at a time, with all their exchanges
+MOST_PAIRS: Final = 256  # kept in memory at a time, with all their exchanges
 
 
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """Holm's correction: p-values that may each be compared with the level alpha, however many tests there are.
+    """Correct p-values by Holm's method, so that each may be compared with the level alpha.
 
     The p-values are put in ascending order. The k-th of m becomes the largest of (m - j + 1) p_j over j <= k, and at
-    most 1. The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the
-    tests depend on each other.
+    most 1. The probability that any true null hypothesis is rejected at level alpha is then at most alpha, whatever the
+    dependence between the tests.
 
     Parameters
     ----------
     pvalues : array_like of shape (n_tests,)
-        nan is a test without a result: it stays nan, and does not count among the m.
+        nan marks a test without a result: it stays nan, and does not count among the m.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     array = array.astype(np.float64)
     wrong = np.flatnonzero((array < 0) | (array > 1))
     if wrong.size:
-        raise OptionError(f"a p-value is between 0 and 1, or nan; pvalues[{wrong[0]}] is {array[wrong[0]]}")
+        raise OptionError(f"a p-value must be between 0 and 1, or nan; pvalues[{wrong[0]}] is {array[wrong[0]]}")
     corrected = np.full(array.size, np.nan)
     order = np.argsort(array)[: np.count_nonzero(~np.isnan(array))]  # nan sorts last
     factors = np.arange(order.size, 0, -1)
@@ -87,11 +87,10 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
 
 
 def step_down(statistics: Values, exchanged: Callable[[NDArray[np.intp]], Values], *, is_exact: bool = False) -> Values:
-    """Return p-values of several pairs, corrected for all of them by the largest statistic of the same exchanges.
+    """Return p-values of several pairs, corrected by Westfall and Young's step-down method.
 
-    The pair with the largest statistic is compared with the largest of all pairs in each exchange, the next one with
-    the largest of all pairs but the first, and so on (Westfall and Young's step-down). No p-value is below one of a
-    larger statistic.
+    The largest statistic is compared with the largest of all pairs in each exchange, the next one with the largest of
+    all pairs except the first, and so on. A smaller statistic never gets a smaller p-value.
 
     Parameters
     ----------
@@ -99,14 +98,14 @@ def step_down(statistics: Values, exchanged: Callable[[NDArray[np.intp]], Values
         Statistic of each pair; larger is more extreme. nan has the p-value 1.
     exchanged : callable
         Takes the numbers of some pairs, and returns their statistics after each exchange, shape (n_scales,
-        n_exchanges, n_pairs); nan is more extreme than all others.
+        n_exchanges, n_pairs); nan counts as the most extreme.
     is_exact : bool
-        Whether the exchanges are all there are. If they were drawn, the observed statistics count as one of them.
+        Whether all exchanges were enumerated. If they were drawn, the observed statistics count as one of them.
 
     Returns
     -------
     ndarray of float64, shape (n_pairs,)
-        The largest p-value of the scales.
+        The p-value on the scale where it is largest.
 
     References
     ----------
@@ -134,9 +133,9 @@ def step_down(statistics: Values, exchanged: Callable[[NDArray[np.intp]], Values
 class PairTests(NamedTuple):
     """Results of the tests, for systems from best to worst.
 
-    `pvalues` are those of the best system against each, nan for itself. `corrected`, shape (n_systems, n_systems), are
-    those of all pairs, corrected for all of them. Groups count from 1. The least and the largest ranks are those that
-    the tests of all pairs leave possible.
+    `pvalues` are those of the best system against each system, nan for itself. `corrected`, shape
+    (n_systems, n_systems), are those of all pairs, corrected for all pairs. Groups are numbered from 1. `least_ranks`
+    and `largest_ranks` bound the ranks that the tests of all pairs do not exclude.
     """
 
     pvalues: Values
@@ -146,9 +145,9 @@ class PairTests(NamedTuple):
     largest_ranks: list[int]
 
     def row_fields(self, values: Values) -> list[dict[str, Any]]:
-        """Ranks, group and p-values of each system for its row, from best to worst.
+        """Return the ranks, group and p-values of each system by field name, from best to worst.
 
-        `values` are those that they are ranked by; those without one, nan, come last and were not tested.
+        `values` are the values that the systems are ranked by. Systems with nan come last and were not tested.
         """
         n_ranked = len(self.groups)
         ranks = midranks(np.round(values[:n_ranked], DECIMALS), descending=True)[0].tolist() if n_ranked else []
@@ -163,10 +162,11 @@ class PairTests(NamedTuple):
 def judge_pairs(pvalues: Values, corrected: Values, leads: Values, level: float) -> PairTests:
     """Return groups and possible ranks of systems from best to worst.
 
-    A system is surely better than another if it leads and their corrected p-value is at most 1 - level. The ranks of a
-    system run from 1 plus the number of systems that are surely better to the number of all less those surely worse.
-    A group ends before the first system from which on all are surely worse than the group's first. All systems of
-    group g thus have at least g - 1 systems that are surely better: groups and ranks cannot contradict each other.
+    A system is significantly better than another if it leads and their corrected p-value is at most 1 - level. The
+    ranks of a system run from 1 plus the number of significantly better systems to the number of systems minus the
+    number of significantly worse ones. A group ends before the first system such that it and all later ones are
+    significantly worse than the first of the group. For each system of group g, at least g - 1 systems are thus
+    significantly better, so groups and ranks cannot contradict each other.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def judge_pairs(pvalues: Values, corrected: Values, leads: Values, level: float)
     """
     n_systems = len(pvalues)
     is_better = (corrected <= alpha_of(level)) & (leads > 0)
-    # Whether the first system of a pair is surely better than the second and all below it.
+    # Whether the first system of a pair is significantly better than the second and all below it.
     is_apart = np.logical_and.accumulate(is_better[:, ::-1], axis=1)[:, ::-1]
     groups, leader = [1] * min(1, n_systems), 0
     for system in range(1, n_systems):
@@ -195,7 +195,7 @@ MOST_SYMMETRY_ERROR: Final = 1e-8
 
 @dataclass(frozen=True)
 class RankSet:
-    """The ranks that one estimate may have.
+    """The rank set of one estimate.
 
     Attributes
     ----------
@@ -207,9 +207,9 @@ class RankSet:
         Its name, or its position.
     estimate : float
     least_rank, largest_rank : int
-        The simultaneous set.
+        Ends of the simultaneous set.
     marginal_least_rank, marginal_largest_rank : int
-        The marginal set holds the rank of this estimate alone.
+        Ends of the marginal set, which is valid for this estimate alone.
 
     See Also
     --------
@@ -235,7 +235,7 @@ class RankSet:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RankSets(TableResult):
-    """The ranks that estimates with errors leave possible.
+    """Confidence sets for the ranks of estimates.
 
     Arrays are in the order of the estimates, and read-only.
 
@@ -244,14 +244,14 @@ class RankSets(TableResult):
     names : tuple
         Names of the estimates, or their positions.
     estimates, ranks : ndarray of float64, shape (n_estimates,)
-        Ranks of the estimates: 1 is the largest; equal ones share their mid-rank.
+        The estimates and their ranks: 1 is the largest; equal ones share their mid-rank.
     least_ranks, largest_ranks : ndarray of int64, shape (n_estimates,)
-        Simultaneous sets: all of them hold the true ranks together with the probability `level`.
+        Ends of the simultaneous sets: with probability `level`, all sets contain their true ranks.
     marginal_least_ranks, marginal_largest_ranks : ndarray of int64, shape (n_estimates,)
-        Marginal sets: each alone holds its true rank with the probability `level`.
+        Ends of the marginal sets: each set on its own contains its true rank with probability `level`.
     groups : ndarray of int64, shape (n_estimates,)
-        From the same tests as the simultaneous sets: a group ends before the first estimate from which on all are
-        significantly below the group's first.
+        Number of the group of each estimate, from the same tests as the simultaneous sets: a group ends before the
+        first estimate such that it and all smaller ones are significantly below the first of the group.
     level : float
     n_resamples, seed : int
 
@@ -284,14 +284,16 @@ class RankSets(TableResult):
 
     @cached_property
     def rows(self) -> tuple[RankSet, ...]:
-        """The estimates with their ranks, the largest first."""
+        """The rank set of each estimate, the largest estimate first."""
         sets = (self.least_ranks, self.largest_ranks, self.marginal_least_ranks, self.marginal_largest_ranks)
         columns = [column.tolist() for column in (self.estimates, *sets)]
         rows = zip(self.ranks.tolist(), self.groups.tolist(), self.names, *columns, strict=True)
         return tuple(RankSet(*row) for row in sorted(rows, key=lambda row: row[0]))
 
     def best(self, tau: int) -> tuple[Any, ...]:
-        """Names that may be among the `tau` best: with the probability `level`, the true ones are all among them.
+        """Return the names of estimates that may be among the `tau` best.
+
+        With probability `level`, they include all that truly are.
 
         Raises
         ------
@@ -324,22 +326,23 @@ def rank_sets(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> RankSets:
-    """Return the ranks that estimates may have, given their standard errors: for numbers that come from elsewhere.
+    """Compute confidence sets for the ranks of any estimates, given their standard errors.
 
-    Each difference is divided by its standard error, and the largest of these ratios is compared with the largest of
-    the same number of differences of normal noise; then the largest of the remaining ones, and so on. The least rank is
-    1 plus the number of estimates that are significantly larger, and the largest rank the number of all less those that
-    are significantly smaller. The estimates must be close to normally distributed.
+    Each difference is divided by its standard error. The largest of these ratios is compared with the largest of the
+    same number of ratios of normal noise, then the largest of the remaining ones, and so on. The least rank is 1 plus
+    the number of estimates that are significantly larger. The largest rank is the number of estimates minus the number
+    that are significantly smaller. The estimates must be approximately normally distributed.
 
     Parameters
     ----------
     estimates : mapping of name to number, series, or array_like of shape (n_estimates,)
-        Larger is better: turn the sign where smaller is better.
+        Larger is better: change the sign if smaller is better.
     standard_errors : mapping of name to number, or array_like of shape (n_estimates,), optional
-        Of independent estimates. A mapping has the names of the estimates.
+        Standard errors of independent estimates. The names of a mapping must be those of the estimates.
     covariance : array_like of shape (n_estimates, n_estimates), optional
-        Covariance matrix of the estimates, if they depend on each other. One of the two is needed.
+        Covariance matrix of the estimates, if they are not independent. Give this or `standard_errors`.
     level : float, default 0.95
+        Level of confidence.
     n_resamples : int, default 10,000
         Number of draws of the noise.
     seed : int, default 0
@@ -353,8 +356,8 @@ def rank_sets(
     Raises
     ------
     RankingError
-        `OptionError` unless there is one of standard errors and covariance, and if it is not a covariance matrix;
-        `LengthError`, `LabelMismatchError`, `NonNumericError`, `MissingValueError`.
+        `OptionError` unless either standard errors or a valid covariance matrix are given; `LengthError`,
+        `LabelMismatchError`, `NonNumericError`, `MissingValueError`.
 
     See Also
     --------
@@ -388,7 +391,7 @@ def rank_sets(
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, 1, progress)
     draws.check_reach(confidence, "estimates")
-    # In units in which the largest number is about 1, no square overflows; a power of two changes no digit.
+    # Scaled so that the largest number is about 1, no square overflows; a power of two changes no digit.
     _, exponent = np.frexp(max(np.abs(values).max(), np.abs(root).max()))
     scaled, root = np.ldexp(values, -exponent), np.ldexp(root, -exponent)
     noise = np.random.default_rng(draws.seed).standard_normal((draws.n_resamples, values.size)) @ root.T
@@ -400,10 +403,9 @@ def rank_sets(
     leads = np.subtract.outer(scaled, scaled)
     statistics = _ratios(leads, spread)
     places = np.arange(values.size)
-    every_first, every_second = np.nonzero(~np.eye(values.size, dtype=np.bool_))
-    everyone = every_first, every_second
+    every_pair = np.nonzero(~np.eye(values.size, dtype=np.bool_))
     corrected = np.full(leads.shape, math.nan)
-    corrected[everyone] = _corrected(statistics, noise, spread, everyone, draws.progress)
+    corrected[every_pair] = _corrected(statistics, noise, spread, every_pair, draws.progress)
     sorted_pairs = np.ix_(order, order)
     judged = judge_pairs(corrected[order[0], order], corrected[sorted_pairs], leads[sorted_pairs], confidence)
     least[order], largest[order], groups[order] = judged.least_ranks, judged.largest_ranks, judged.groups
@@ -423,9 +425,9 @@ def rank_sets(
 
 
 def _corrected(
-    statistics: Values, noise: Values, spread: Values, pairs: tuple[NDArray[Any], NDArray[Any]], report: Progress
+    statistics: Values, noise: Values, spread: Values, pairs: tuple[NDArray[Any], ...], report: Progress
 ) -> Values:
-    """P-values that the first of each pair is not larger than the second, corrected stepwise for all `pairs`."""
+    """Return p-values of the hypotheses that the first of each pair is not larger, with the step-down correction."""
     first, second = pairs
 
     def exchanged(part: NDArray[np.intp]) -> Values:
@@ -437,7 +439,7 @@ def _corrected(
 
 
 def _ratios(differences: Values, spread: Values) -> Values:
-    """Differences over their standard errors; without an error a difference is infinitely large."""
+    """Return differences divided by their standard errors; infinite if the standard error is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = differences / spread
     return np.asarray(np.where(np.abs(differences) <= ROUNDING, 0.0, ratios))
@@ -453,7 +455,7 @@ def _finite(numbers: ArrayLike, noun: str, labels: Sequence[Hashable] | None) ->
 
 
 def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
-    """Root of the covariance matrix of independent estimates."""
+    """Return a square root of the covariance matrix of independent estimates."""
     labels, numbers = split_labels(errors, "standard error")
     if labels is not None and names != tuple(range(len(names))):
         if different := set(labels) ^ set(names):
@@ -470,9 +472,9 @@ def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
 
 
 def _root_of_covariance(covariance: ArrayLike, number: int) -> Values:
-    """A square root of a covariance matrix."""
+    """Return a square root of a covariance matrix."""
     expected = f"the covariance matrix of {number} estimates must have {number} rows and columns"
-    if isinstance(covariance, list) and len(covariance) != number:  # of 1 row it would be refused as a short list
+    if isinstance(covariance, list) and len(covariance) != number:  # with 1 row it would be taken for a flat list
         raise LengthError(f"{expected}; got {counted(len(covariance), 'row')}")
     matrix = checked_numbers(covariance, noun="covariance", n_dimensions=2).astype(np.float64)
     if matrix.shape != (number, number):
@@ -480,7 +482,7 @@ def _root_of_covariance(covariance: ArrayLike, number: int) -> Values:
     largest = float(np.abs(matrix).max())
     if not math.isfinite(largest):
         raise OptionError("a covariance matrix must be finite and symmetric")
-    half = math.frexp(largest)[1] // 2  # 4^half is about the largest number, and its root changes no digit
+    half = math.frexp(largest)[1] // 2  # 4^half is about the largest number; its square root is a power of two too
     matrix = np.ldexp(matrix, -2 * half)
     most_error = MOST_SYMMETRY_ERROR * np.abs(matrix).max()
     if np.abs(matrix - matrix.T).max() > most_error:
@@ -488,6 +490,6 @@ def _root_of_covariance(covariance: ArrayLike, number: int) -> Values:
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     if values.min() < -most_error:
         raise OptionError(
-            f"a covariance matrix has no negative eigenvalue; got {math.ldexp(values.min(), 2 * half):.4g}"
+            f"a covariance matrix must not have a negative eigenvalue; got {math.ldexp(values.min(), 2 * half):.4g}"
         )
     return np.asarray(np.ldexp(vectors * np.sqrt(np.maximum(values, 0.0)), half))

@@ -1,4 +1,4 @@
-"""Two rankings -> permutations of one, all or many -> the coefficient by chance: p-values, quantiles, standardized."""
+"""The null distribution of a coefficient by permutation, and the p-values and standardized values that follow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Many: TypeAlias = Sequence[float] | NDArray[Any] | RankCorrelations
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class NullDistribution(Computed):
-    """Values of a coefficient when one ranking is permuted at random: its chance level.
+    """The values of a coefficient if one ranking is permuted at random, called chance values.
 
     Attributes
     ----------
@@ -41,14 +41,14 @@ class NullDistribution(Computed):
     mean, std : float
         Mean and standard deviation of `values`.
     exact : bool
-        Whether `values` holds every permutation, once each, or random ones.
+        Whether `values` is over all permutations, rather than random ones.
     n_resamples : int
         Number of permutations; the factorial of `n_items` if `exact`.
     n_undefined : int
         Number of permutations with an undefined coefficient. They are not among `values`: the distribution is
-        conditional on a defined coefficient. If all are undefined, every figure is nan.
+        conditional on a defined coefficient. If all are undefined, every result is nan.
     exponent : float
-        l of `standardize`; 0 is the identity, and nan stands for no values at all.
+        The number l of `standardize`; 0 is the identity. nan if there are no values.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
 
@@ -76,7 +76,7 @@ class NullDistribution(Computed):
     exponent: float
 
     def __repr__(self) -> str:
-        """Show the mean first, and leave out the values and the options that do not apply."""
+        """Show the mean first, without the values and the options that do not apply."""
         names = ["mean", "std", *(field.name for field in fields(self) if field.name != "values")]
         return described_by(self, {name: getattr(self, name) for name in names})
 
@@ -85,7 +85,7 @@ class NullDistribution(Computed):
     @overload
     def quantile(self, q: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]: ...
     def quantile(self, q: Any) -> Any:
-        """Smallest value that at least the share q of the values do not exceed.
+        """Return the smallest value such that at least the share q of the values are at most as large.
 
         Parameters
         ----------
@@ -100,28 +100,29 @@ class NullDistribution(Computed):
         Raises
         ------
         OptionError
-            A share that is not between 0 and 1.
+            A share is not between 0 and 1.
         """
         shares = _numbers(q)
         if shares is None or not ((shares >= 0) & (shares <= 1)).all():
-            raise OptionError(f"q must be a share, a number between 0 and 1; got {shown(q)}")
+            raise OptionError(f"q must be a number between 0 and 1; got {shown(q)}")
         if self.values.size == 0:
-            return _as_given(np.full(shares.shape, math.nan))
-        return _as_given(np.quantile(self.values, shares, method="inverted_cdf"))
+            return _float_or_array(np.full(shares.shape, math.nan))
+        return _float_or_array(np.quantile(self.values, shares, method="inverted_cdf"))
 
     @overload
     def pvalue(self, statistic: Scalar, alternative: Alternative = "two-sided") -> float: ...
     @overload
     def pvalue(self, statistic: Many, alternative: Alternative = "two-sided") -> NDArray[np.float64]: ...
     def pvalue(self, statistic: Any, alternative: Alternative = "two-sided") -> Any:
-        """Probability, by chance alone, of a coefficient at least as extreme.
+        """Return the probability, by chance alone, of a coefficient at least as extreme.
 
-        If `exact`, it is the share of the values that reach the statistic; otherwise (1 + count) / (1 + number of
-        values), which counts the statistic itself and is never 0. A value that differs from the statistic only by
-        rounding, at most 1e-12, counts as reaching it.
+        If `exact`, it is the share of values that are at least as extreme. Otherwise it is (1 + count) / (1 + number of
+        values), which counts the statistic itself and is never 0. Values that differ from the statistic by at most
+        1e-12, that is by rounding, count as equal.
 
-        The null distribution is skewed, and its mean is not 0. So "two-sided" is twice the smaller of the one-sided
-        p-values, at most 1, as in `scipy.stats.permutation_test`; it is not the probability of a larger absolute value.
+        The null distribution is skewed, and its mean is not 0. "two-sided" is therefore twice the smaller of the
+        one-sided p-values, at most 1, as in `scipy.stats.permutation_test`, and not the probability of a larger
+        absolute value.
 
         Parameters
         ----------
@@ -133,12 +134,12 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan for nan, and without values.
+            nan if the statistic is nan, or if there are no values.
 
         Raises
         ------
         OptionError
-            A number outside [-1, 1], a result that does not match, or an unknown alternative.
+            A number is outside [-1, 1], a result does not match, or the alternative is unknown.
         """
         check_choice("alternative", alternative, ALTERNATIVES)
         observed = self._checked(statistic)
@@ -151,27 +152,27 @@ class NullDistribution(Computed):
         if alternative == "two-sided":
             shares = np.minimum(1.0, 2 * shares)
         undefined = np.isnan(observed) | (self.values.size == 0)
-        return _as_given(np.where(undefined, math.nan, shares))
+        return _float_or_array(np.where(undefined, math.nan, shares))
 
     @overload
     def standardize(self, statistic: Scalar) -> float: ...
     @overload
     def standardize(self, statistic: Many) -> NDArray[np.float64]: ...
     def standardize(self, statistic: Any) -> Any:
-        """Map a coefficient so that chance alone gives 0 on average, and -1 and 1 stay.
+        """Map a coefficient so that chance alone gives 0 on average, and -1 and 1 stay the same.
 
-        It aligns the means of chance only: the spread of chance values still depends on the length of the lists, their
+        Only the mean of chance values becomes comparable. Their spread still depends on the length of the lists, their
         ties and the coefficient. `percentile` and `zscore` show how unusual a value is.
 
-        The map is g(t) = (exp(l t) - cosh l) / sinh l, where l, the `exponent`, solves E[exp(l T)] = cosh l for T with
-        this distribution. It is continuous and strictly increasing, g(-1) = -1, g(1) = 1 and E g(T) = 0; it is the
-        identity (l = 0) where E T = 0. l < 0 where the mean is negative. docs/explain/chance.md proves
-        all this, and that l exists and is unique unless at least half of the values are -1, or half are 1. In that case
-        no map has these properties, and the identity is used: `exponent` is 0 although `mean` is not.
+        The map is g(t) = (exp(l t) - cosh l) / sinh l. The `exponent` l solves E[exp(l T)] = cosh l, where T has this
+        distribution. The map is continuous and strictly increasing, with g(-1) = -1, g(1) = 1 and E g(T) = 0. It is the
+        identity (l = 0) if E T = 0, and l < 0 if the mean is negative. l exists and is unique unless at least half of
+        the values are -1, or half are 1. In that case no map has these properties, and the identity is used: `exponent`
+        is 0 although `mean` is not. docs/explain/chance.md has the proofs.
 
-        Equal weights give E T = 0 by symmetry, and so does the scheme "first" where y reversed has the ties of y, or
-        "second" where x reversed has those of x. The identity is then exact, although the mean of random permutations
-        is 0 only up to their noise.
+        Equal weights give E T = 0 by symmetry. So does the scheme "first" if y reversed has the same ties as y, and
+        "second" if x reversed has the same ties as x. The identity is then used, although the mean over random
+        permutations is not exactly 0.
 
         Parameters
         ----------
@@ -181,35 +182,35 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan for nan, and without values.
+            nan if the statistic is nan, or if there are no values.
 
         Raises
         ------
         OptionError
-            A number outside [-1, 1], or a result that does not match.
+            A number is outside [-1, 1], or a result does not match.
         StandardizationError
             The distribution `saturates`.
         """
         observed = self._checked(statistic)
         if self.saturates:
             raise StandardizationError(self.why_saturated)
-        return _as_given(standardize(observed, self.exponent))
+        return _float_or_array(standardize(observed, self.exponent))
 
     @property
     def saturates(self) -> bool:
-        """Whether `standardize` is refused: different coefficients would have the same standardized value.
+        """Whether `standardize` is refused because different coefficients would have the same standardized value.
 
-        Up to an `exponent` of 8 in size, coefficients that differ by 1e-9 have different standardized values. An n0
-        near -1 exceeds it, because nearly all values of chance are then near -1.
+        Up to an `exponent` of 8 in size, coefficients that differ by 1e-9 have different standardized values. Weights
+        with n0 near -1 exceed it, because nearly all chance values are then near -1.
         """
         return abs(self.exponent) > MAX_EXPONENT
 
     @property
     def why_saturated(self) -> str:
-        """Why `standardize` is refused, if it is."""
+        """The reason why `standardize` is refused, if it is."""
         end = "-1" if self.exponent < 0 else "1"
         return (
-            f"the values of chance lie so near {end} that standardized values of different coefficients would be equal "
+            f"chance values are so near {end} that standardized values of different coefficients would be equal "
             f"(exponent {self.exponent:.3g}, at most {MAX_EXPONENT:g} in size): use percentile or zscore"
         )
 
@@ -218,11 +219,11 @@ class NullDistribution(Computed):
     @overload
     def percentile(self, statistic: Many) -> NDArray[np.float64]: ...
     def percentile(self, statistic: Any) -> Any:
-        """Percentage of the values of chance below a coefficient; equal values count half.
+        """Return the percentage of chance values below a coefficient; equal values count half.
 
-        From 0 to 100, as `scipy.stats.percentileofscore` of `values` with ``kind="mean"``. Its meaning does not depend
-        on the list, the coefficient or its options: 50 is the middle of chance, and 2.5 % of unrelated rankings exceed
-        97.5. Values that differ only by rounding, at most 1e-12, are equal.
+        It is from 0 to 100, as `scipy.stats.percentileofscore` of `values` with ``kind="mean"``. Its meaning does not
+        depend on the list, the coefficient or its options: 50 is the median of chance, and 2.5 % of unrelated rankings
+        exceed 97.5. Values that differ by at most 1e-12, that is by rounding, count as equal.
 
         Parameters
         ----------
@@ -232,28 +233,28 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan for nan, and without values.
+            nan if the statistic is nan, or if there are no values.
 
         Raises
         ------
         OptionError
-            A number outside [-1, 1], or a result that does not match.
+            A number is outside [-1, 1], or a result does not match.
         """
         observed = self._checked(statistic)
         below = np.searchsorted(self.values, observed - ROUNDING, "left")
         up_to = np.searchsorted(self.values, observed + ROUNDING, "right")
         undefined = np.isnan(observed) | (self.values.size == 0)
-        return _as_given(np.where(undefined, math.nan, 50 * (below + up_to) / max(1, self.values.size)))
+        return _float_or_array(np.where(undefined, math.nan, 50 * (below + up_to) / max(1, self.values.size)))
 
     @overload
     def zscore(self, statistic: Scalar) -> float: ...
     @overload
     def zscore(self, statistic: Many) -> NDArray[np.float64]: ...
     def zscore(self, statistic: Any) -> Any:
-        """Standard deviations of chance by which a coefficient exceeds the mean of chance: (t - mean) / std.
+        """Return the z-score of a coefficient among chance values: (t - mean) / std.
 
-        Unlike `percentile`, it still distinguishes coefficients beyond all values of chance. It is not normally
-        distributed: the values of chance are skewed.
+        Unlike `percentile`, it distinguishes coefficients beyond all chance values. It is not normally distributed,
+        because chance values are skewed.
 
         Parameters
         ----------
@@ -263,15 +264,15 @@ class NullDistribution(Computed):
         Returns
         -------
         float or ndarray
-            nan for nan, without values, or if all of them are equal.
+            nan if the statistic is nan, or if there are no values or all values are equal.
 
         Raises
         ------
         OptionError
-            A number outside [-1, 1], or a result that does not match.
+            A number is outside [-1, 1], or a result does not match.
         """
         observed = self._checked(statistic)
-        return _as_given((observed - self.mean) / (self.std if self.std > ROUNDING else math.nan))
+        return _float_or_array((observed - self.mean) / (self.std if self.std > ROUNDING else math.nan))
 
     def _checked(self, statistic: Any) -> NDArray[np.float64]:
         if isinstance(statistic, RankCorrelation | RankCorrelations):
@@ -283,7 +284,7 @@ class NullDistribution(Computed):
         return numbers
 
     def _check_same(self, result: RankCorrelation | Computed) -> None:
-        # Not `missing`: only the length after alignment matters.
+        # `missing` does not matter: the distribution depends on the length after alignment.
         names = [field.name for field in fields(Computed) if field.name != "missing"]
         for name in names:
             expected, other = getattr(self, name), getattr(result, name)
@@ -300,7 +301,7 @@ def _numbers(values: Any) -> NDArray[np.float64] | None:
     return numbers.astype(np.float64) if numbers.dtype.kind in "iuf" and not is_masked(values) else None
 
 
-def _as_given(numbers: NDArray[np.float64]) -> Any:
+def _float_or_array(numbers: NDArray[np.float64]) -> Any:
     """Return a float for a number, and an array for an array."""
     return numbers if numbers.ndim else float(numbers)
 
@@ -316,14 +317,14 @@ def null_distribution(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> NullDistribution:
-    """Distribution of a coefficient when the ranks of y are permuted against those of x.
+    """Compute the distribution of a coefficient if the ranks of y are permuted at random.
 
-    The weights depend on both rankings, and are computed again for each permutation. Up to 8 items every permutation
-    is taken, and the result is exact; above, `n_resamples` random ones.
+    The weights depend on both rankings, and are computed again for each permutation. Up to 8 items, all permutations
+    are enumerated, and the result is exact. Above, `n_resamples` random permutations are drawn.
 
-    The distribution depends on the two rankings only through their length and ties. Without ties it is a function of
-    the length: write ``null_distribution(range(n), range(n))``. It is kept for the next call if neither ranking has
-    ties, the weigher is one of the library's, and `n_resamples` is at most 100,000.
+    The distribution depends on the two rankings only through their length and ties. Without ties it depends on the
+    length alone: write ``null_distribution(range(n), range(n))``. The result is cached if neither ranking has ties,
+    the weigher is one of the library's, and `n_resamples` is at most 100,000.
 
     Parameters
     ----------
@@ -340,7 +341,7 @@ def null_distribution(
     workers : int, optional
         Number of threads, by default one for each processor. A custom weigher is called from all of them.
     progress : callable, optional
-        Called now and then with the number of permutations done since the last call. An exception that it raises stops
+        Called repeatedly with the number of permutations done since the last call. An exception that it raises stops
         the work.
 
     Returns
@@ -350,9 +351,9 @@ def null_distribution(
     Warns
     -----
     UndefinedCorrelationWarning
-        The coefficient is undefined for some permutations: for all, if a ranking is a single tie; for a few, if all
-        items that have weight may meet the same rank, or none may have weight (``TopK`` with the scheme
-        "multiplicative").
+        The coefficient is undefined for some permutations. For all, if all items of a ranking are tied. For a few, if
+        all items that have weight may be tied in the other ranking, or no item may have weight (``TopK`` with the
+        scheme "multiplicative").
 
     Raises
     ------
@@ -367,7 +368,7 @@ def null_distribution(
     References
     ----------
     P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
-    Models, EMNLP 2020, defines the coefficients. P. Lombardo, arXiv:2504.08428, 2025, asks for their standardization.
+    Models, EMNLP 2020, defines the coefficients. P. Lombardo, arXiv:2504.08428, 2025, proposes their standardization.
 
     Examples
     --------
@@ -381,12 +382,12 @@ def null_distribution(
     coefficient_value, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
     null = null_of(coefficient_value, *align(x, y, missing=missing), draws, missing=missing)
     if null.n_undefined:
-        warn_undefined(left_out(null), stacklevel=3)
+        warn_undefined(_why_undefined(null), stacklevel=3)
     return null
 
 
-def left_out(null: NullDistribution) -> str:
-    """Text of the warning that the coefficient is undefined for some permutations."""
+def _why_undefined(null: NullDistribution) -> str:
+    """Return the reason, for a warning, why the coefficient is undefined for some permutations."""
     return (
         f"in {null.n_undefined:,} of {null.n_resamples:,} permutations, which are left out: all items that have weight "
         "are tied in one ranking there, or none has weight"
@@ -396,7 +397,7 @@ def left_out(null: NullDistribution) -> str:
 def null_of(
     coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, missing: Missing = "raise"
 ) -> NullDistribution:
-    """Null distribution of aligned rankings, without warnings."""
+    """Return the null distribution of aligned rankings, without warnings."""
     exact = x.n_items <= MAX_EXACT_ITEMS
     if exact:
         draws = replace(draws, n_resamples=math.factorial(x.n_items), seed=0)
@@ -408,7 +409,7 @@ def null_of(
         first, second = _sorted(x), _sorted(y)
         values = _values(coefficient, first, second, draws, exact=exact)
         summary = _summary(values, centred=_is_centred(coefficient, first, second))
-        if keep:  # in read-only memory: the next caller gets the same numbers
+        if keep:  # read-only, because later callers get the same array
             summary["values"] = np.frombuffer(summary["values"].tobytes())
         slot.append(summary)
     else:
@@ -416,20 +417,20 @@ def null_of(
     return NullDistribution(**slot[0], exact=exact, n_resamples=number, **coefficient.described(x.n_items, missing))
 
 
-# At most 32 distributions of 800 kB. A slot is an empty list that the first call fills, so that neither workers nor
-# progress are part of the key, and a call that was stopped leaves nothing behind.
+# The cache holds at most 32 distributions of 800 kB. A slot is an empty list that the first complete call fills. So
+# workers and progress are not part of the key, and a call that was stopped caches nothing.
 MAX_KEPT_RESAMPLES: Final = 100_000
 
 
 @lru_cache(maxsize=32)
 def kept_slot(n_items: int, coefficient: Coefficient, n_resamples: int, seed: int) -> list[dict[str, Any]]:
-    """Place of the null distribution of two rankings without ties."""
+    """Return the cache slot of the null distribution of two rankings without ties."""
     del n_items, coefficient, n_resamples, seed
     return []
 
 
 def _summary(values: NDArray[np.float64], *, centred: bool) -> dict[str, Any]:
-    """Fields of a `NullDistribution` that depend on the values, which are sorted in place."""
+    """Return the fields of a `NullDistribution` that depend on the values, which are sorted in place."""
     number = values.size
     values.sort()  # nan last
     values = values[: number - np.count_nonzero(np.isnan(values))]
@@ -446,10 +447,11 @@ def _summary(values: NDArray[np.float64], *, centred: bool) -> dict[str, Any]:
 
 
 def _is_centred(coefficient: Coefficient, x: Ranking, y: Ranking) -> bool:
-    """Whether the mean over all permutations is 0 by symmetry; for sorted rankings.
+    """Return whether the mean over all permutations of sorted rankings is 0 by symmetry.
 
-    Equal weights: the sum of a_ij b_ij is linear in the antisymmetric b, which averages to 0, and the norms are fixed.
-    Weights of one ranking alone: reversing the other turns T into -T, and gives a permutation if its ties allow it.
+    With equal weights it is: the sum of a_ij b_ij is linear in the antisymmetric b, which averages to 0, and the norms
+    are fixed. With weights of one ranking alone it is if the other ranking reversed has the same ties: the reversed
+    ranking is then one of its permutations, and turns T into -T.
     """
     if type(coefficient.weighting.weigher) is Uniform:
         return True
@@ -463,8 +465,8 @@ def _sorted(ranking: Ranking) -> Ranking:
 
 
 def _values(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, exact: bool) -> NDArray[np.float64]:
-    """Coefficient of x with each permutation of y, nan if undefined."""
-    coefficient.weighting.tables(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
+    """Return the coefficient of x with each permutation of y; nan if undefined."""
+    coefficient.weighting.tables(x, y.ranks[np.newaxis], y.n_ties > 0)  # raises the errors of the weigher early
 
     from rankcorr.inference._resampling_kernels import permuted_rows
 
@@ -487,7 +489,7 @@ def _values(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, e
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PermutationTest(Computed):
-    """A coefficient, and how it compares with chance.
+    """A coefficient compared with chance.
 
     Attributes
     ----------
@@ -500,14 +502,13 @@ class PermutationTest(Computed):
         The coefficient mapped so that chance gives 0 on average; see `NullDistribution.standardize`. nan if the null
         distribution `saturates`.
     percentile : float
-        Percentage of the values of chance below the coefficient, equal ones counted half; see
-        `NullDistribution.percentile`.
+        Percentage of chance values below the coefficient; equal ones count half. See `NullDistribution.percentile`.
     zscore : float
-        Number of standard deviations of chance above the mean of chance.
+        The coefficient minus the mean of chance values, divided by their standard deviation.
     alternative : str
         "two-sided", "greater" or "less".
     null : NullDistribution
-        The values that chance alone gives.
+        The distribution of chance values.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
 
@@ -535,7 +536,7 @@ class PermutationTest(Computed):
     null: NullDistribution
 
     def __repr__(self) -> str:
-        """Show the figures, with the options as part of the null distribution."""
+        """Show the results; the options are shown as part of the null distribution."""
         names = ("statistic", "pvalue", "standardized", "percentile", "zscore", "alternative", "null")
         return described_by(self, {name: getattr(self, name) for name in names})
 
@@ -554,8 +555,8 @@ def permutation_test(
 ) -> PermutationTest:
     """Test whether two rankings are related, by permuting the ranks of one of them.
 
-    Exact up to 8 items; above, by random permutations. The p-value is valid whatever the ties, the length and the
-    weights: the only hypothesis is that every matching of the two rankings is equally likely.
+    The test is exact up to 8 items, and uses random permutations above. The p-value is valid with any ties, length and
+    weights: the null hypothesis is only that every matching of the two rankings is equally likely.
 
     Parameters
     ----------
@@ -573,8 +574,8 @@ def permutation_test(
     Warns
     -----
     UndefinedCorrelationWarning
-        The coefficient is undefined for the two rankings (then every figure is nan), or for some permutations (they are
-        left out); or the standardized value is nan because the null distribution `saturates`.
+        The coefficient is undefined for the two rankings (every result is then nan) or for some permutations (which are
+        excluded), or the standardized value is nan because the null distribution `saturates`.
 
     Raises
     ------
@@ -583,7 +584,7 @@ def permutation_test(
 
     See Also
     --------
-    null_distribution : The values of chance alone.
+    null_distribution : The chance values alone.
     correlation_interval : How precise a value is.
     compare_systems : Whether two systems differ.
 
@@ -598,14 +599,12 @@ def permutation_test(
     coefficient_value, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
     check_choice("alternative", alternative, ALTERNATIVES)
     first, second = align(x, y, missing=missing)
-    value, null = (
-        coefficient_value.of_pair(first, second),
-        null_of(coefficient_value, first, second, draws, missing=missing),
-    )
+    value = coefficient_value.of_pair(first, second)
+    null = null_of(coefficient_value, first, second, draws, missing=missing)
     if math.isnan(value):
         warn_undefined(UNDEFINED, stacklevel=3)
     elif null.n_undefined:
-        warn_undefined(left_out(null), stacklevel=3)
+        warn_undefined(_why_undefined(null), stacklevel=3)
     if null.saturates and not math.isnan(value):
         warn_undefined(null.why_saturated, statistic="the standardized value", stacklevel=3)
     return PermutationTest(

@@ -1,4 +1,4 @@
-"""The words of reports on comparisons and leaderboards."""
+"""Texts of the reports on comparisons and leaderboards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def comparison_report(comparison: JsonResult, first: str, second: str) -> Report
         known = [f"that of {name} is {text.number_text(value)}" for name, value in values.items() if value is not None]
         unknown = [name for name, value in values.items() if value is None]
         results = (
-            f"The {symbol} of {text.listed(unknown or values)} is undefined{''.join(f'; {part}' for part in known)}."
+            f"The {symbol} of {text.list_text(unknown or values)} is undefined{''.join(f'; {part}' for part in known)}."
         )
     else:
         name = f"The {first[4:]}" if first.startswith("the ") else first
@@ -57,7 +57,7 @@ def comparisons_report(table: JsonResult) -> Report:
     has_sets = len({row["gold_set"] for row in rows}) > 1
     methods = _methods_of_pair(
         {**pairs[0], "swap": " or ".join(dict.fromkeys(pair["swap"] for pair in pairs))},
-        " The same was done with " + text.listed(others) + "." if others else "",
+        " The same was done with " + text.list_text(others) + "." if others else "",
         f" P-values are corrected for all {len(rows)} comparisons by Holm's method.",
     )
     described: dict[str, list[str]] = {"significant": [], "not significant": [], "undefined": []}
@@ -74,7 +74,7 @@ def comparisons_report(table: JsonResult) -> Report:
             f"{names}{of_set}, {values}" + f" ({text.pvalue_text(pvalue)})" * (pvalue is not None)
         )
     sentences = [
-        f"{len(group)} {'is' if len(group) == 1 else 'are'} {verdict}: {text.listed(group, '; ')}."
+        f"{len(group)} {'is' if len(group) == 1 else 'are'} {verdict}: {text.list_text(group, '; ')}."
         for verdict, group in described.items()
         if group
     ]
@@ -89,10 +89,10 @@ def leaderboard_report(board: JsonResult) -> Report:
     """Return the report of `Leaderboard.report`."""
     content = board.to_dict()
     rows, n_sets = content["rows"], len(content["gold_sets"])
-    of_sets = f" in {counted(n_sets, 'gold set')}" if n_sets > 1 else ""
+    sets_text = f" in {counted(n_sets, 'gold set')}" if n_sets > 1 else ""
     methods = (
         f"We ranked {counted(len(rows), 'system')} by their agreement with gold rankings of "
-        f"{counted(content['n_items'], 'item')}{of_sets}, measured by {text.coefficient_text(content)}. "
+        f"{counted(content['n_items'], 'item')}{sets_text}, measured by {text.coefficient_text(content)}. "
     )
     if content["standardized"]:
         methods += "Coefficients are standardized, so that chance gives 0 on average in each gold set. "
@@ -111,7 +111,7 @@ def leaderboard_report(board: JsonResult) -> Report:
     scores = [
         row[totals_of[content["by"]]] if content["by"] in totals_of else row["scores"][content["by"]] for row in rows
     ]
-    limits = ["Intervals and tests speak of further items like these, not of further gold sets."]
+    limits = ["Intervals and tests apply to further items like these, not to further gold sets."]
     limits += few_text(content["n_items"], "items")
     limits += [_RANKS_EXCHANGED] if content["swap"] == "ranks" else []
     n_undefined = sum(
@@ -126,17 +126,18 @@ def leaderboard_report(board: JsonResult) -> Report:
 
 
 def standings_text(rows: Sequence[Content], scores: Sequence[Content], name: str, level: float) -> str:
-    """Say which system is first, which others differ from it, and which may be the best.
+    """Name the first system, the systems that differ from it, and those that may be the best.
 
     Parameters
     ----------
     rows : list of dict
         Best first, with the name under "system" or "run", rank, least_rank and corrected_pvalue.
     scores : list of dict
-        Of the same systems: statistic, low and high.
+        The statistic, low and high of the same systems.
     name : str
-        What the score is.
+        Name of the score.
     level : float
+        Confidence level of the intervals.
     """
     names = [text.name_text(row.get("system", row.get("run"))) for row in rows]
     ranked = [place for place, row in enumerate(rows) if row["rank"] is not None]
@@ -144,7 +145,7 @@ def standings_text(rows: Sequence[Content], scores: Sequence[Content], name: str
         return f"No system has a {name}."
     first, tested = ranked[0], [place for place in ranked[1:] if rows[place]["corrected_pvalue"] is not None]
     tied = [names[place] for place in ranked if rows[place]["rank"] == rows[first]["rank"]]
-    subject = f"{tied[0]} ranks first" if len(tied) == 1 else f"{text.listed(tied)} share the first rank"
+    subject = f"{tied[0]} ranks first" if len(tied) == 1 else f"{text.list_text(tied)} share the first rank"
     sentences = [
         f"{subject}, with a {name} of {text.number_text(scores[first]['statistic'])} "
         f"({text.interval_text(scores[first]['low'], scores[first]['high'], level)})."
@@ -159,28 +160,30 @@ def standings_text(rows: Sequence[Content], scores: Sequence[Content], name: str
             for place in tested
             if names[place] not in tied and (rows[place]["corrected_pvalue"] <= alpha_of(level)) == is_significant
         ]
-        sentences += [f"{start} {text.listed(described)}."] if described else []
+        sentences += [f"{start} {text.list_text(described)}."] if described else []
     best = [names[place] for place in ranked if rows[place]["least_rank"] == 1]
     if len(ranked) == 1:
         pass  # nothing was tested
     elif len(best) == 1:
         sentences.append(f"The tests leave the first rank to {best[0]} alone.")
     elif best:
-        sentences.append(f"The tests leave the first rank possible for {len(best)} systems: {text.listed(best)}.")
+        sentences.append(f"The tests leave the first rank possible for {len(best)} systems: {text.list_text(best)}.")
     if unranked := [names[place] for place in range(len(rows)) if place not in ranked]:
-        sentences.append(f"{text.listed(unranked)} {'has' if len(unranked) == 1 else 'have'} no rank.")
+        sentences.append(f"{text.list_text(unranked)} {'has' if len(unranked) == 1 else 'have'} no rank.")
     return " ".join(sentences)
 
 
 def rank_limits(rows: Sequence[Content], level: float) -> list[str]:
-    """Name the systems for which a single test and the correction for all pairs differ."""
+    """Name the systems that a single test, but not the corrected one, finds different from the best."""
     alpha = alpha_of(level)
     doubtful = [
         text.name_text(row.get("system", row.get("run")))
         for row in rows
         if row["pvalue"] is not None and row["pvalue"] <= alpha < row["corrected_pvalue"]
     ]
-    return [f"A single test, without the correction, is significant for {text.listed(doubtful)}."] if doubtful else []
+    return (
+        [f"A single test, without the correction, is significant for {text.list_text(doubtful)}."] if doubtful else []
+    )
 
 
 def few_text(n_units: int, units: str) -> list[str]:
@@ -189,7 +192,7 @@ def few_text(n_units: int, units: str) -> list[str]:
 
 
 def detectable_text(difference: float) -> str:
-    """Say which true difference a test would have found."""
+    """Name the smallest true difference that a test finds with a power of 0.8."""
     number = text.number_text(difference)
     return f"The test finds a true difference of {number} with a power of 80 %, and smaller ones less often."
 

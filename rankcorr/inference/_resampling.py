@@ -1,7 +1,7 @@
-"""Aligned rankings whose items are drawn again, and the three kinds of resamples.
+"""Resample the items of aligned rankings in three ways.
 
-A top-weighted coefficient depends on a few items. A bootstrap draws several copies of an item, which tie in both
-rankings at the very top. Half-samples, smoothed resamples and resampled residuals have no such copies.
+A top-weighted coefficient depends on a few items. A bootstrap draws several copies of an item, and these are tied in
+both rankings, even at the very top. Half-samples, smoothed resamples and resampled residuals have no such ties.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int32]
 
-# Standard deviation of what breaks ties of scores at random, far below the distance of two normal scores.
+# Standard deviation of the noise that breaks ties of scores, far below the distance of two normal scores.
 TIE_BREAKER: Final = 1e-9
 
 
 class Resampled:
-    """Rankings whose items can be drawn: the base of `SortedItems` and `ScoredItems`."""
+    """Rankings whose items can be resampled: the base class of `SortedItems` and `ScoredItems`."""
 
     __slots__ = ()
 
@@ -41,11 +41,11 @@ class Resampled:
         raise NotImplementedError
 
     def coefficients(self, counts: Counts) -> Values:
-        """Coefficients of the first ranking with the others, if items are drawn as often as `counts` says."""
+        """Return coefficients of x with each other ranking, with each item drawn `counts` times."""
         raise NotImplementedError
 
     def draw_counts(self, rng: np.random.Generator, size: int) -> Counts:
-        """Number of times that each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
+        """Draw `size` resamples with replacement; return how often each item was drawn, shape (size, n_items)."""
         from rankcorr.inference import _resampling_kernels as kernels
 
         draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
@@ -53,35 +53,36 @@ class Resampled:
         kernels.count_draws(draws, counts)
         return counts
 
-    def delete_each(self, places: NDArray[np.int64], draws: Draws) -> Values:
-        """Coefficients without each of the items at these places of x, shape (n_places, n_rankings)."""
+    def delete_items(self, places: NDArray[np.int64], draws: Draws) -> Values:
+        """Delete each item at these places of x in turn; return the coefficients, shape (n_places, n_rankings)."""
         step = max(1, BLOCK_NUMBERS // self.n_items)
 
-        def coefficients_without(block: NDArray[np.int64]) -> Values:
+        def delete_block(block: NDArray[np.int64]) -> Values:
             counts = np.ones((block.size, self.n_items), np.int32)
             counts[np.arange(block.size), block] = 0
             return self.coefficients(counts)
 
         blocks = [places[start : start + step] for start in range(0, places.size, step)]
-        return np.concatenate(in_threads(coefficients_without, blocks, draws.workers, draws.progress, lambda _: 0))
+        return np.concatenate(in_threads(delete_block, blocks, draws.workers, draws.progress, lambda _: 0))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SortedItems(Resampled):
-    """One ranking x and rows of others, over the same items, in the order of x from best to worst.
+    """A ranking x and other rankings over the same items, with the items in the order of x from best to worst.
 
     Attributes
     ----------
     x_keys : ndarray of int32, shape (n_items,)
-        Whole numbers that ascend with the rank, the same for tied items.
+        Whole numbers that ascend with the rank of x, equal for tied items.
     y_halves : ndarray of int32, shape (n_rankings, n_items)
         Mid-ranks times 2.
     table : ndarray of float64
-        Weights of the ranks 1, 1.5, 2, .. n, since any mid-rank may occur in a resample, or of positions.
+        Weights of the ranks 1, 1.5, 2, .. n, because any mid-rank may occur in a resample; weights of the positions
+        1, 2, .. n if `expected`.
     expected : bool
         Whether a tied item has the mean weight over the positions of its group.
     scheme, kind : int
-        The scheme of the weights, and the coefficient, as numbered in the kernels.
+        Numbers of the weighting scheme and of the coefficient in the kernels.
     """
 
     x_keys: Counts
@@ -93,7 +94,7 @@ class SortedItems(Resampled):
 
     @classmethod
     def of(cls, coefficient: Coefficient, x: Ranking, others: Sequence[Ranking]) -> SortedItems:
-        """Sort aligned rankings by x."""
+        """Sort the items of aligned rankings by x."""
         expected = coefficient.weighting.tied_weights == "expected"
         halves = np.array([(2 * other.ranks[x.best_first]).astype(np.int32) for other in others])
         return cls(
@@ -112,7 +113,7 @@ class SortedItems(Resampled):
 
     @property
     def item_distances(self) -> Values:
-        """How far each item is apart in the first two other rankings, times its weight where it ranks higher."""
+        """Rank difference of each item between the first two other rankings, times the weight of its higher rank."""
         step, first = (2, 1) if self.expected else (1, 2)
         weights = self.table[self.y_halves.min(axis=0) // step - first]
         return np.asarray(weights * np.abs(np.diff(self.y_halves, axis=0)[0]))
@@ -130,39 +131,40 @@ class SortedItems(Resampled):
 
     @property
     def is_reversed(self) -> bool:
-        """Whether the first of two other rankings comes after the second in an order of all rankings.
+        """Whether the first of two other rankings comes after the second in a fixed order of rankings.
 
-        Tests and intervals take two systems in this order, so that they draw the same numbers for a and b as for b and
-        a: each gives the mirror image of the other.
+        Tests and intervals take two systems in this order. So they use the same random numbers for a and b as for b and
+        a, and the results are mirror images.
         """
         return comes_after(*self.y_halves)
 
     def drop_item(self, item: int) -> SortedItems:
-        """The same without one item, given by its place in x; the others are ranked again."""
+        """Return the rankings without one item, given by its place in x; the other items are ranked again."""
         halves, item_halves = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
         halves -= 2 * (halves > item_halves).astype(np.int32) + (halves == item_halves)
         table = self.table[: -1 if self.expected else -2]
         keys = np.delete(self.x_keys, item)
-        keys -= keys > self.x_keys[item]  # all below the number of items
+        keys -= keys > self.x_keys[item]  # keys stay below the number of items
         return replace(self, x_keys=keys, y_halves=halves, table=table)
 
     def of_keys(self, keys: Counts) -> Values:
-        """Coefficient of one ranking with others in each draw, shape (n_draws, n_others); nan if undefined.
+        """Return coefficients of the first ranking with each other one in each draw, shape (n_draws, n_others).
 
-        `keys`, shape (n_draws, 1 + n_others, n_items), number the tied groups from best to worst, from 0; those of the
-        first ranking ascend.
+        Undefined coefficients are nan. `keys`, shape (n_draws, 1 + n_others, n_items), number the tied groups of each
+        ranking from best to worst, from 0. The keys of the first ranking ascend.
         """
         return self._resampled(np.ones((1, self.n_items), np.int32), keys, len(keys))
 
     def coefficients(self, counts: Counts) -> Values:
-        """Coefficient of x with each other ranking in each resample, shape (n_resamples, n_rankings); nan if undefined.
+        """Return coefficients of x with each other ranking in each resample, shape (n_resamples, n_rankings).
 
-        `counts` holds how often each item was drawn. All are ranked again within a resample.
+        Undefined coefficients are nan. `counts` holds how often each item was drawn. The items are ranked again within
+        each resample.
         """
         return self._resampled(counts, np.vstack((self.x_keys, self.y_keys))[np.newaxis], len(counts))
 
     def formula(self) -> Formula:
-        """The coefficient as kernels take it."""
+        """Return the coefficient in the form that the kernels take."""
         from rankcorr.inference._resampling_kernels import Formula
 
         return Formula(self.table, self.expected, self.scheme, self.kind)
@@ -177,14 +179,14 @@ class SortedItems(Resampled):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ScoredItems(Resampled):
-    """Scores of one ranking x and of others, for a coefficient of scores; the items are in the order of x.
+    """Scores of a ranking x and of other rankings, with the items in the order of x from best to worst.
 
     Attributes
     ----------
     x : ndarray of float64, shape (n_items,)
-        Scores with mean 0 and a sum of squares of 1; nan if all are equal.
+        Scores of x with mean 0 and sum of squares 1; nan if all are equal.
     y : ndarray of float64, shape (n_rankings, n_items)
-        Those of the other rankings.
+        The same for the other rankings.
     y_halves : ndarray of int32, shape (n_rankings, n_items)
         Mid-ranks times 2.
     """
@@ -195,7 +197,7 @@ class ScoredItems(Resampled):
 
     @classmethod
     def of(cls, x: Ranking, others: Sequence[Ranking]) -> ScoredItems:
-        """Sort aligned rankings by x."""
+        """Sort the items of aligned rankings by x."""
         order = x.best_first
         scores = np.array([unit_scores(other, "a system")[order] for other in others])
         halves = np.array([(2 * other.ranks[order]).astype(np.int32) for other in others])
@@ -208,28 +210,28 @@ class ScoredItems(Resampled):
 
     @property
     def item_distances(self) -> Values:
-        """How far each item is apart in the first two other rankings."""
+        """Difference of the scores of each item between the first two other rankings."""
         return np.asarray(np.abs(np.diff(self.y, axis=0)[0]))
 
     @property
     def is_reversed(self) -> bool:
-        """As that of `SortedItems`."""
+        """As in `SortedItems`."""
         return comes_after(*self.y)
 
     def drop_item(self, item: int) -> ScoredItems:
-        """The same without one item, given by its place in x; the others are ranked again."""
+        """Return the rankings without one item, given by its place in x; the other items are ranked again."""
         halves, item_halves = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
         halves -= 2 * (halves > item_halves).astype(np.int32) + (halves == item_halves)
         x, y = np.delete(self.x, item), np.delete(self.y, item, axis=1)
         return ScoredItems(unit_rows(x), unit_rows(y), halves)
 
     def coefficients(self, counts: Counts) -> Values:
-        """Coefficient of x with each other ranking in each resample, shape (n_resamples, n_rankings); nan if undefined.
+        """Return coefficients of x with each other ranking in each resample, shape (n_resamples, n_rankings).
 
-        `counts` holds how often each item was drawn.
+        Undefined coefficients are nan. `counts` holds how often each item was drawn.
         """
         shares = counts / counts.sum(axis=1, keepdims=True)
-        y = np.ascontiguousarray(self.y.T)  # by columns, OpenBLAS starts threads for few rankings too
+        y = np.ascontiguousarray(self.y.T)  # OpenBLAS would start threads even for few rankings in column order
         x_means, y_means = shares @ self.x, shares @ y
         x_squares, y_squares = shares @ self.x**2, shares @ y**2
         products = shares @ (self.x[:, np.newaxis] * y)
@@ -237,25 +239,25 @@ class ScoredItems(Resampled):
         return quotients(covariances, (x_squares - x_means**2)[:, np.newaxis], y_squares - y_means**2, self.n_items)
 
     def resample_residuals(self, rng: np.random.Generator, size: int) -> Values:
-        """Coefficients if each item gets the residual of a random item in the regressions on x."""
+        """Return coefficients after each item gets the residual of a random item in the regressions on x."""
         drawn_items = rng.integers(0, self.n_items, (size, self.n_items))
         values = np.empty((size, len(self.y)))
         for ranking, scores in enumerate(self.y):
             slope = float(self.x @ scores)
-            drawn = slope * self.x + (scores - slope * self.x)[drawn_items]
-            values[:, ranking] = unit_rows(drawn) @ self.x
+            new_scores = slope * self.x + (scores - slope * self.x)[drawn_items]
+            values[:, ranking] = unit_rows(new_scores) @ self.x
         return values
 
 
 def sorted_items(coefficient: Coefficient, x: Ranking, others: Sequence[Ranking]) -> SortedItems | ScoredItems:
-    """Sort aligned rankings by x: with their scores if the coefficient compares these, else with their ranks."""
+    """Sort the items of aligned rankings by x; keep scores if the coefficient compares scores, ranks otherwise."""
     if isinstance(coefficient, Pearson):
         return ScoredItems.of(x, others)
     return SortedItems.of(coefficient, x, others)
 
 
 def quotients(covariances: Values, x_variances: Values, y_variances: Values, n_items: int) -> Values:
-    """Return correlations; nan where a variance is 0 up to rounding. Without resampling, variances are 1 / n_items."""
+    """Return correlations; nan if a variance is 0 up to rounding. All are 1 / n_items without resampling."""
     least = 1e-13 / n_items
     is_defined = (x_variances > least) & (y_variances > least)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -264,12 +266,12 @@ def quotients(covariances: Values, x_variances: Values, y_variances: Values, n_i
 
 
 def kind_of(coefficient: Coefficient) -> int:
-    """Number of the formula, as the kernels know it."""
+    """Return the number of the coefficient in the kernels."""
     return int({None: loops().RHO, "a": loops().TAU_A, "b": loops().TAU_B}[coefficient.variant])
 
 
 def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    """Whether the first of two arrays is the larger one where they first differ."""
+    """Return whether the first of two arrays is larger at the first place where they differ."""
     places = np.flatnonzero(first != second)
     return bool(places.size and first[places[0]] > second[places[0]])
 
@@ -284,10 +286,10 @@ def _resample_counts(items: Resampled, rng: np.random.Generator, size: int) -> V
 
 
 def resample_envelope(items: SortedItems | ScoredItems, draws: Draws) -> Values:
-    """Return coefficients of x with each other ranking: of half-samples, of smoothed resamples, of resampled residuals.
+    """Return coefficients of x with each other ranking, for half-samples, smoothed resamples and resampled residuals.
 
-    The shape is (n_resamples, n_rankings); undefined values are nan. `split_kinds` separates the kinds. Scores are not
-    smoothed: copies of an item do not distort a coefficient that does not rank them.
+    The shape is (n_resamples, n_rankings); undefined values are nan. `split_kinds` separates the three kinds. Scores
+    are resampled without smoothing, because copies of an item do not distort a coefficient of scores.
     """
     tasks: tuple[Callable[[np.random.Generator, int], Values], ...]
     if isinstance(items, ScoredItems):
@@ -323,7 +325,7 @@ def _draw_rankings(kind: SmoothedItems | Residuals, rng: np.random.Generator, si
 
 
 def draw_halves(n_items: int, rng: np.random.Generator, size: int) -> Counts:
-    """Draw half of the items, but at least two, `size` times; return 1 for each item drawn and 0 for the others."""
+    """Draw half of the items, at least two, `size` times; return 1 for each item drawn and 0 for the others."""
     keys = rng.random((size, n_items))
     last = max(2, (n_items + 1) // 2) - 1
     return (keys <= np.partition(keys, last)[:, last : last + 1]).astype(np.int32)
@@ -331,17 +333,17 @@ def draw_halves(n_items: int, rng: np.random.Generator, size: int) -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class SmoothedItems:
-    """Items from whose empirical beta copula rankings of new items can be drawn.
+    """Draws rankings of new items from the empirical beta copula of x and the other rankings.
 
     Attributes
     ----------
     items : SortedItems
     starts, sizes : ndarray of int64, shape (1 + n_rankings, n_items)
-        Number of items before the tied group of each item, and in it, in x and in each other ranking.
+        Number of items before the tied group of each item, and in the group, in x and in each other ranking.
     bounds : ndarray of float64
-        Shares of the list between which each group of ties lies.
+        Start and end of each tied group as shares of the list, for one ranking after another.
     rows : ndarray of int64, shape (2 + n_rankings,)
-        Where the bounds of each ranking start, and the end.
+        Index of the first of the `bounds` of each ranking, and their number.
     """
 
     items: SortedItems
@@ -367,9 +369,9 @@ class SmoothedItems:
     def draw_keys(self, rng: np.random.Generator, size: int) -> Counts:
         """Draw rankings of new items, as `SortedItems.of_keys` reads them.
 
-        The place of a copy in a ranking is beta distributed, as the r-th of n uniform numbers is, r being the item's
-        position. An item of a tied group takes a random position of the group, and all copies that fall between the
-        bounds of a group are tied.
+        The place of a copy of an item is beta distributed, like the r-th smallest of n uniform numbers, where r is the
+        position of the item. An item of a tied group takes a random position of the group. All copies that fall between
+        the bounds of a group are tied.
         """
         from rankcorr.inference import _resampling_kernels as kernels
 
@@ -379,7 +381,7 @@ class SmoothedItems:
         bits = (n_items - 1).bit_length()
         packed = np.empty((size, n_rankings, n_items), np.int64)
         scratch = np.empty(n_items, np.int64), np.empty((kernels.SHARED, n_items))
-        # Positive floats are in the order of their bits, of which the last give way to the number of the copy.
+        # The bits of positive floats are in the order of the floats. The last bits hold the number of the copy.
         kernels.draw_places(drawn_items, self.starts, self.sizes, key, bits, *scratch, packed)
         packed.sort(axis=-1)
         keys = np.empty(packed.shape, np.int32)
@@ -389,14 +391,14 @@ class SmoothedItems:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """A regression of each other ranking on x, by normal scores, from which rankings with other errors can be drawn.
+    """Draws rankings by resampling the residuals of regressions of each other ranking on x, in normal scores.
 
     Attributes
     ----------
     items : SortedItems
-    fitted, residuals : ndarray of shape (n_rankings, n_items)
-        They add up to the normal scores. The slope is sin(pi tau / 2), with Kendall's tau: few failures hardly change
-        it, and it is the correlation if the scores are normal.
+    fitted, residuals : ndarray of float64, shape (n_rankings, n_items)
+        They add up to the normal scores. The slope is sin(pi tau / 2), with Kendall's tau. It is robust to a few
+        failures, and equals the correlation if the scores are normally distributed.
     starts : ndarray of int32, shape (1 + n_rankings, n_items)
         Number of items before the tied group of each place, in x and in each other ranking.
     """
@@ -428,7 +430,7 @@ class Residuals:
         keys = np.empty((size, n_rankings, n_items), np.int32)
         keys[:, 0] = self.starts[0]
         rows = np.arange(size)[:, np.newaxis]
-        noise = TIE_BREAKER * rng.standard_normal((size, n_items))  # the same for all, so that equal systems stay equal
+        noise = TIE_BREAKER * rng.standard_normal((size, n_items))  # shared, so that equal systems stay equal
         for ranking, fitted in enumerate(self.fitted):
             scores = fitted + self.residuals[ranking, drawn_items] + noise
             keys[rows, ranking + 1, np.argsort(-scores, axis=1)] = self.starts[ranking + 1]
@@ -436,16 +438,16 @@ class Residuals:
 
 
 def envelope(statistic: float, values: Values, level: float) -> tuple[float, float]:
-    """Return the smallest interval with the statistic and the percentile intervals of all kinds; nan without values.
+    """Return the smallest interval that contains the statistic and the percentile intervals of all three kinds.
 
-    `values` are those of `resample_envelope` for one ranking, shape (n_resamples,).
+    `values` are those of `resample_envelope` for one ranking, shape (n_resamples,). The result is nan without values.
     """
     ends = [end for kind in split_kinds(values) for end in percentile_interval(kind, level) if not math.isnan(end)]
     return (min(statistic, *ends), max(statistic, *ends)) if ends else (math.nan, math.nan)
 
 
 def percentile_interval(values: Values, level: float) -> tuple[float, float]:
-    """Return the quantiles that leave (1 - level) / 2 of the defined values out on either side; nan without values."""
+    """Return the quantiles (1 - level) / 2 and (1 + level) / 2 of the defined values; nan without values."""
     values = values[~np.isnan(values)]
     if values.size == 0:
         return math.nan, math.nan

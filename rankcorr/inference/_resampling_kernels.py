@@ -1,11 +1,11 @@
-"""Coefficients of resampled items, in linear time, and of systems that exchange places; compiled by numba.
+"""Coefficients of resampled items and of systems that exchange places, compiled by numba.
 
-Items are sorted by x, and ranks are keys: whole numbers from 0 that ascend from best to worst, one for each group of
-ties. A resample counts how often each item was drawn. Copies of one item are ties in both rankings, so an item enters
-once, with the weight of all its copies, and mid-ranks follow from counts alone: O(n), except for the sums of Kendall's
-kind, which take O(n log n).
+Items are sorted by x. Ranks are given as keys: whole numbers from 0 that ascend from best to worst, one for each tied
+group. A resample counts how often each item was drawn. Copies of an item are tied in both rankings, so each item is
+processed once, with the weight of all its copies, and mid-ranks follow from the counts. This takes O(n), and O(n log n)
+for Kendall's tau.
 
-Working memory is made by the callers: each array that a kernel makes adds .03 s to the time that it takes to compile.
+Callers allocate the working memory, because each array that a kernel allocates adds 0.03 s to its compilation.
 """
 
 import math
@@ -27,18 +27,18 @@ from rankcorr._rank_kernels import (
     tree_size,
 )
 
-BITS = np.uint64(32)  # of a choice of `exchanged_coefficients`, and of half a random number
-STEP = np.uint64(0x9E3779B97F4A7C15)  # of splitmix64, as are the next five
+BITS = np.uint64(32)  # of a choice of `permute_systems`, and of half a random number
+STEP = np.uint64(0x9E3779B97F4A7C15)  # this and the constants of the next two lines are those of splitmix64
 FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, LAST_BITS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 LOW_BITS = np.uint64(0xFFFFFFFF)
-SHARED = 8  # copies at a position whose values are kept; hardly any position has more
+SHARED = 8  # number of copies at a position whose values are kept; few positions have more
 
 
 class Formula(NamedTuple):
     """A coefficient: the weights of the ranks 1, 1.5, 2, .. n, or of the positions 1, 2, .. n if `expected`.
 
-    `scheme` and `kind` are numbered in `rankcorr._rank_kernels`.
+    `scheme` and `kind` are numbers of `rankcorr._rank_kernels`.
     """
 
     table: Array
@@ -48,7 +48,7 @@ class Formula(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Items that were drawn: how often, and their weights, tied groups and ranks in x and in another ranking."""
+    """The drawn items, with their numbers of copies, and their keys, ranks and weights in x and another ranking."""
 
     items: Array
     x_keys: Array
@@ -70,7 +70,7 @@ class Groups(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Working memory for the coefficients of up to a number of items; `tree` is a tree of signs."""
+    """Working memory for coefficients; `tree` is the tree of `tau_of`."""
 
     entries: Entries
     groups: Groups
@@ -78,7 +78,7 @@ class Memory(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Working memory for places, from best to worst: those of all systems, those of one, and the entry of each item."""
+    """Working memory for the places of all systems and of one, from best to worst, and for the entry of each item."""
 
     sizes: Array
     items: Array
@@ -110,9 +110,9 @@ def new_places(n_systems: int, n_items: int) -> Places:
 
 @helper
 def group_weight(formula: Formula, stop: int, size: int) -> float:
-    """Weight of the rank of a group of `size` tied items that ends at a position.
+    """Return the weight of a group of `size` tied items whose last position is `stop`.
 
-    Neither number may be a constant, for which numba would compile this anew.
+    Neither argument may be a constant, because numba would compile the function again for it.
     """
     if formula.expected:
         return float(mean_weight(formula.table, stop, size))
@@ -143,7 +143,7 @@ def uniform_of(state: Any) -> float:
 
 @helper
 def gamma_of(d: float, normal: float, level: float) -> float:
-    """Return a gamma variate of the shape d + 1/3 by Marsaglia and Tsang (2000), or -1 if the numbers are rejected."""
+    """Return a gamma variate of shape d + 1/3 by Marsaglia and Tsang (2000), or -1 if the numbers are rejected."""
     square = normal * normal
     root = 1.0 + normal / math.sqrt(9.0 * d)
     cube = root * root * root
@@ -156,9 +156,9 @@ def gamma_of(d: float, normal: float, level: float) -> float:
 
 @helper
 def order_statistic(place: int, n_items: int, state: Any) -> float:
-    """Draw the value of a place, from 1, among n sorted uniform numbers: beta distributed, from two gamma variates.
+    """Draw the value at a place, from 1, of n sorted uniform numbers: a beta variate, from two gamma variates.
 
-    The normal numbers are those of Box and Muller. The same state gives the same value.
+    Normal numbers are drawn by the Box-Muller method. The same state gives the same value.
     """
     low, high = place - 1.0 / 3.0, n_items + 1 - place - 1.0 / 3.0
     first = second = -1.0
@@ -180,9 +180,9 @@ def draw_places(
 ) -> None:
     """Draw a place between 0 and 1 for each copy of an item in each ranking, packed as `drawn_keys` reads them.
 
-    A copy has the place of an order statistic of its item's position; an item of a tied group takes a random position
-    of the group. The value of a position depends only on the draw, the position and the number of earlier copies there,
-    so that rankings after the first share values, and equal rankings have equal places.
+    A copy has the value of the order statistic at the position of its item. An item of a tied group takes a random
+    position of the group. The value depends only on the draw, the position and the number of earlier copies at this
+    position. All rankings after the first therefore share values, and equal rankings get equal places.
 
     Parameters
     ----------
@@ -190,13 +190,13 @@ def draw_places(
     starts, sizes : array of int64, shape (n_rankings, n_items)
         Number of items before the tied group of each item, and in it.
     key : int
-        Of all random numbers.
+        Seed of the random numbers.
     bits : int
-        Of the number of a copy, which replaces the last bits of a place.
-    seen : array of int64, shape (n_items,)
-        Scratch.
+        Number of bits of a copy's number, which replaces the last bits of its place.
+    n_copies : array of int64, shape (n_items,)
+        Working memory.
     values : array of float64, shape (SHARED, n_items)
-        Scratch: values of positions, negative where there is none yet.
+        Working memory: the values at each position, negative before they are drawn.
     packed : array of int64, shape (n_draws, n_rankings, n_items)
         The result.
     """
@@ -216,24 +216,24 @@ def draw_places(
                 if sizes[ranking, item] > 1:
                     share = uniform_of(scramble(stream ^ np.uint64(copy)))
                     position += min(int(share * sizes[ranking, item]), sizes[ranking, item] - 1)
-                earlier = n_copies[position]
+                n_earlier = n_copies[position]
                 n_copies[position] += 1
-                value = values[earlier, position] if earlier < values.shape[0] else -1.0
+                value = values[n_earlier, position] if n_earlier < values.shape[0] else -1.0
                 if value < 0.0:
-                    state = scramble(stream + np.uint64(earlier * n_items + position) * STEP) + np.uint64(1)
+                    state = scramble(stream + np.uint64(n_earlier * n_items + position) * STEP) + np.uint64(1)
                     value = order_statistic(position + 1, n_items, scramble(state))
-                    if earlier < values.shape[0]:
-                        values[earlier, position] = value
+                    if n_earlier < values.shape[0]:
+                        values[n_earlier, position] = value
                 number[0] = value
                 packed[draw, ranking, copy] = (pattern[0] >> bits << bits) | copy
 
 
 @kernel
 def drawn_keys(packed: Array, bits: int, bounds: Array, rows: Array, keys: Array) -> None:
-    """Keys of each ranking in the order of the first, from sorted places in the lists.
+    """Set the keys of each ranking, with the items in the order of the first ranking, from sorted places.
 
-    `packed`, shape (n_draws, n_rankings, n_items), holds the bits of places between 0 and 1, the last `bits` of which
-    are the number of the item. Row i has the `bounds` from rows[i] to rows[i + 1], in pairs; places between the two
+    `packed`, shape (n_draws, n_rankings, n_items), holds the bits of places between 0 and 1; the last `bits` of each
+    are the number of the item. Ranking i has the `bounds` from rows[i] to rows[i + 1], in pairs; places between the two
     bounds of a pair are tied.
     """
     n_draws, n_rows, n_items = packed.shape
@@ -268,7 +268,7 @@ def drawn_keys(packed: Array, bits: int, bounds: Array, rows: Array, keys: Array
 def rank_entries(
     n_entries: int, keys: Array, copies: Array, groups: Groups, formula: Formula, ranks: Array, weights: Array
 ) -> None:
-    """Set the rank and the weight of each entry from its key in one ranking and the number of its copies."""
+    """Set the rank and weight of each entry in one ranking, from its key and its number of copies."""
     for key in range(groups.sizes.size):
         groups.sizes[key] = 0
     for entry in range(n_entries):
@@ -288,10 +288,10 @@ def rank_entries(
 
 @helper
 def rank_places(size: int, codes: Array, formula: Formula, places: Places) -> None:
-    """Set the first place of its group, as key, the rank and the weight of each place; equal codes tie, and ascend.
+    """Set the key, rank and weight of each place; `codes` ascend, equal ones are ties, and keys are first places.
 
-    A pass from either end finds the ends of groups: ties after an exchange are random, and a branch on them would be
-    mispredicted.
+    One pass from each end finds the limits of the tied groups. Ties after an exchange are random, so a branch for each
+    group would be mispredicted.
     """
     start = 0
     for place in range(size):
@@ -309,7 +309,7 @@ def rank_places(size: int, codes: Array, formula: Formula, places: Places) -> No
 @helper
 def enter(counts: Array, x_keys: Array, formula: Formula, groups: Groups, entries: Entries) -> int:
     """Collect the items drawn, from best to worst in x, with their ranks in x; return how many there are."""
-    n_entries: Any = np.int64(0)  # for a constant 0, numba would compile the helpers again
+    n_entries: Any = np.int64(0)  # numba would compile the helpers again for a constant 0
     for item in range(x_keys.size):
         if counts[item] > 0:
             entries.items[n_entries] = item
@@ -339,11 +339,11 @@ def coefficient_of(n_entries: int, entries: Entries, formula: Formula, tree: Arr
 
 @kernel
 def resampled_coefficients(counts: Array, keys: Array, formula: Formula, memory: Memory, values: Array) -> None:
-    """Coefficient of the first ranking with each other in each resample; nan if undefined.
+    """Compute the coefficients of the first ranking with each other one in each resample; nan if undefined.
 
-    `keys`, shape (n_resamples or 1, 1 + n_others, n_items), number the tied groups of each ranking; those of the first
-    ascend. `counts`, shape (n_resamples or 1, n_items), holds how often each item was drawn; their sum is at most the
-    number of items, the length of the table. `values` receives a row for each resample.
+    `keys`, shape (n_resamples or 1, 1 + n_others, n_items), number the tied groups of each ranking; the keys of the
+    first ranking ascend. `counts`, shape (n_resamples or 1, n_items), holds how often each item was drawn; its sum is
+    at most the number of items. The results are written to `values`, one row for each resample.
     """
     entries, groups, tree = memory.entries, memory.groups, memory.tree
     for row in range(values.shape[0]):
@@ -359,7 +359,7 @@ def resampled_coefficients(counts: Array, keys: Array, formula: Formula, memory:
 
 @helper
 def shuffle(rng: np.random.Generator, values: Array, size: int) -> None:
-    """Permute the first `size` values at random: Fisher and Yates."""
+    """Permute the first `size` values at random, by the Fisher-Yates shuffle."""
     for last in range(size - 1, 0, -1):
         other = int(rng.random() * (last + 1))
         values[last], values[other] = values[other], values[last]
@@ -369,7 +369,7 @@ def shuffle(rng: np.random.Generator, values: Array, size: int) -> None:
 def permuted_rows(rng: np.random.Generator, ranks: Array, rows: Array) -> None:
     """Fill each row with the ranks in random order.
 
-    `Generator.permuted` draws whole numbers, and holds the GIL: 8 us for 1,000 items, against 4 here.
+    `Generator.permuted` takes 8 us for 1,000 items and holds the GIL; this takes 4 us.
     """
     n_rows, n_items = rows.shape
     for row in range(n_rows):
@@ -379,29 +379,29 @@ def permuted_rows(rng: np.random.Generator, ranks: Array, rows: Array) -> None:
 
 
 @kernel
-def permute_systems(choices: Array, present: Array, having: Array, takers: Array) -> None:
+def permute_systems(choices: Array, present: Array, owners: Array, takers: Array) -> None:
     """Set the system that takes the place of each system, for each draw and item.
 
-    `choices`, shape (n_draws, n_items, n_systems - 1), are whole numbers below 2^32: the systems that have an item, by
-    `present`, are permuted as Fisher and Yates do, and the largest number leaves a system where it is. `having` is
-    scratch for n_systems numbers. `takers`, the result, has the shape (n_draws, n_systems, n_items).
+    `choices`, shape (n_draws, n_items, n_systems - 1), are random whole numbers below 2^32 for a Fisher-Yates shuffle
+    of the systems that have an item by `present`; the largest number keeps a system in place. `owners` is working
+    memory for n_systems numbers. The result, `takers`, has the shape (n_draws, n_systems, n_items).
     """
     n_draws, n_systems, n_items = takers.shape
     for draw in range(n_draws):
         for item in range(n_items):
-            n_having = 0
+            n_owners = 0
             for system in range(n_systems):
                 if present[system, item] > 0:
-                    having[n_having] = system
-                    takers[draw, n_having, item] = system
-                    n_having += 1
-            for last in range(n_having - 1, 0, -1):
+                    owners[n_owners] = system
+                    takers[draw, n_owners, item] = system
+                    n_owners += 1
+            for last in range(n_owners - 1, 0, -1):
                 other = np.int64((np.uint64(choices[draw, item, last - 1]) * np.uint64(last + 1)) >> BITS)
                 taker = takers[draw, last, item]
                 takers[draw, last, item] = takers[draw, other, item]
                 takers[draw, other, item] = taker
-            for place in range(n_having - 1, -1, -1):  # from the last: a system comes at or after its place
-                takers[draw, having[place], item] = takers[draw, place, item]
+            for place in range(n_owners - 1, -1, -1):  # backwards, because owners[place] >= place
+                takers[draw, owners[place], item] = takers[draw, place, item]
 
 
 @kernel
@@ -417,13 +417,12 @@ def exchanged_coefficients(
     memory: Memory,
     values: Array,
 ) -> None:
-    """Coefficient of x with each system after each exchange; nan if undefined.
+    """Compute the coefficients of x with each system after each exchange; nan if undefined.
 
     A place is one item of one system. `systems`, `items` and `codes` have an entry for each place, in ascending order
-    of `codes`; equal codes are ties. `takers` are as `permute_systems` sets them, and `values` receives a row for each
-    draw.
-
-    Places are in order, so each system's list is in order too after an exchange, and nothing needs sorting.
+    of `codes`; equal codes are ties. Because places are in order, the list of each system is in order after an
+    exchange too, without sorting. `takers` are those of `permute_systems`. The results are written to `values`, one row
+    for each draw.
     """
     n_systems = present.shape[0]
     entries, tree = memory.entries, memory.tree
@@ -455,7 +454,7 @@ def exchanged_coefficients(
 
 @helper
 def n_different(first: Array, second: Array) -> int:
-    """Number of places where arrays of 0 and 1 differ; a loop without an early exit compares several at once."""
+    """Return the number of places where two arrays of 0 and 1 differ; without an early exit, so that it vectorizes."""
     number = 0
     for place in range(first.size):
         number += first[place] ^ second[place]
@@ -464,9 +463,9 @@ def n_different(first: Array, second: Array) -> int:
 
 @kernel
 def heaviest_chain(first: Array, second: Array, weights: Array, n_keys: int, chain: Array) -> int:
-    """Places of the heaviest subsequence in which both keys rise, from its last to its first; return its length.
+    """Set `chain` to the places, last first, of the heaviest subsequence with both keys increasing; return its length.
 
-    `first` ascends, and `second`, whole numbers from 0 below `n_keys`, descends where `first` stands still. A Fenwick
+    `first` ascends. `second`, whole numbers from 0 below `n_keys`, descends among equal values of `first`. A Fenwick
     tree of maxima over `second` makes it O(n log n).
     """
     tree, owner = np.zeros(n_keys + 1, np.int64), np.full(n_keys + 1, -1)

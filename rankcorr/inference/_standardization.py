@@ -1,11 +1,11 @@
-"""Null values of a coefficient -> the one number that moves their mean to 0 and keeps -1 and 1 where they are.
+"""The map that standardizes a coefficient: it moves the mean of chance values to 0, and keeps -1 and 1.
 
 For a random variable T in [-1, 1] and a number l, the exponent, the map is
 
     g(t) = (exp(l t) - cosh l) / sinh l,    and g(t) = t for l = 0,
 
-with l such that E g(T) = 0, that is E exp(l T) = cosh l. It has one parameter; the piecewise quadratic of Lombardo 2025
-(arXiv:2504.08428), the paper that asks for a map of this kind, has several.
+with l such that E g(T) = 0, that is E exp(l T) = cosh l. It has one parameter. Lombardo 2025 (arXiv:2504.08428)
+proposes such a standardization, with a piecewise quadratic map of several parameters.
 
 Proof of its properties. Let s = (1 + t)/2, which runs from 0 to 1. Since cosh l - exp(-l) = sinh l,
 
@@ -28,10 +28,10 @@ Proof of its properties. Let s = (1 + t)/2, which runs from 0 to 1. Since cosh l
    argument holds for P(T = 1) >= 1/2. Hence no map moves the mean of a T whose only values are -1 and 1. The exponent
    is then 0, and the mean stays as it is.
 
-In floats g is flat where |l| is large: for l < 0 the slope falls to 2 |l| exp(-2 |l|) at t = 1. Up to `MAX_EXPONENT`
-it is at least 1.8e-6, so that values of t that differ by `RESOLUTION` have values of g that differ by several steps of
-a float. Beyond, g is refused. Offsets n0 near -1 lead there: all that counts is then whether the first items agree, and
-nearly all values of chance are near -1.
+In floating point, g is flat if |l| is large: for l < 0 the slope falls to 2 |l| exp(-2 |l|) at t = 1. Up to
+`MAX_EXPONENT` it is at least 1.8e-6, so that values of t that differ by `RESOLUTION` have values of g that differ by
+several units in the last place. Larger exponents are refused. They occur with offsets n0 near -1: the coefficient then
+depends only on whether the first items agree, and nearly all chance values are near -1.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ RESOLUTION: Final = 1e-9
 
 
 def standardize(statistics: NDArray[np.float64], exponents: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Map g of the module's text, for any exponent: no overflow, and no digits lost near 0.
+    """Apply the map g of the module docstring, without overflow or loss of digits for any exponent.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def standardize(statistics: NDArray[np.float64], exponents: NDArray[np.float64] 
     array([-0.5   , -0.0899])
     """
     sizes = np.abs(exponents)
-    is_identity = sizes < 1e-17  # g(t) differs from t by at most |l|/2, and a subnormal l would lose its digits below
-    has_identity = np.count_nonzero(is_identity) > 0  # of one exponent, a tenth of the time that any() takes
+    is_identity = sizes < 1e-17  # g(t) differs from t by at most |l|/2; a subnormal l would lose digits
+    has_identity = np.count_nonzero(is_identity) > 0  # for one exponent, ten times as fast as any()
     if has_identity:
         sizes = np.where(is_identity, 1.0, sizes)
-    # u(s) as a ratio of two numbers in (-1, 0], for either sign of l.
+    # u(s) as a ratio of two numbers in (-1, 0], for both signs of l.
     shares = np.expm1(-sizes * (1 + statistics)) / np.expm1(-2 * sizes)
     if np.count_nonzero(np.greater(exponents, 0.0)):
         shares *= np.exp(-np.maximum(exponents, 0.0) * (1 - statistics))
@@ -80,15 +80,15 @@ def standardize(statistics: NDArray[np.float64], exponents: NDArray[np.float64] 
 
 
 def mean_standardized(values: NDArray[np.float64], exponent: float) -> float:
-    """E g(T) over equally likely values, block by block, so that the memory in use does not grow with their number."""
+    """Return the mean of g over equally likely values, computed in blocks to limit memory."""
     starts = range(0, values.size, BLOCK)
     return math.fsum(standardize(values[i : i + BLOCK], exponent).sum() for i in starts) / values.size
 
 
 def exponent_of(values: NDArray[np.float64]) -> float:
-    """Root l of E exp(l T) = cosh l that is not 0, for T one of the values with equal probability.
+    """Return the non-zero root l of E exp(l T) = cosh l, where T takes each of the values with equal probability.
 
-    It is 0 where E T = 0 up to `ROUNDING`, and where no map has the wanted properties (point 4 of the module's text).
+    The result is 0 if E T = 0 up to `ROUNDING`, and if no map exists (point 4 of the module docstring).
 
     Examples
     --------
@@ -101,11 +101,11 @@ def exponent_of(values: NDArray[np.float64]) -> float:
         return 0.0
     from scipy.optimize import brentq
 
-    # The loop ends, by point 3: at |l| = 40/ROUNDING, g is -limit at every value but those counted above.
+    # By point 3 the loop ends: at |l| = 40/ROUNDING, g is -limit at every value except those counted above.
     near, far = 0.0, limit
     while limit * mean_standardized(values, far) > 0:
         near, far = far, 2 * far
-    # The smallest absolute tolerance, so that the relative one decides: the exponent may be tiny.
+    # The exponent may be tiny, so only the relative tolerance should matter; the absolute one is the smallest possible.
     root = brentq(
         lambda exponent: mean_standardized(values, exponent), near, far, xtol=5e-324, rtol=4 * np.finfo(float).eps
     )

@@ -1,4 +1,4 @@
-"""Compare two systems with one gold ranking: a paired randomization test, its interval, and a table of many tests."""
+"""Compare systems with one gold ranking: the paired randomization test, its interval, and a table of many tests."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ NAMES: Final = ("gold", "a", "b")
 MIRRORED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
 BOUND: Final = 2.0  # no two correlations differ by more
 
-# All items are left out in turn up to this number; of more, those whose weighted ranks differ most.
+# Number of items that are removed in turn: all, or those whose weighted ranks differ most.
 MOST_LEFT_OUT: Final = 1_000
-# Exchanges drawn without an item: its p-value shows which side of the level it is on, not its last digit.
+# Number of exchanges drawn without an item; its p-value only has to be compared with the level.
 N_LEFT_OUT: Final = 999
 
 
@@ -63,9 +63,9 @@ class LeftOut(Result):
     Attributes
     ----------
     label : hashable
-        Its label, or its position from 0 if the rankings have none.
+        Label of the item or query, or its position from 0 if the rankings have no labels.
     difference, pvalue : float
-        The difference without it, and the p-value.
+        The difference and the p-value without it.
     """
 
     label: Hashable
@@ -73,7 +73,7 @@ class LeftOut(Result):
     pvalue: float
 
     def reverse(self) -> LeftOut:
-        """Return the same for the second system minus the first."""
+        """Return the comparison with the two systems swapped."""
         return replace(self, difference=0.0 - self.difference)
 
 
@@ -86,30 +86,31 @@ class SystemComparison(Computed):
     statistic_a, statistic_b : float
         Coefficient of gold with each system, over the same items.
     difference : float
-        The first minus the second.
+        The coefficient of the first system minus that of the second.
     pvalue : float
         P-value of the paired randomization test; nan if the difference is undefined.
     alternative : str
         "two-sided", "greater" (the first system is better) or "less".
     swap : str
-        What the test exchanged, "scores" or "ranks"; "standardized scores" if Pearson's correlation compares systems
+        What the test exchanged: "scores" or "ranks", or "standardized scores" if Pearson's correlation compares systems
         that do not share a scale.
     exact : bool
         Whether all exchanges were enumerated.
     low, high : float
-        The differences that the same test does not reject: 0 is outside exactly if the p-value is at most 1 - level.
+        Ends of the interval of differences that the same test does not reject. It excludes 0 if and only if the p-value
+        is at most 1 - level.
     level : float
         Level of confidence of the interval.
     detectable : float
-        The least true difference that the two-sided test finds with a power of 0.8; nan if there is none up to 2, or if
+        The smallest true difference that the two-sided test detects with power 0.8; nan if there is none up to 2, or if
         no exchange changes the difference.
     least, most : LeftOut or None
-        The item without which the difference is least, and the one without which it is largest. None with two items, or
-        if the difference is undefined.
+        The items whose removal makes the difference smallest and largest. None with two items, or if the difference is
+        undefined.
     fragile : bool
-        Whether one item decides: the test rejects at 1 - level with it, and not without it, or the other way round.
+        Whether removing one of these two items reverses the verdict of the test at 1 - level.
     n_resamples, seed : int
-        Number of exchanges drawn, unless the test is exact, and the seed that they were drawn with.
+        Number of exchanges drawn, unless the test is exact, and the seed of the random numbers.
     n_undefined : int
         Number of exchanges with an undefined coefficient; they count as at least as extreme.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
@@ -174,22 +175,22 @@ def compare_systems(
 ) -> SystemComparison:
     """Compare two systems by their correlations with one gold ranking.
 
-    The null hypothesis is that items are independent, and that the two systems are exchangeable on each item: either of
-    them could as well have given the other's score. If items share errors, such as those of one topic, give `clusters`.
-    Items are exchanged with probability 1/2, both systems are ranked again, and the difference of the coefficients is
-    computed anew. Up to 12 items, or clusters, all 2^n exchanges are enumerated. Above, the p-value is
+    The null hypothesis is that items are independent, and that the two systems are exchangeable on each item: each
+    could equally well have given the other's score. If errors are shared between items, such as items of one topic,
+    give `clusters`. Each item is exchanged with probability 1/2, both systems are ranked again, and the difference of
+    the coefficients is recomputed. Up to 12 items, or clusters, all 2^n exchanges are enumerated. Above, the p-value is
     (1 + count) / (1 + n_resamples), where count is the number of exchanges with a difference at least as extreme.
 
     If the systems share a scale, their scores are exchanged, and the test is exact. If only their orders are known, or
-    the scores have different distributions, ranks are exchanged on two scales, and the test rejects only if it does so
-    on both. It then finds fewer differences: docs/explain/tests.md has the reasons, and docs/results/levels.md the
-    levels and the power.
+    the scores have different distributions, ranks are exchanged on two scales, and the test rejects only if it rejects
+    on both. It then has less power. docs/explain/tests.md has the reasons, and docs/results/levels.md the levels and
+    the power.
 
-    The interval inverts the test, so it excludes 0 exactly if the p-value is at most 1 - level. It applies to these
+    The interval inverts the test, so it excludes 0 if and only if the p-value is at most 1 - level. It applies to these
     items: only the assignment of scores to systems is random.
 
-    Equal mean coefficients are not the null hypothesis: if one system is noisy at the top and the other at the bottom,
-    they are not exchangeable, even if the mean of the difference is 0.
+    Equal mean coefficients are not the null hypothesis. If one system is noisy at the top and the other at the bottom,
+    they are not exchangeable, even if the mean difference is 0.
 
     Parameters
     ----------
@@ -199,16 +200,17 @@ def compare_systems(
         A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Exchanged systems have
         ties, so a weigher must accept the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom", "gold"}
-        How to treat labels that are not in all three rankings: raise an error, leave them out, or place them last, in a
-        tie, in each ranking that lacks them. "gold" keeps only the items of gold.
+        How to treat labels that are not in all three rankings. "raise": raise an error. "intersection": exclude them.
+        "bottom": place them last, tied, in each ranking that lacks them. "gold": as "bottom", but only for the items of
+        gold.
     alternative : {"two-sided", "greater", "less"}
-        "greater" tests whether the first system is better; the interval is then bounded below alone.
+        "greater" tests whether the first system is better; the interval then has only a lower bound.
     swap : {"auto", "scores", "ranks"}
-        What the two systems exchange. "auto" takes scores if both systems have them and their distributions may be one,
-        else ranks; the result says which. A `Ranking` has the scores that it was made from.
+        What the two systems exchange. "auto" exchanges scores if both systems have them and their distributions may be
+        equal, otherwise ranks; see `swap` of the result. A `Ranking` has the scores that it was made from.
     clusters : mapping of label to cluster, or sequence of shape (n_items,), optional
-        Items that are not independent, such as those of one topic: whole clusters are exchanged. Labelled items need
-        a mapping, or a series with these labels.
+        The cluster of each item, if items are not independent, such as those of one topic. Whole clusters are
+        exchanged. Labelled items need a mapping, or a series with these labels.
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000
@@ -218,13 +220,13 @@ def compare_systems(
     workers : int, optional
         Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
-        Called with the number of exchanges done since the last call, and with 0 between the steps after them. An
-        exception that it raises stops the work.
+        Called with the number of exchanges done since the last call, and with 0 between later steps. An exception that
+        it raises stops the work.
 
     Returns
     -------
     SystemComparison
-        nan with an `UndefinedCorrelationWarning`, and without a p-value, if a coefficient is undefined.
+        Its p-value is nan, with an `UndefinedCorrelationWarning`, if a coefficient is undefined.
 
     Raises
     ------
@@ -260,7 +262,7 @@ def compare_systems(
     (first, second, third), n_lone = align_three(gold, *systems, missing)
     values = formula.of_rankings(first, [second, third])
     difference = float(values[0] - values[1])
-    # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
+    # Tests take two systems in a fixed order, so that a and b use the same random numbers as b and a.
     is_reversed = sorted_items(formula, first, [second, third]).is_reversed
     exchange = _exchange(formula, (first, second, third), systems, swap, is_reversed, clusters)
 
@@ -314,7 +316,7 @@ class ComparedPair(Result):
     Attributes
     ----------
     gold_set, coefficient : str
-        The gold set, and the name of the coefficient; with its options if the table has several of this name.
+        Names of the gold set and the coefficient; the options follow if the table has several coefficients of one name.
     a, b : str
         Names of the systems.
     comparison : SystemComparison
@@ -346,12 +348,12 @@ class ComparedPair(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemComparisons(TableResult):
-    """Pairs of systems on one or several gold sets, by one or several coefficients, with one correction.
+    """Comparisons of pairs of systems on several gold sets or by several coefficients, with one correction.
 
     Attributes
     ----------
     rows : tuple of ComparedPair
-        By gold set, by coefficient, and by pair, in the order given.
+        Sorted by gold set, coefficient and pair, each in the order given.
 
     See Also
     --------
@@ -412,9 +414,9 @@ def compare_many(
 ) -> SystemComparisons:
     """Compare pairs of systems on one or several gold sets, by one or several coefficients, with one correction.
 
-    Each comparison is that of `compare_systems`. Their p-values are corrected together, by Holm's method: the chance
-    that any of them is at most 0.05 although the systems are exchangeable is 0.05 at most, whatever was compared. For a
-    ranking of many systems, `leaderboard` finds more, because it takes the best system into account.
+    Each comparison is that of `compare_systems`. Their p-values are corrected together by Holm's method: with
+    probability at least 0.95, no corrected p-value of exchangeable systems is 0.05 or less. To rank many systems,
+    `leaderboard` has more power, because its tests use the joint distribution of all systems.
 
     Parameters
     ----------
@@ -422,10 +424,10 @@ def compare_many(
         One gold ranking, named "gold", or several gold sets by name. Several must have labels.
     systems : mapping of name to ranking
         Two or more. With several gold sets, a system has the items of all, at least two of each. Each comparison
-        leaves out the items of the other gold sets; `missing` decides about all others.
+        excludes the items of the other gold sets; `missing` applies to all other items.
     coefficients : sequence of Coefficient or {"tau_w", "rho_w", "tau", "rho", "pearson"}
     baseline : str, optional
-        Name of a system. Each other one is then compared with it; by default all pairs are compared.
+        Name of a system that each other one is compared with; by default, all pairs are compared.
     missing, alternative, swap, clusters, level, n_resamples, seed, workers, progress
         As in `compare_systems`.
 
@@ -437,12 +439,12 @@ def compare_many(
     ------
     RankingError
         `OptionError` for fewer than two systems or an unknown baseline; otherwise as `compare_systems`, with the names
-        of the gold set and the systems in front.
+        of the systems and the gold set in the message.
 
     See Also
     --------
     compare_systems : One pair of systems.
-    leaderboard : Finds more among many systems.
+    leaderboard : More powerful for many systems.
     holm : The correction alone.
 
     Examples
@@ -490,7 +492,7 @@ def compare_many(
 
 
 def _restrict_to_set(system: Ranking, golds: Mapping[str, Ranking], name: str, set_name: str) -> Ranking:
-    """A system without the items that are in other gold sets alone."""
+    """Return a system without the items that are only in other gold sets."""
     if system.labels is None:
         raise LabelError(f"several gold sets need labels, to find the items of each; system {shown(name)} has none")
     gold_labels = set(golds[set_name].labels or ())
@@ -508,7 +510,7 @@ def _exchange(
     is_reversed: bool,
     clusters: Any,
 ) -> Exchange:
-    """The exchange of two systems, the second of which comes first if `is_reversed`."""
+    """Return the exchange of two systems, in reverse order if `is_reversed`."""
     gold, *systems = aligned
     codes = None
     if swap == "scores" or (swap == "auto" and all(system.scores is not None for system in unaligned)):
@@ -524,11 +526,11 @@ def _exchange(
 def _leave_items_out(
     exchange: Exchange, gold: Ranking, alternative: Alternative, is_reversed: bool, draws: Draws
 ) -> tuple[LeftOut, LeftOut]:
-    """The comparison without the item that lets the difference be least, and without that which lets it be largest."""
+    """Return the comparisons without the item whose removal makes the difference smallest, and largest."""
     items = exchange.items
     candidates = np.sort(np.argsort(-items.item_distances, kind="stable")[:MOST_LEFT_OUT])
-    differences = -np.diff(items.delete_each(candidates, draws), axis=1)
-    # An item without which the difference is undefined decides it: the test then has no p-value below 1.
+    differences = -np.diff(items.delete_items(candidates, draws), axis=1)
+    # If removing an item makes the difference undefined, it counts as 0: the p-value without the item is then 1.
     differences = np.where(np.isnan(differences), 0.0, differences)[:, 0]
     comparisons = []
     for place in (int(np.argmin(differences)), int(np.argmax(differences))):
@@ -545,7 +547,7 @@ def _leave_items_out(
 def align_three(
     gold: RankingLike, a: RankingLike, b: RankingLike, missing: Missing
 ) -> tuple[tuple[Ranking, Ranking, Ranking], int]:
-    """Three rankings over the same items in the same order, and the number of items that were not in all three."""
+    """Return three rankings over the same items in the same order, and the number of items not in all three."""
     check_choice("missing", missing, MISSING)
     rankings = as_ranking(gold), as_ranking(a), as_ranking(b)
     if missing == "raise" or any(ranking.labels is None for ranking in rankings):
@@ -555,7 +557,7 @@ def align_three(
     counts = Counter(label for ranking in rankings for label in ranking.labels or ())
     common = [label for label, number in counts.items() if number == len(rankings)]
     gold_labels = list(rankings[0].labels or ())
-    # Items that gold lacks are tied there, in an order that does not change when a and b are exchanged.
+    # Items that gold lacks are tied there, in an order that stays the same if a and b are swapped.
     all_labels = gold_labels + sorted(list(counts)[len(gold_labels) :], key=str)
     labels = {"intersection": common, "gold": gold_labels}.get(missing, all_labels)
     if len(labels) < 2:
@@ -563,7 +565,7 @@ def align_three(
             "gold, a and b must have at least two labels in common; they have "
             f"{', '.join(str(ranking.n_items) for ranking in rankings)} items, {len(labels)} in common"
         )
-    # All items, tied: aligned with this ranking, each of the three loses or gains the items that it must.
+    # Aligned with a ranking that ties all these items, each of the three rankings gets exactly these items.
     tied = Ranking.from_ranks(np.zeros(len(labels)), labels)
     first, second, third = (
         align_rankings(tied, ranking, names=("gold", name), missing=missing)[1]

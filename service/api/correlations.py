@@ -297,17 +297,17 @@ weights = Blueprint("weights", __name__, url_prefix="/v1/weights", description="
 
 
 MAX_TOP = 1_000
-MOST_LIGHT_TOP = 100  # a row takes 0.1 ms, of decimal arithmetic
+MOST_LIGHT_TOP = 100  # the decimal arithmetic of a row takes 0.1 ms
 
 
 class WeightsQuery(Request):
     """n0, or a share of the weight that determines n0."""
 
-    n0 = QueryNumber(above=-1, most=1e300, about="2 by default; not together with share.")
-    share = QueryNumber(above=0, about="Find the n0 at which the first k ranks have this share.")
-    k = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks that have the share; 1 by default.")
+    n0 = QueryNumber(above=-1, most=1e300, about="2 by default; cannot be combined with share.")
+    share = QueryNumber(above=0, about="Find the n0 for which the first k ranks have this share.")
+    k = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks that have the share together; 1 by default.")
     top = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks to list; 10 by default.")
-    n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; endless by default.")
+    n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; infinite by default.")
 
 
 Component.of(RankShare)

@@ -143,8 +143,8 @@ def test_pilot_votes_tell_of_items_and_voters():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"similarity": None}, SimilarityError, r"give similarity= or pilot="),
-        ({"voters": 5}, SimilarityError, "voters are a VoterPool or a VoterPopulation; got 5"),
+        ({"similarity": None}, SimilarityError, r"give similarity or pilot"),
+        ({"voters": 5}, SimilarityError, "voters must be a VoterPool or a VoterPopulation; got 5"),
         ({"simulations": 1}, SimilarityError, "simulations must be a whole number from 2 on; got 1"),
         ({"fresh": 1.5}, SimilarityError, "fresh must be a whole number from 2 on; got 1.5"),
         ({"candidates": []}, SimilarityError, r"candidates must be one Candidate or more; got \[\]"),
@@ -152,7 +152,7 @@ def test_pilot_votes_tell_of_items_and_voters():
         ({"similarity": Z[:-1]}, SimilarityError, "there are 11 items; the plan of adaptive, 2 .* has 12"),
         ({"seed": -1}, SimilarityError, "seed"),
         ({"coefficient": "tau_v"}, ValueError, "tau_v"),
-        ({"pilot": 3}, SimilarityError, "pilot votes are Comparisons; got 3"),
+        ({"pilot": 3}, SimilarityError, "pilot must be Comparisons; got 3"),
         ({"pilot": Comparisons(2, [0], [1], [1]), "voters": None}, ModelError, "voters are known"),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_budget_that_is_refused():
         tune_plan(0, similarity=Z)
     with pytest.raises(PlanError, match="too small"):
         tune_plan(3, similarity=Z)
-    with pytest.raises(SimilarityError, match=r"approaches to tune are .*; got 'uniform'"):
+    with pytest.raises(SimilarityError, match=r"approaches must be among .*; got 'uniform'"):
         candidates_for(12, 100, approaches=["uniform"])
 
 
@@ -242,11 +242,11 @@ def test_the_executor_changes_no_votes_needed():
     [
         ({"accuracy": 1}, "accuracy must be a number between -1 and 1; got 1"),
         ({"accuracy": math.nan}, "accuracy must be a number between -1 and 1"),
-        ({"approach": "full_rankings"}, "an approach is one of .*; got 'full_rankings'"),
+        ({"approach": "full_rankings"}, "an approach must be one of .*; got 'full_rankings'"),
         ({"approach": "matcht"}, "got 'matcht'"),
         ({"most": 0}, "most must be a positive whole number; got 0"),
         ({"simulations": 1}, "simulations must be a whole number of 2 or more; got 1"),
-        ({"voters": None}, "voters are a VoterPool or a VoterPopulation; got None"),
+        ({"voters": None}, "voters must be a VoterPool or a VoterPopulation; got None"),
         ({"seed": -2}, "seed"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Draw the batches of a continuous campaign, or refuse to: too much is unanswered, or the votes ask for no more."""
+"""Draw the batches of a continuous campaign, or refuse to, if too many pairs are unanswered or no more are needed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -36,12 +36,24 @@ Waits: TypeAlias = Literal["target", "pairs"]
 _REFUSED: Final = "no batch"
 _STATE: Final = ("batches", "answers", "changed", "decided")
 _DECIDING: Final = ("excluded", "included", "left", "reopened")
-_SET_DRAWS: Final = 8  # of a batch: few items have few sets, of which some are drawn again
+_SET_DRAWS: Final = 8  # draws for a batch: with few items, some sets are drawn again and discarded
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """The reason why the votes of a state allow no batch, found by a costly fit; for one voter or for all."""
+    """The reason why no batch can be drawn in a state, for one voter or for all; kept, because finding it takes a fit.
+
+    Attributes
+    ----------
+    reason : str
+        Text for the organiser.
+    cause : {"target", "pairs"} or None
+        As in `why_it_waits`.
+    state : dict
+        As `state_of` returns it. The refusal holds until the state changes.
+    voter_id : int or None
+        The voter, or None for all voters.
+    """
 
     reason: str
     cause: Waits | None
@@ -52,8 +64,8 @@ class Refusal:
 def state_of(transaction: Transaction) -> dict[str, int]:
     """Return the state that a refusal applies to: the numbers of batches, answers, changed answers and decisions.
 
-    Numbers of rows stay the same in a restored campaign, whose rows have other ids.
-    Answers to checks count too. Otherwise voters could recognise a check because no new pairs follow its answer.
+    These numbers stay the same in a restored campaign, whose rows have other ids. Answers to checks count, too.
+    Otherwise voters could recognise a check, because no new pairs follow its answer.
     """
     sheet, ballot, event = schema.sheet, schema.ballot, schema.audit_event
     counts = (sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered + sheet.c.n_checked))
@@ -65,7 +77,10 @@ def state_of(transaction: Transaction) -> dict[str, int]:
 
 
 def last_refusal(transaction: Transaction, *voters: int | None) -> Refusal | None:
-    """Return the latest refused draw for any of these voters or for all; None is an unknown newcomer."""
+    """Return the latest refused draw for any of these voters, where None stands for a refusal for all voters.
+
+    Without voters, return the latest of all refusals.
+    """
     event = schema.audit_event
     is_refusal = (transaction.of_campaign(event), event.c.kind == _REFUSED)
     query = sa.select(event.c.details, event.c.voter_id).where(*is_refusal)
@@ -80,7 +95,7 @@ def last_refusal(transaction: Transaction, *voters: int | None) -> Refusal | Non
 
 
 def write_refusal(transaction: Transaction, refusal: Refusal) -> None:
-    """Record a refusal, so that voters are told that nothing is left, without repeating the same fit."""
+    """Record a refusal, so that later requests in the same state are refused without another fit."""
     before = last_refusal(transaction, refusal.voter_id)
     if before is None or before.state != refusal.state:
         details = {**refusal.state, "reason": refusal.reason, "cause": refusal.cause}
@@ -88,7 +103,7 @@ def write_refusal(transaction: Transaction, refusal: Refusal) -> None:
 
 
 def why_it_waits(transaction: Transaction) -> Waits | None:
-    """Return why no further pairs are asked, given the current votes; None if no request has been refused with them.
+    """Return why no further pairs are asked in the current state; None if no request has been refused in it.
 
     "target": the expected accuracy is reached. "pairs": the last voter to ask has answered all remaining pairs, so
     those are left for other voters.
@@ -98,7 +113,7 @@ def why_it_waits(transaction: Transaction) -> Waits | None:
 
 
 def n_spent(transaction: Transaction) -> int:
-    """Return the comparisons that count against the budget of a continuous campaign: those drawn and not dropped."""
+    """Return the number of comparisons that count against the budget: those drawn and not dropped."""
     n_drawn = sum(ballot.n_comparisons for ballot in stored_ballots(transaction))
     return n_drawn - sum(dropped_sheets(transaction).values())
 
@@ -120,9 +135,9 @@ def may_draw(transaction: Transaction, voter_id: int | None = None) -> bool:
 
 
 def may_replace(transaction: Transaction, voter_id: int) -> bool:
-    """Return whether the budget is spent, and comparisons of free sheets can be replaced for this voter.
+    """Return whether the budget is spent and comparisons of free sheets can be replaced for this voter.
 
-    This is for a voter who can be asked none of them but has other pairs to answer.
+    The voter may be asked none of these comparisons, but has other pairs to answer.
     """
     if not is_more_wanted(transaction, voter_id) or is_budget_left(transaction):
         return False
@@ -130,7 +145,7 @@ def may_replace(transaction: Transaction, voter_id: int) -> bool:
 
 
 def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> bool:
-    """Return whether a continuous campaign would ask this voter, or a new one, another pair now or later."""
+    """Return whether a continuous campaign may still ask this voter, or a new one, another pair."""
     if transaction.info.mode != "continuous" or _has_ended(stored_ballots(transaction)):
         return False
     if voter_id is not None and not _n_unseen(transaction, voter_id):
@@ -141,7 +156,7 @@ def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> boo
 
 
 def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
-    """Record that a voter may be asked none of the remaining comparisons, though others may."""
+    """Record that a voter has answered all remaining comparisons, which are left for other voters."""
     has_pairs = transaction.info.mode == "continuous" and _n_unseen(transaction, voter_id) > 0
     if not has_pairs and (free_remainders(transaction) or is_more_wanted(transaction)):
         reason = "the voter has answered every pair that is left"
@@ -151,8 +166,8 @@ def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
 def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
     """Return the number of unanswered pairs that delay the next batch, for a voter or for a new one.
 
-    Pairs on dropped sheets delay nothing. If sheets are claimed, checks are counted too. Otherwise a voter could learn
-    from the arrival of a batch which of two answers was scored.
+    Pairs on dropped sheets do not count. If sheets are claimed, checks count, too. Otherwise the arrival of a batch
+    would tell a voter which answers were to checks.
     """
     sheet, ballot, dropped = schema.sheet, schema.ballot, dropped_sheets(transaction)
     is_open = (transaction.of_campaign(ballot), ballot.c.state == "open")
@@ -177,12 +192,12 @@ Slots: TypeAlias = NDArray[np.int64]
 def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int | None = None, n_voters: int = 1) -> int:
     """Draw the next batch, store it and return its number.
 
-    The strengths fitted to all votes so far choose the pairs. A batch is due when at most half a batch is still
-    unanswered. If voters claim sheets, sheets in their hands are not counted as unanswered, up to one for each voter
-    that the campaign is planned for. A voter who thinks long or never returns therefore does not block the others.
+    The strengths fitted to all votes so far determine the pairs. A batch is due when at most half a batch is still
+    unanswered. If voters claim sheets, the sheets that they hold do not count as unanswered, up to one for each voter
+    that the campaign is planned for. A slow or absent voter therefore does not block the others.
 
-    Once the budget is spent, a batch for a voter replaces comparisons of free sheets, because they would be left over
-    if nobody else came: they are dropped, and are asked no more.
+    Once the budget is spent, a batch for a voter replaces comparisons of free sheets, which would stay unanswered if
+    nobody else came. These sheets are dropped, and no voter gets them again.
 
     Parameters
     ----------
@@ -190,10 +205,10 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         Draw the batch even if it is not due.
     voter_id : int or None
         The voter who waits for the batch, in campaigns whose sheets are claimed. The batch contains no pair that this
-        voter has answered. It is drawn even if other sheets are free, provided that each of them has a pair which this
-        voter has answered.
+        voter has answered. It is drawn even if other sheets are free, provided that this voter has answered a pair on
+        each of them.
     n_voters : int
-        Number of voters who wait: the batch grows by as many batches as give each of them a sheet.
+        Number of voters who wait. The size is the multiple of a batch that gives each of them a sheet.
 
     Raises
     ------
@@ -233,7 +248,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             if choices is not None and plan.target is not None and _has_reached(plan.target, choices, transaction):
                 reason = f"the votes reach the target, an expected tau_w of {plan.target}"
                 return Refusal(reason, "target", state_of(transaction))
-            # The spread of strengths is fixed: to estimate it takes five times as long, and chooses no better sets.
+            # The spread of strengths is fixed: estimating it takes five times as long and does not improve the sets.
             strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
             matches, other_items = _sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
         elif transaction.info.group_of_items is not None:
@@ -281,12 +296,12 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
 
 
 def _has_ended(batches: Sequence[StoredBallot]) -> bool:
-    """Return whether a continuous campaign has ended: its batches are closed together."""
+    """Return whether a continuous campaign has ended, which closes all its batches together."""
     return bool(batches) and all(batch.state == "closed" for batch in batches)
 
 
 def _size_for(info: CampaignInfo, plan: ContinuousPlan, n_voters: int) -> int:
-    """Return the size of a batch that has a sheet for each of the voters who wait."""
+    """Return the size of a batch that has a sheet for each waiting voter."""
     of_sheet = info.settings.sheet_size
     n_sheets = slots_of_batch(plan.batch, len(info.slots), info.settings)
     if of_sheet is None:  # each slot has one sheet
@@ -297,7 +312,7 @@ def _size_for(info: CampaignInfo, plan: ContinuousPlan, n_voters: int) -> int:
 
 
 def _replaceable(transaction: Transaction, plan: ContinuousPlan) -> dict[Sheet, int]:
-    """Return free sheets with unanswered comparisons, as many as make up a batch."""
+    """Return free sheets with enough unanswered comparisons for a batch, if there are as many."""
     replaced: dict[Sheet, int] = {}
     for sheet, n_left in free_remainders(transaction).items():
         if sum(replaced.values()) < plan.batch:
@@ -329,7 +344,7 @@ def _matched(
 
 
 def _has_reached(target: float, choices: Choices, transaction: Transaction) -> bool:
-    """Return whether votes on sets are expected to rank as well as wanted, by the rule for pairs, `StoppingRule`."""
+    """Return whether votes on sets reach the target, by the rule that `StoppingRule` applies to pairs."""
     expected = choices.fit().expected_correlation(TauW())
     is_short = np.mean(~(expected.values >= target - SHORT)) > RISK
     return expected.mean >= target and not is_short and interim_strengths(counted_votes(transaction), None).signal.found
@@ -338,10 +353,10 @@ def _has_reached(target: float, choices: Choices, transaction: Transaction) -> b
 def _sets(
     transaction: Transaction, strengths: ChoiceStrengths | None, size: int, number: int, voter_id: int | None, n0: float
 ) -> tuple[Matches, Slots]:
-    """Return the sets of a batch: the first two items of each as a comparison, and its further items.
+    """Return the sets of a batch: the first two items of each as a comparison, and its other items.
 
-    Without votes, all items are in the same number of sets. Sets are dealt in turn to the slots with the fewest so far.
-    No slot gets a set twice, or one that the waiting voter has answered.
+    Without votes, every item is in the same number of sets. Each set goes to the slot that has the fewest. No slot gets
+    a set twice, or one that the waiting voter has answered.
     """
     info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
     earlier_sets = _drawn_sets(transaction)
@@ -371,7 +386,7 @@ def _sets(
     for _ in range(_SET_DRAWS):
         if missing := size - sum(map(len, of_slot.values())):
             deal(draw(missing).tolist())
-    if not any(of_slot.values()):  # of so few items that the voter has answered most of their sets
+    if not any(of_slot.values()):  # there are so few items that the voter has answered most sets
         others = [
             members
             for members in combinations(range(info.n_items), info.set_size)
@@ -386,7 +401,7 @@ def _sets(
 
 
 def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
-    """Return slot and items of each set that was drawn so far."""
+    """Return the slot and items of each set drawn so far."""
     pair = schema.comparison
     sets = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item, pair.c.other_items)
     of_campaign = sets.select_from(schema.PAIRS_ON_SHEETS).where(transaction.of_campaign(schema.ballot))
@@ -397,9 +412,9 @@ def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
 def _within_groups(
     transaction: Transaction, plan: ContinuousPlan, size: int, number: int, voter_id: int | None
 ) -> Matches:
-    """Return the comparisons of a batch in a campaign of target groups: of each slot, the pairs asked least often.
+    """Return the comparisons of a batch in a campaign with target groups: those that were asked least often.
 
-    No pair gets more than its share of the budget, and none that the waiting voter has seen is among them.
+    No pair exceeds its share of the budget, and the waiting voter has seen none of them.
     """
     info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
     group = info.group_of_items
@@ -422,7 +437,7 @@ def _within_groups(
             if slot in pairs_of_slot:
                 pairs_of_slot[slot].add(place[min(first, second), max(first, second)])
     most = -(-plan.budget // left.size)
-    order = n_asked + rng.random(left.size)  # pairs asked least often first, at random among equals
+    order = n_asked + rng.random(left.size)  # pairs asked least often come first; ties are broken at random
     of_slot: dict[int, list[int]] = {slot: [] for slot in pairs_of_slot}
     while sum(map(len, of_slot.values())) < size and order.min() < most:
         at = int(order.argmin())
@@ -450,7 +465,7 @@ def _n_unseen(transaction: Transaction, voter_id: int) -> int:
 
 
 class _ShownPairs(NamedTuple):
-    """Pairs, and the slot that each was shown to."""
+    """Pairs with the slot that each was shown to."""
 
     left: Slots
     right: Slots
@@ -469,20 +484,20 @@ def _shown_to_slots(transaction: Transaction) -> _ShownPairs:
 
 
 def _slots_with_fewest(info: CampaignInfo, shown_to: Slots, size: int) -> Slots:
-    """Return the slots that a batch is dealt to: those with the fewest pairs so far, fewest first."""
+    """Return the slots for a batch: those with the fewest pairs so far, fewest first."""
     n_slots = len(info.slots)
     by_number = np.argsort(np.bincount(shown_to, minlength=n_slots), kind="stable")
     return by_number[: slots_of_batch(size, n_slots, info.settings)]
 
 
 def _known_to(transaction: Transaction, voter_id: int, slots: Slots) -> Comparisons:
-    """Return the pairs that a voter has answered as if each slot had been shown them."""
+    """Return the pairs that a voter has answered, once for each slot."""
     pairs = np.array(sorted(pairs_of_voter(transaction, voter_id).pairs()), np.int64).reshape(-1, 2)
     left, right = np.tile(pairs.T, slots.size)
     return _history(transaction.info, left, right, np.repeat(slots, len(pairs)))
 
 
 def _history(info: CampaignInfo, left: Slots, right: Slots, slot: Slots) -> Comparisons:
-    """Return pairs as comparisons whose winners have no meaning."""
+    """Return pairs as comparisons with arbitrary winners."""
     columns = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
     return Comparisons(info.items, *columns, info.slots, slot.astype(np.int32))

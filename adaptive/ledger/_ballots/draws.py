@@ -1,10 +1,10 @@
-"""Draw ballots and store them row by row, so that reading one never requires drawing it again.
+"""Draw ballots and store all their rows, so that reading a ballot never requires drawing it again.
 
-Any release, any version of numpy, or other software can read the pairs that each voter was asked, their order and their
-sides.
+Any release, any version of numpy, and other software can therefore read the pairs that each voter was asked, with their
+order and sides.
 
-Probes are extra pairs that a ballot asks, to learn about the voters; they are rows of the ballot, answers to them are
-votes, and they are never scored. They use a separate random generator, so that a campaign draws the same ballots with
+Probes are extra pairs of a ballot that tell about the voters. They are rows of the ballot, and answers to them are
+votes, but they are never scored. They use a separate random generator, so that a campaign draws the same ballots with
 and without them.
 """
 
@@ -36,9 +36,8 @@ from adaptive.ledger.errors import LedgerError
 def open_ballot(campaign: OpenCampaign) -> int:
     """Draw the next ballot from the votes so far, store it, and return its number.
 
-    Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
-
-    Its options and errors are those of `Campaign.open_next`.
+    One transaction reads the votes, and another one checks that nothing has changed and stores the ballot. Options and
+    errors are those of `Campaign.open_next`.
     """
     plan = campaign.info.ballot_plan
     ballots = campaign.read(stored_ballots)
@@ -75,15 +74,21 @@ def store_ballot(
     presentations: int,
     other_items: Array | None = None,
 ) -> None:
-    """Open a drawn ballot: store its sheets and comparisons, draw and store its probes, and give out its sheets.
+    """Open a drawn ballot: store its sheets and comparisons, draw and store its probes, and assign its sheets.
 
-    The comparisons of each slot are cut into sheets of at most `CampaignSettings.sheet_size`, in their order. If
-    another process stores the same number at the same time, a constraint makes this call fail.
+    The comparisons of each slot are split in order into sheets of at most `CampaignSettings.sheet_size`. If another
+    process stores the same ballot at the same time, a database constraint makes this call fail.
 
     Parameters
     ----------
+    comparisons : Ballot or Matches
+        The drawn comparisons.
+    places : ndarray of intp
+        Place in the campaign of each item of `comparisons`.
+    number, presentations : int
+        Number of the ballot, and presentations of each item.
     other_items : ndarray of int64, shape (n_comparisons, set_size - 2), optional
-        Of sets, the index of each item after the two of `comparisons`.
+        Items of each set after the two in `comparisons`, as indices like theirs.
     """
     slot = comparisons.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, transaction.info.settings.sheet_size)
@@ -117,7 +122,7 @@ def store_ballot(
 def _assign_slots(transaction: Transaction, ballot_id: int) -> None:
     """Give each sheet of a ballot to the voter of its slot.
 
-    If another voter took over the last sheet of a slot, that voter keeps the slot.
+    A voter who took over the last sheet of a slot keeps the slot.
     """
     heirs = _holders_of_slots(transaction)
     table = schema.sheet
@@ -142,7 +147,7 @@ def _holders_of_slots(transaction: Transaction) -> dict[int, int]:
 
 
 def n_checks(probes: Iterable[Probe], sheets: Iterable[int]) -> list[int]:
-    """Return the number of checks of each sheet, practice left out."""
+    """Return the number of checks on each sheet, without practice."""
     counted = Counter(probe.sheet for probe in probes if probe.kind != "practice")
     return [counted[sheet] for sheet in sheets]
 
@@ -173,8 +178,8 @@ def store_comparisons(
 def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[str]:
     """Return the lines that the digest of a draw covers: place, sheet, position and items, as JSON lists.
 
-    The lines of the probes follow, as in `probe_lines`. A position is the number of comparisons that the sheet shows
-    before this one, without checks.
+    Those of probes follow, as `probe_lines` returns them. Here, a position is the number of comparisons that the sheet
+    shows earlier, without checks.
     """
     labels = [label_text(label) for label in info.items]
     before = _n_before(comparisons, probes)
@@ -205,7 +210,7 @@ def _number_positions(comparisons: Drawn, probes: Sequence[Probe]) -> tuple[Draw
 
 
 def _n_before(comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
-    """Return how many comparisons the sheet shows before each comparison, and before each probe."""
+    """Return the number of comparisons on the same sheet before each comparison, and then before each probe."""
     if not probes:
         return comparisons.position.tolist()  # type: ignore[no-any-return]
     sheet, position = _places_on_sheets(comparisons, probes)
@@ -218,7 +223,7 @@ def _n_before(comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
 
 
 def _places_on_sheets(comparisons: DrawnColumns, probes: Sequence[Probe]) -> tuple[Array, Array]:
-    """Return the sheet and the position of each comparison, and after them of each probe."""
+    """Return the sheet and the position of each comparison, followed by those of each probe."""
     sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
     return sheet, np.concatenate([comparisons.position, [probe.position for probe in probes]])
 
@@ -229,14 +234,13 @@ def _firsts(sheet: Array) -> Array:
 
 
 def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
-    """Return sheet and position of each comparison, and slot and number of comparisons of each sheet."""
+    """Return the sheet and position of each comparison, and the slot and number of comparisons of each sheet."""
     order = np.argsort(slot, kind="stable")
     ordered = slot[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     counts = np.diff(np.append(starts, slot.size))
     offset = np.arange(slot.size) - np.repeat(starts, counts)
-    # Use as few sheets as the size allows, of nearly equal length, so that no voter comes for a sheet of one
-    # comparison.
+    # As few sheets as the size allows, of nearly equal length: nobody should come for a sheet of one comparison.
     n_sheets = np.ones_like(counts) if size is None else -(-counts // size)
     cut, of = np.repeat(n_sheets, counts), np.repeat(counts, counts)
     chunk = offset * cut // of
@@ -263,9 +267,9 @@ def _probes_for(transaction: Transaction, probing: Probing, comparisons: Drawn, 
 
 
 def _most_overlaps(transaction: Transaction) -> int | None:
-    """Return how many more copies the voters of a continuous campaign can answer in addition to its budget.
+    """Return the number of overlaps that voters of a continuous campaign can still answer in addition to its budget.
 
-    None: no limit, in a ballot.
+    None, for no limit, in a campaign of ballots.
     """
     info, is_copy = transaction.info, schema.comparison.c.probe == "overlap"
     if not isinstance(info.plan, ContinuousPlan):
@@ -276,10 +280,10 @@ def _most_overlaps(transaction: Transaction) -> int | None:
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
-    """Return the lines for probes that the digest of a draw covers after those of the comparisons.
+    """Return the lines of probes that the digest of a draw covers, after those of comparisons.
 
-    Each line is a JSON list: "p", number among the probes, sheet, position as `Probe` has it when drawn, left, right,
-    kind, expected answer or null, and the place of the comparison that is asked again or null.
+    Each line is a JSON list: "p", index of the probe, sheet, position as in `Probe`, left, right, kind, expected answer
+    or null, and place of the repeated comparison or null.
 
     Examples
     --------
@@ -312,7 +316,7 @@ _TRIES: Final = 20
 
 
 class Known(NamedTuple):
-    """A pair whose answer is known, as places; `expected` refers to this order of the sides."""
+    """A pair with a known answer; `left` and `right` are indices of items, and `expected` is for this order."""
 
     kind: str
     left: int
@@ -330,9 +334,9 @@ class Drawn(DrawnColumns):
 class ProbeDraw:
     """A draw of the probes of a ballot.
 
-    A known pair or an overlap is never one of the slot's own comparisons in the ballot. If sheets are not assigned, a
-    practice pair is never one of the comparisons on its sheet. Apart from repeats, a sheet has no pair twice, and a
-    slot is asked no overlap twice.
+    A slot gets no known pair and no overlap that is also one of its comparisons in the ballot. If sheets are claimed, a
+    sheet gets no practice pair that is also one of its comparisons. Apart from repeats, a sheet has no pair twice, and
+    a slot gets no overlap twice.
 
     Parameters
     ----------
@@ -343,12 +347,12 @@ class ProbeDraw:
     times_asked : mapping of (int, int) to int
         Number of times that a slot was asked a known pair in earlier ballots, by slot and index of the pair.
     practised : collection of int or None
-        Slots that had a sheet before and get no further practice. None: every sheet has the practice, because sheets
-        are not assigned.
+        Slots that had a sheet before and get no further practice. None if sheets are claimed: then every sheet has the
+        practice.
     rng : numpy.random.Generator
     most_overlaps : int or None
-        Number of overlaps that leaves the voters enough pairs for the comparisons. None: no limit, because each slot of
-        a ballot is asked a pair once, so that no pair is asked more often than there are slots.
+        Largest number of overlaps that leaves the voters enough pairs for the comparisons. None for no limit: each slot
+        of a ballot is asked a pair once, so no pair needs more voters than there are slots.
     """
 
     def __init__(
@@ -373,7 +377,7 @@ class ProbeDraw:
             self.pairs_of_slot[slot].add(pair)
 
     def probes(self) -> list[Probe]:
-        """Draw them sheet by sheet and in display order."""
+        """Draw the probes sheet by sheet, in the order of display."""
         order = np.lexsort((self.comparisons.position, self.comparisons.sheet))
         by_sheet = np.split(order, np.flatnonzero(np.diff(self.comparisons.sheet[order])) + 1)
         probes = []
@@ -391,7 +395,7 @@ class ProbeDraw:
             self.practised.add(slot)
             probes += [self._known(sheet, 0, index) for index in self._fresh(self.pairs_of_slot[slot], "practice")]
         dealt = self._fresh(self.pairs_of_slot[slot], "attention", "gold")
-        # Take the pairs that the slot has seen least often; the draw breaks ties.
+        # Take the pairs that the slot was asked least often, with ties broken at random.
         chances = self.rng.random(len(dealt)).tolist()
         ranked = sorted(
             zip(dealt, chances, strict=True), key=lambda entry: (self.times_asked[slot, entry[0]], entry[1])
@@ -421,8 +425,8 @@ class ProbeDraw:
         between = (places.size - 1) // 2
         for first in self.rng.permutation(candidates)[:number].tolist() if number else ():
             place = int(places[first])
-            # Place it at least `between` comparisons after the original and before the last comparison, so that it is
-            # certain to be asked.
+            # At least `between` comparisons lie in between, and the last comparison follows, so that voters who finish
+            # the sheet are certain to see the repeat.
             position = int(self.rng.integers(first + 1 + between, places.size))
             left, right = int(self.comparisons.right[place]), int(self.comparisons.left[place])
             probes.append(Probe(sheet, position, "repeat", left, right, None, place))
@@ -445,7 +449,7 @@ class ProbeDraw:
         return probes
 
     def _of_another(self, slot: int) -> int | None:
-        """Return a comparison of another slot whose pair is not asked of this slot and is not a known pair."""
+        """Return a comparison of another slot whose pair is not known, and not asked of this slot."""
         if self.most_overlaps == 0:
             return None
         excluded_pairs = self.pairs_of_slot[slot] | {_pair_code(pair.left, pair.right) for pair in self.known}
@@ -458,7 +462,7 @@ class ProbeDraw:
         return int(self.rng.choice(candidates)) if candidates.size else None
 
     def _round_randomly(self, number: float) -> int:
-        """Return a random whole number with this mean."""
+        """Round up or down at random, so that the mean is the number."""
         floor = int(number)
         return floor + int(self.rng.random() < number - floor)
 

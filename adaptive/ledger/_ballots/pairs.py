@@ -1,9 +1,9 @@
 """Find the pairs of a sheet that a voter may still be asked.
 
-A voter answers a pair once in a ballot, and once in all batches of a continuous campaign. Pairs whose answer is known
-are exempt. If no free sheet has only new pairs for a voter, the voter gets the new pairs of a sheet, and the others
-wait for another voter. A plan with more presentations than slots may draw a pair twice for one sheet: the second copy
-waits too.
+A voter answers a pair once in a ballot, and once in all batches of a continuous campaign. Pairs with a known answer are
+exempt. If every free sheet has a pair that the voter has answered, the voter gets only the new pairs of a sheet; the
+others stay open for another voter. A plan with more presentations than slots may draw a pair twice for one sheet. The
+second copy then stays open, too.
 
 Pairs are compared here and not in the database. The database would compare a voter's pairs with those of every free
 sheet, which takes seconds in a campaign of a thousand sheets.
@@ -21,11 +21,11 @@ from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, pair_at, pair_id, value_of
 
-Sheet: TypeAlias = tuple[int, int]  # ballot's id, and number in it
-Pair: TypeAlias = tuple[int, ...]  # places of the items in the campaign, in order; of a set, all of them
+Sheet: TypeAlias = tuple[int, int]  # id of the ballot, and number of the sheet in it
+Pair: TypeAlias = tuple[int, ...]  # sorted places in the campaign of the items of a pair or set
 _DROPPED: Final = "dropped"
 _ITEMS: Final = (schema.comparison.c.left_item, schema.comparison.c.right_item, schema.comparison.c.other_items)
-# A repeat is not a pair of its own: if another voter answers the comparison it repeats, the pair stays open.
+# A repeat does not count as a pair: if another voter answers the comparison that it repeats, the pair stays open.
 _IS_ASKED_ONCE: Final = sa.or_(schema.comparison.c.probe.is_(None), schema.comparison.c.probe == "overlap")
 _PAIRS: Final = sa.select(schema.comparison.c.ballot_id, schema.comparison.c.sheet, *_ITEMS).where(_IS_ASKED_ONCE)
 _VOTER: Final[sa.BindParameter[Any]] = sa.bindparam("voter")
@@ -56,7 +56,7 @@ _OF_SHEET: Final = (
 
 
 class OpenPairs(NamedTuple):
-    """The unanswered pairs of a sheet, practice left out, divided by whether a voter may be asked them.
+    """The unanswered pairs of a sheet, without practice, divided by whether a voter may be asked them.
 
     Attributes
     ----------
@@ -71,10 +71,10 @@ class OpenPairs(NamedTuple):
 
 
 class VoterPairs(NamedTuple):
-    """The pairs that a voter has answered, or has still to answer on a sheet that the voter holds.
+    """The pairs that a voter has answered, and those still to answer on a sheet that the voter holds.
 
-    Both map a pair to its sheets. Known pairs are left out, because they may be asked again. So are pairs on the
-    voter's sheet that another voter answered: this voter may answer them elsewhere.
+    Both map a pair to its sheets. Known pairs are excluded, because they may be asked again. Pairs on the voter's sheet
+    that another voter answered are excluded, because this voter may answer them on another sheet.
     """
 
     answered: Mapping[Pair, Collection[Sheet]]
@@ -88,9 +88,9 @@ class VoterPairs(NamedTuple):
 def open_pairs(transaction: Transaction, sheets: Iterable[Sheet], voter_id: int | None) -> dict[Sheet, OpenPairs]:
     """Return the unanswered pairs of each sheet, for a voter or, if `voter_id` is None, for a new one.
 
-    A pair is hidden from a voter who has answered it or holds it on another sheet, and on the sheet itself if an
-    earlier place has it. An overlap, which is a copy of another voter's comparison, is hidden if the voter who answers
-    it would be missing for that comparison. A repeat is hidden together with the comparison that it repeats.
+    A pair is hidden if the voter has answered it or holds it on another sheet, or if the sheet has it twice and this is
+    the second time. An overlap, which is a copy of another voter's comparison, is hidden if this voter is needed for
+    that comparison. A repeat is hidden together with the comparison that it repeats.
     """
     rows_by_sheet: dict[Sheet, list[Any]] = {sheet: [] for sheet in sheets}
     for row in _unanswered_rows(transaction, rows_by_sheet):
@@ -144,23 +144,23 @@ def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> boo
 
 
 def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:
-    """Return the sheets that were dropped, with the number of unanswered comparisons of each.
+    """Return the sheets that were dropped, with the number of unanswered comparisons on each.
 
-    No voter gets a dropped sheet. If an answer on it is taken back, another comparison can be drawn in its place.
+    No voter gets a dropped sheet. If an answer on it is retracted, another comparison can be drawn in its place.
     """
     event, sheet = schema.audit_event, schema.sheet
     is_dropped = (transaction.of_campaign(event), event.c.kind == _DROPPED)
-    dropped: dict[Sheet, int] = {}
-    for ballot_id, details in transaction.execute(sa.select(event.c.ballot_id, event.c.details).where(*is_dropped)):
-        numbers = [number for number, _ in value_of(details)["sheets"]]
-        left = sa.select(sheet.c.number, sheet.c.n_comparisons - sheet.c.n_answered)
-        rows = transaction.execute(left.where(sheet.c.ballot_id == ballot_id, sheet.c.number.in_(numbers)))
-        dropped |= {(ballot_id, number): int(n_left) for number, n_left in rows}
-    return dropped
+    events = transaction.execute(sa.select(event.c.ballot_id, event.c.details).where(*is_dropped))
+    dropped = [(row.ballot_id, number) for row in events for number, _ in value_of(row.details)["sheets"]]
+    if not dropped:
+        return {}
+    left = sa.select(sheet.c.ballot_id, sheet.c.number, sheet.c.n_comparisons - sheet.c.n_answered)
+    rows = transaction.execute(left.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).in_(dropped)))
+    return {(ballot_id, number): int(n_left) for ballot_id, number, n_left in rows}
 
 
 def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> None:
-    """Record that sheets are dropped: other comparisons are drawn in place of their unanswered ones."""
+    """Record that sheets are dropped, because other comparisons replace their unanswered ones."""
     by_ballot: defaultdict[int, list[Pair]] = defaultdict(list)
     for (ballot_id, sheet), number in n_unanswered.items():
         by_ballot[ballot_id].append((sheet, number))
@@ -169,7 +169,7 @@ def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> 
 
 
 def asked_pairs(transaction: Transaction) -> Iterator[Pair]:
-    """Yield the pair of each comparison that was drawn, without the unanswered ones of dropped sheets."""
+    """Yield the pair of each drawn comparison, except for unanswered ones on dropped sheets."""
     table, ballot = schema.comparison, schema.ballot
     columns = (table.c.ballot_id, table.c.sheet, *_ITEMS)
     comparisons = sa.select(*columns, schema.IS_ANSWERED.label("is_answered")).join(
@@ -182,7 +182,7 @@ def asked_pairs(transaction: Transaction) -> Iterator[Pair]:
 
 
 def present_voters(transaction: Transaction, joined_by: sa.ScalarSelect[int] | None = None) -> set[int]:
-    """Return the voters who have not withdrawn and are not left out; optionally only those who joined by a time."""
+    """Return the voters who are neither withdrawn nor excluded; optionally only those who joined by a time."""
     voter = schema.voter
     present = sa.select(voter.c.id).where(transaction.of_campaign(voter), voter.c.withdrawn_at.is_(None))
     if joined_by is not None:
@@ -196,7 +196,7 @@ def _pair(row: Any) -> Pair:
 
 
 def _unanswered_rows(transaction: Transaction, sheets: Iterable[Sheet]) -> Iterator[Any]:
-    """Yield the unanswered comparisons of sheets, without practice."""
+    """Yield the unanswered pairs of sheets, without practice."""
     numbers: defaultdict[int, list[int]] = defaultdict(list)
     for ballot_id, number in sheets:
         numbers[ballot_id].append(number)
@@ -205,11 +205,12 @@ def _unanswered_rows(transaction: Transaction, sheets: Iterable[Sheet]) -> Itera
 
 
 def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: int | None) -> set[tuple[int, int]]:
-    """Return the overlaps that a voter must not answer, by ballot's id and place.
+    """Return the overlaps that a voter must not answer, by id of the ballot and place.
 
-    An overlap is a copy of a comparison, and a voter who answers the copy cannot answer the comparison. These are the
-    overlaps whose pair has as many open comparisons as there are other voters who may answer them. If fewer voters come
-    than the ballot was drawn for, the voters would otherwise run out. A continuous campaign draws other pairs instead.
+    An overlap is a copy of a comparison, and a voter who answers the copy cannot answer the comparison. If fewer voters
+    come than the ballot was drawn for, too few may remain for the comparisons. An overlap is therefore withheld if the
+    other voters who may answer its pair are fewer than the open comparisons of this pair. A continuous campaign draws
+    other pairs instead.
     """
     if not copies or voter_id is None or transaction.info.mode == "continuous":
         return set()
@@ -222,7 +223,7 @@ def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: in
             lease.c.ballot_id == ballot_id, lease.c.sheet.in_(sheets), lease.c.voter_id == voter_id
         )
         is_held = lease.c.ended_at.is_(None)
-        # The sheet stays the same if voters join while it is answered.
+        # Only voters who joined before the lease count, so that the sheet does not change while it is answered.
         joined_by = given_at.where(is_held).scalar_subquery()
         has_sheet = transaction.execute(given_at.where(is_held)).scalar() is not None
         voters = present_voters(transaction, joined_by if has_sheet else None) - {voter_id}
@@ -256,14 +257,14 @@ class ShownPair:
     position : int
         Position among all pairs of the sheet, counted from 0.
     place : int
-        Place in the ballot; not shown to voters.
+        Place in the ballot, which voters do not see.
     left, right : int
-        Places of the items.
+        Places of the items in the campaign.
     is_practice : bool
     expected : str or None
         "left", "right" or "tie": the answer to a practice pair.
     other_items : tuple of int
-        Places of the items of a set after its first two, which are `left` and `right`.
+        Places of the items of a set after `left` and `right`.
 
     See Also
     --------
@@ -311,7 +312,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class VoteEvent:
-    """The pair that a vote was about, and its voter."""
+    """The pair and the voter of a vote event."""
 
     number: int
     place: int
@@ -336,12 +337,12 @@ def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[Show
 
 
 def place_of(transaction: Transaction, pair: str) -> tuple[int, int]:
-    """Return the ballot of a pair and its place in it, given the pair's id.
+    """Return the number of a pair's ballot and the place in it, from the id of the pair.
 
     Raises
     ------
     VoteError
-        If the pair does not exist.
+        The pair does not exist.
     """
     number, sheet, position = pair_at(pair)
     for shown_pair in shown_pairs(transaction, number, sheet):

@@ -4,8 +4,8 @@ A lease ends when the sheet is done, when the sheet is given to another voter, o
 lease, or that of an excluded voter, remains valid until another voter claims the sheet, so a slow voter loses nothing.
 `fence` counts the leases of a sheet.
 
-A voter gets no pair twice, and practice first. If no whole sheet is left for a voter, the sheet with the most pairs
-that this voter may be asked is leased for those pairs, and its others wait for somebody else.
+A voter gets no pair twice, and practice first. If the voter has answered a pair on every free sheet, the voter gets the
+sheet with the most other pairs. Its remaining pairs stay open for somebody else.
 """
 
 import hashlib
@@ -38,9 +38,9 @@ from adaptive.ledger.errors import LedgerError
 
 MINUTE: Final = 60_000_000  # microseconds
 _REMEMBERED: Final = 60 * MINUTE  # how long lapsed sheets count against their address
-_CLOCK_TOLERANCE: Final = 10 * MINUTE  # by which a clock may be set back without ending a lease
-_DIGITS: Final = 6  # of the hash, in hexadecimal
-_SWEPT: Final = 500
+_CLOCK_TOLERANCE: Final = 10 * MINUTE  # a clock may be set back by this much without ending a lease
+_DIGITS: Final = 6  # hexadecimal digits of a stored hash
+_SWEPT: Final = 500  # largest number of addresses that one claim deletes
 _FIRST_SHEETS: Final = 2  # read first; the voter usually gets one of them
 _IS_UNFINISHED: Final = sa.or_(
     schema.sheet.c.n_answered < schema.sheet.c.n_comparisons, schema.sheet.c.n_checked < schema.sheet.c.n_checks
@@ -76,7 +76,7 @@ class Origin:
     Attributes
     ----------
     address : str
-        An address, or a network that counts as one, such as a household's.
+        Address, or network that counts as one address, such as that of a household.
     most : int
         Maximum number of unanswered sheets that the voters of one address may hold at once.
 
@@ -104,8 +104,9 @@ class Origin:
 def has_room(transaction: Transaction, origin: Origin) -> bool:
     """Return whether a voter of this address may take another sheet.
 
-    The limit of an address is divided by one plus the number of sheets that it let lapse in the last hour, but stays at
-    least one. A class can thus take a hundred sheets at once, while a script that answers nothing is soon down to one.
+    The limit of an address is divided by one plus the number of its sheets that lapsed in the last hour, but is at
+    least one. A school class can thus take a hundred sheets at once, while a script that answers nothing soon gets only
+    one.
     """
     lease, at = schema.lease, transaction.clock()
     is_held = sa.and_(lease.c.ended_at.is_(None), is_in_time(transaction))
@@ -122,9 +123,9 @@ def has_room(transaction: Transaction, origin: Origin) -> bool:
 
 
 def lease_end(transaction: Transaction, voter_id: int) -> sa.ColumnElement[int] | None:
-    """Return when an answered sheet becomes free for others; None: it does not expire.
+    """Return when a sheet with answers becomes free for others; None if it does not expire.
 
-    A participant of a platform has the time that the study allows, counted from joining, because after that the
+    A participant of a platform has the time that the study allows, counted from joining, because afterwards the
     platform sends another participant. If the participant still answers later, the limit for the first answer applies
     again.
     """
@@ -149,8 +150,8 @@ def _of_minutes(minutes: float) -> sa.ColumnElement[int]:
 def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
     """Return the condition that a lease has not expired.
 
-    One that ends later than any lease can has expired too: it was given while the clock was wrong. So has that of a
-    voter who is excluded, because others must answer the pairs that are left on the sheet.
+    A lease that ends impossibly late was given while the clock was wrong, and counts as expired, too. So does that of
+    an excluded voter, because others must answer the pairs that are left on the sheet.
     """
     _, pages = transaction.pages()
     minutes = (transaction.info.settings.first_minutes, transaction.info.settings.lease_minutes, pages.study_minutes)
@@ -174,14 +175,14 @@ def first_end(transaction: Transaction) -> sa.ColumnElement[int]:
 
 
 def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
-    """Give a lease its full time and forget the address, now that the first answer is recorded."""
+    """Extend a lease to its full time and delete the address, once the first answer is recorded."""
     table = schema.lease
     values = {"unanswered": False, "address": None, "expires_at": lease_end(transaction, voter_id)}
     transaction.execute(sa.update(table).where(table.c.id == lease_id).values(**values))
 
 
 def forget_addresses(transaction: Transaction, ballot_id: int | None = None) -> None:
-    """Delete the hashes of addresses that are no longer needed: all older than an hour, or all of a ballot."""
+    """Delete hashes of addresses that are no longer needed: those older than an hour, or those of one ballot."""
     lease, ballot = schema.lease, schema.ballot
     has_address = (lease.c.address.is_not(None), transaction.of_campaign(ballot))
     query = sa.select(lease.c.id).select_from(schema.LEASES).where(*has_address)
@@ -209,8 +210,9 @@ class Lease:
     Attributes
     ----------
     id, ballot_id, number, sheet : int
-        `number` is the ballot's number.
+        `number` is the number of the ballot.
     expires_at : int or None
+        Microseconds since 1970; None if the lease does not expire.
     is_closed : bool
         Whether the ballot is closed.
     """
@@ -232,11 +234,12 @@ class VoterSheet:
     number, sheet : int
         Ballot, counted from 1, and sheet in it, counted from 0.
     expires_at : int or None
+        Microseconds since 1970; None if the lease does not expire.
     pairs : tuple of ShownPair
-        Practice is left out for voters who have practised or voted on another sheet. So are pairs that another holder
-        of the sheet answered, and pairs that the voter was asked on another sheet.
+        Pairs for this voter: without practice if the voter has practised or voted on another sheet, and without pairs
+        that another holder of the sheet answered or that the voter was asked on another sheet.
     answers : dict of int to Answered
-        The voter's own answers, by position.
+        Answers of this voter, by position.
 
     See Also
     --------
@@ -327,12 +330,12 @@ def claim_sheet(
 ) -> VoterSheet | None:
     """Lease the next sheet to a voter who asks for one, or return None if nothing is left for that voter.
 
-    A voter gets the same sheet again until it is done. The next sheet is one that is free or whose lease has
-    expired. It has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any
-    batch. Without such a sheet, it is one with some pairs that this voter may be asked, unless a batch is due, whose
-    sheets are whole. Sheets with answers on them are given first. New voters get a sheet with practice while any
-    is left. A sheet has no practice if its comparisons are the practice pairs, or if a voter did its practice and then
-    left. A sheet without an answer is held only for the first minutes. Asking for it again does not extend that time.
+    A voter gets the same sheet again until it is done. The next sheet is free, or its lease has expired. If possible,
+    it has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any batch.
+    Otherwise the voter gets a sheet with some new pairs, unless a batch is due, whose sheets will have only new ones.
+    Sheets with answers are given first. New voters get a sheet with practice while any is left. A sheet has no practice
+    if its comparisons are the practice pairs, or if a voter did its practice and then left. A sheet without an answer
+    is held only for `first_minutes`; asking for it again does not extend that time.
     """
     _check_present(transaction, voter_id)  # two simultaneous requests of a voter get one sheet: the second waits here
     current = lease_of_voter(transaction, voter_id)
@@ -368,14 +371,14 @@ def claim_sheet(
 
 
 def _answered_parts(transaction: Transaction, voter_id: int | None) -> dict[Sheet, int]:
-    """Return sheets whose holder has answered all that this voter may be asked there, with their leases."""
+    """Return the sheets whose holder can answer no more pairs but this voter can, with the ids of their leases."""
     rows = _finished_parts(transaction)
     open_to_voter = open_pairs(transaction, list(rows), voter_id)
     return {sheet: row.id for sheet, row in rows.items() if open_to_voter[sheet].places}
 
 
 def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
-    """Return unfinished sheets on which the holder can answer no more, but has not asked for the next sheet yet.
+    """Return the unfinished sheets whose holder can answer no more pairs, and has not asked for another sheet yet.
 
     Each row has the id of the lease, and the number of unanswered comparisons, without checks.
     """
@@ -403,7 +406,7 @@ def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: O
 
 
 def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
-    """Restart the lease of a voter's sheet if an answer came within it; asking alone does not extend it.
+    """Restart the lease of a voter's sheet if an answer arrived within its time; a request alone does not extend it.
 
     Raises
     ------
@@ -455,15 +458,15 @@ def is_sheet_left(transaction: Transaction, voter_id: int | None) -> bool:
 
 
 def n_unanswered_for(transaction: Transaction, voter_id: int) -> int:
-    """Return the number of unanswered pairs, checks included, on free sheets that this voter may get whole."""
+    """Return the number of unanswered pairs, including checks, on free sheets with only new pairs for this voter."""
     sheets = [(row.ballot_id, row.number) for row in transaction.execute(_free_sheets(transaction))]
     return sum(len(pairs.places) for pairs in open_pairs(transaction, sheets, voter_id).values() if not pairs.hidden)
 
 
 def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
-    """Return the number of unanswered comparisons on each free sheet that has some, without checks.
+    """Return the number of unanswered comparisons, without checks, on each free sheet that has some.
 
-    A sheet is also free once its holder may be asked none of them.
+    A sheet whose holder may be asked none of its comparisons is free, too.
     """
     rows = transaction.execute(_free_sheets(transaction).add_columns(_N_LEFT))
     free = {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
@@ -471,7 +474,7 @@ def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
 
 
 def lock_remainders(transaction: Transaction, remainders: Mapping[Sheet, int]) -> bool:
-    """Lock free sheets and end their expired leases; return whether they still have as many unanswered comparisons."""
+    """Lock free sheets and end their leases; False if the numbers of unanswered comparisons have changed."""
     for sheet in sorted(remainders):
         _locked(transaction, sheet, waits=True)
     now_left = free_remainders(transaction) if remainders else {}
@@ -485,7 +488,7 @@ def lock_remainders(transaction: Transaction, remainders: Mapping[Sheet, int]) -
 
 
 def _check_present(transaction: Transaction, voter_id: int) -> None:
-    """Lock the voter and refuse one who has withdrawn."""
+    """Lock the voter's row, and raise LedgerError if the voter does not exist or has withdrawn."""
     voter = schema.voter
     query = sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id).with_for_update(key_share=True)
     row = transaction.execute(query).first()
@@ -520,11 +523,11 @@ def _leased(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int,
 def _sheets_for(
     transaction: Transaction, voter_id: int | None, practice: sa.Subquery | None = None, *, locks: bool = False
 ) -> Iterator[tuple[Sheet, OpenPairs]]:
-    """Yield the sheets with a pair that a voter may be asked, the next one first, reading more rows as needed.
+    """Yield the free sheets with a pair that a voter may be asked, in the order of assignment, reading rows as needed.
 
-    If the voter needs practice, sheets with the most unused practice precede the others. With `locks`, the sheets are
-    locked, and those that another transaction has locked are left out: many voters who ask at once would otherwise all
-    look at the same sheets.
+    If the voter needs practice, sheets with the most unused practice come first. With `locks`, each sheet is locked,
+    and sheets that another transaction has locked are skipped. Otherwise simultaneous requests would all compete for
+    the same sheets.
     """
     query = _free_sheets(transaction, practice).limit(sa.bindparam("most", type_=sa.Integer))
     if locks:
@@ -544,7 +547,7 @@ def _sheets_for(
 
 
 def _locked(transaction: Transaction, sheet: Sheet, *, waits: bool) -> bool:
-    """Lock a sheet that is not done; skip it, or wait for it, if another transaction holds the lock."""
+    """Lock a sheet, and return whether it is unfinished; without `waits`, False if another transaction holds it."""
     table = schema.sheet
     is_it = (table.c.ballot_id == sheet[0], table.c.number == sheet[1])
     query = sa.select(table.c.number).where(*is_it, _IS_UNFINISHED)
@@ -594,9 +597,9 @@ def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
 
 
 def seconds_left(transaction: Transaction, voter_id: int | None = None) -> int | None:
-    """Return the seconds until a sheet that others hold unanswered becomes free for this voter, or for a new one.
+    """Return the seconds until an unanswered sheet of others becomes free for this voter, or for a new one.
 
-    The result is None if no sheet becomes free.
+    None if no sheet becomes free.
     """
     lease = schema.lease
     left = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.expires_at - transaction.clock())
@@ -608,9 +611,9 @@ def seconds_left(transaction: Transaction, voter_id: int | None = None) -> int |
 
 
 def has_begun(transaction: Transaction, voter_id: int, *, besides: tuple[int, int] | None = None) -> bool:
-    """Return whether a voter has practised or voted before, so that later practice is useless.
+    """Return whether a voter has practised or voted before, and therefore gets no practice.
 
-    Later practice might even reveal the answer to a pair that the voter was asked as a real comparison.
+    It would be useless, and might reveal the answer to a pair that the voter was asked as a comparison.
 
     Parameters
     ----------
@@ -625,9 +628,9 @@ def has_begun(transaction: Transaction, voter_id: int, *, besides: tuple[int, in
 
 
 def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
-    """Count the unanswered practice pairs by ballot id and sheet; None if the campaign has no practice.
+    """Return a query for the number of unanswered practice pairs by ballot id and sheet; None without practice.
 
-    A voter who takes over a started sheet finds its practice done.
+    A voter who takes over a sheet may find its practice done.
     """
     probing, probe, ballot = info.settings.probing, schema.comparison, schema.ballot
     if probing is None or not probing.of_kind("practice"):

@@ -1,4 +1,4 @@
-"""Read stored ballots: their rows, pairs and stamps, the votes that count, checks, and the records of closed ones."""
+"""Read stored ballots: rows, pairs, stamps, votes that count, checks, and the records of closed ballots."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.model._strengths import LEAST_CLUSTERS
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
-NOTHING: Final = -9  # no answer, of a retracted or voided vote; no time, no answer to expect
+NOTHING: Final = -9  # in integer columns: no answer (retracted or voided), no time, or no expected answer
 _KINDS: Final = ("", "practice", "attention", "gold", "repeat", "overlap")
 Array = NDArray[np.int64]
 
@@ -38,12 +38,15 @@ class StoredBallot:
     Attributes
     ----------
     id, number : int
+        Id in the database, and number in the campaign, from 1.
     kind : {"ballot", "batch"}
     state : {"open", "closing", "closed"}
     places : ndarray of intp
-        Places of the ballot's items among those of the campaign.
+        Places of the ballot's items in the campaign.
     presentations, n_comparisons : int
+        Presentations of each item, and number of scored comparisons.
     draw_digest : str
+        SHA-256 of `draw_lines`.
     record : dict or None
         Set for a closed ballot.
     votes_digest, chain_digest : str or None
@@ -64,14 +67,14 @@ class StoredBallot:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any], *, ballot_id: int = 0) -> StoredBallot:
-        """Return the ballot of a row whose places and record are no longer JSON."""
+        """Return the ballot of a row whose places and record are decoded from JSON."""
         columns = {field.name: row[field.name] for field in fields(cls) if field.name not in ("id", "places")}
         return cls(id=ballot_id, places=np.array(row["places"], np.intp), **columns)
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnColumns:
-    """The comparisons of a ballot in its order; items are places in the campaign, positions count checks too.
+    """The comparisons of a ballot, in its order; items are places in the campaign, and positions count checks, too.
 
     Attributes
     ----------
@@ -93,7 +96,7 @@ class DrawnColumns:
 
 
 class Probe(NamedTuple):
-    """An extra pair that a sheet asks in addition to its comparisons.
+    """A check: a pair that a sheet asks in addition to its comparisons.
 
     Attributes
     ----------
@@ -106,7 +109,7 @@ class Probe(NamedTuple):
     expected : int or None
         1 left, 0 tie, -1 right; None if no particular answer is expected.
     repeats : int or None
-        Place of the comparison that is asked again, on this sheet or another.
+        Place of the comparison that is asked again, on this sheet or another one.
     """
 
     sheet: int
@@ -130,7 +133,7 @@ def stored_ballots(transaction: Transaction) -> list[StoredBallot]:
 
 
 def answered_by_ballot(transaction: Transaction) -> dict[int, int]:
-    """Return the number of answered comparisons of each ballot, by id, which its sheets count."""
+    """Return the number of answered comparisons of each ballot, by id, from the counts of its sheets."""
     sheet = schema.sheet
     sums = sa.select(sheet.c.ballot_id, sa.func.sum(sheet.c.n_answered)).select_from(schema.SHEETS)
     rows = transaction.execute(sums.where(transaction.of_campaign(schema.ballot)).group_by(sheet.c.ballot_id))
@@ -176,7 +179,7 @@ def load_ballot(transaction: Transaction, stored: StoredBallot) -> Ballot:
 
 
 def ballot_of(info: CampaignInfo, stored: StoredBallot, comparisons: DrawnColumns, slot: Array) -> Ballot:
-    """Return the ballot of these comparisons, with the slot of each; voters are called by the numbers of slots."""
+    """Return the ballot of these comparisons, with the slot of each; slots are numbers, not names."""
     index = np.full(info.n_items, -1, np.int32)
     index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
     items = tuple(info.items[place] for place in stored.places.tolist())
@@ -220,7 +223,7 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
 
 
 def ballot_stamp(transaction: Transaction, number: int) -> str:
-    """Return a stamp of an opened ballot's state and of the voters who are left out, but not of its votes."""
+    """Return a stamp that changes with an opened ballot's state and the excluded voters, but not with its votes."""
     table, event = schema.ballot, schema.audit_event
     has_number = (transaction.of_campaign(table), table.c.number == number)
     row = transaction.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
@@ -264,11 +267,11 @@ class CurrentVotes:
 
     @property
     def n_answered(self) -> int:
-        """Number of comparisons with a vote, "cannot say" included."""
+        """Number of comparisons with a vote, including "cannot say"."""
         return self.place.size
 
     def answers(self, n_comparisons: int) -> NDArray[np.int8]:
-        """Return the answers as a `Ballot` takes them, shape (n_comparisons,); "cannot say" counts as no answer."""
+        """Return the answers for scoring, shape (n_comparisons,); "cannot say" counts as no answer."""
         filled, answer = np.full(n_comparisons, UNANSWERED, np.int8), self.answer
         is_decided = answer != CANNOT_SAY
         filled[self.place[is_decided]] = answer[is_decided]
@@ -292,7 +295,7 @@ def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
 
 
 def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]) -> int:
-    """Return how many comparisons of a ballot have a current vote by one of these voters; other votes are not read."""
+    """Return the number of comparisons of a ballot with a current vote by one of these voters."""
     if not voters:
         return 0
     event = schema.vote_event
@@ -301,7 +304,7 @@ def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]
 
 
 def event_lines(transaction: Transaction, ballot_id: int) -> list[str]:
-    """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, voter's key."""
+    """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, key of voter."""
     event = schema.vote_event
     columns = sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
     events = columns.select_from(event.join(schema.voter)).where(event.c.ballot_id == ballot_id)
@@ -322,7 +325,7 @@ def _answer_json(answer: int | None) -> str:
 
 
 def counted_votes(transaction: Transaction) -> Comparisons:
-    """Return the votes of all voters who are not left out."""
+    """Return the votes of all voters who are not excluded."""
     return votes_of(transaction, excluded=transaction.excluded_voters())
 
 
@@ -340,9 +343,9 @@ def votes_of(
     Parameters
     ----------
     excluded : collection of int
-        Ids of the voters to leave out.
+        Ids of voters to exclude.
     read : mapping of int to (DrawnColumns, CurrentVotes), optional
-        Comparisons, and votes without these voters, of ballots that the caller has read, by id.
+        Comparisons and votes, without these voters, of ballots that the caller has already read, by id.
     """
     return _read_votes(transaction, excluded, read or {})[0]
 
@@ -350,7 +353,7 @@ def votes_of(
 def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices | None:
     """Return all current votes with their grades, or with all items of their sets.
 
-    None in a campaign without grades and sets, or if no vote prefers an item.
+    None if the campaign has neither grades nor sets, or if no vote prefers an item.
     """
     if transaction.info.settings.grades == 1 and transaction.info.set_size == 2:
         return None
@@ -358,15 +361,15 @@ def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices |
 
 
 def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None:
-    """Return votes on pairs with grades, or on sets, in the form that can be fitted; None if none prefers an item.
+    """Return votes on pairs with grades, or votes on sets, as `Choices`; None if no vote prefers an item.
 
-    Votes of one voter are a cluster from 10 voters on, unless very few of them gave most votes; fewer say too little of
-    how voters differ.
+    The votes of a voter form a cluster if there are at least 10 voters, and not just a few of them gave most votes.
+    Fewer voters do not show how voters differ.
 
     Parameters
     ----------
     votes : Comparisons
-        Of a set, the vote on its best and its worst item.
+        A vote on a set is a comparison of its best with its worst item.
     grades : ndarray of int64, shape (n_votes,)
     sets : ndarray of int64, shape (n_votes, set_size)
         The items of each comparison.
@@ -390,7 +393,7 @@ def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None
 def _read_votes(
     transaction: Transaction, excluded: Collection[int], read: Mapping[int, tuple[DrawnColumns, CurrentVotes]]
 ) -> tuple[Comparisons, Array, Array]:
-    """Return the votes of `votes_of`, the grade of each, and the items shown."""
+    """Return the votes of `votes_of`, with the grade and the items shown for each."""
     answered, silent = [np.empty((5, 0), np.int64)], [np.empty((3, 0), np.int64)]
     item_rows = [np.empty((0, transaction.info.set_size), np.int64)]
     n_asked = 0
@@ -425,7 +428,7 @@ def _read_votes(
 
 
 def sides_of(items: Array, codes: Array) -> tuple[Array, Array]:
-    """Return the two items that each answer compares, in the order shown: of a set, its best and its worst item.
+    """Return the two items that each answer compares, in the order shown; for a set, its best and its worst item.
 
     Parameters
     ----------
@@ -456,7 +459,7 @@ class Answers:
     ballot, place : ndarray of int64
         Id of the ballot, and place in the ballot.
     left, right : ndarray of int64
-        Places of the items in the campaign; of a set, of its best and its worst item in the order shown.
+        Places of the items in the campaign; for a set, of its best and its worst item in the order shown.
     answer : ndarray of int64
         1 left, 0 tie, -1 right, 2 cannot say, whatever the grade.
     voter : ndarray of int64
@@ -483,7 +486,7 @@ class Answers:
     repeats: Array
 
     def select(self, rows: NDArray[np.bool_]) -> Answers:
-        """Return some of the answers."""
+        """Return the answers of the rows that are true."""
         return Answers(**{name: column[rows] for name, column in vars(self).items()})
 
 

@@ -1,8 +1,7 @@
 """Check that the parts of a campaign agree: digests of draws and votes, the chain, and a replay of the records.
 
-A continuous campaign has no ballot scores; its ranking goes by strengths fitted to its votes. A fit stops when it no
-longer moves, so its last bits differ between machines. The table of a bundle is therefore compared with a new fit
-within a tolerance.
+A continuous campaign has no ballot scores, and is ranked by strengths fitted to its votes. The last digits of a fit
+differ between machines. The table of a bundle is therefore compared with a new fit within a tolerance.
 """
 
 import csv
@@ -69,17 +68,17 @@ class Verified:
         Key and name of the campaign.
     n_items, n_ballots, n_closed, n_comparisons : int
     n_events : int
-        Vote events, late votes included.
+        Vote events, including late votes.
     n_votes : int
         Votes that count.
     result : ProtocolResult or None
         The ranking after the closed ballots, from the replay. None if no ballot is closed, and in a continuous
         campaign.
     chain_digest : str or None
-        Digest of the last closed ballot, covering all earlier ones. If you have noted it, it shows whether a ballot is
-        missing.
+        Digest of the last closed ballot, which covers all earlier ones. Compare it with a copy that you noted earlier
+        to detect missing ballots.
     unchecked : dict of str to tuple of str
-        Fields, by file, that nothing else in the campaign repeats. A forger who recomputes the sums can change them.
+        Fields, by file, that no other part of the campaign confirms. A forger who recomputes the sums can change them.
 
     See Also
     --------
@@ -121,8 +120,7 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
     contents : Contents
     seed : bool
         Whether the seed must reproduce the draws and the choice among items tied at the cut. Another version of numpy
-        may draw other numbers; a ballot opened with another version therefore counts as unchecked. Reading a campaign
-        needs no redrawing.
+        may draw other numbers, so a ballot opened with another version counts as unchecked.
 
     Raises
     ------
@@ -180,7 +178,7 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
 
 
 def events_by_ballot(contents: Contents, *, checks: bool = False) -> defaultdict[int, list[Row]]:
-    """Return the vote events of each ballot, by comparison and revision, either of scored comparisons or of checks."""
+    """Return the vote events of each ballot, sorted by place and revision: on scored comparisons, or on checks."""
     n_scored = {ballot["number"]: ballot["n_comparisons"] for ballot in contents.ballots}
     by_ballot: defaultdict[int, list[Row]] = defaultdict(list)
     for event in contents.votes:
@@ -192,7 +190,7 @@ def events_by_ballot(contents: Contents, *, checks: bool = False) -> defaultdict
 
 
 def votes_that_count(events: Sequence[Row], excluded: frozenset[str]) -> dict[int, Row]:
-    """Return the last event of each comparison, if it is a vote and its voter is not left out."""
+    """Return the last event of each comparison, if it is a vote and its voter is not excluded."""
     last = {event["place"]: event for event in events}
     return {place: event for place, event in last.items() if event["kind"] == "cast" and event["voter"] not in excluded}
 
@@ -205,7 +203,7 @@ def vote_line(event: Row) -> str:
 def votes_csv(contents: Contents) -> str:
     """Return the votes that count as CSV: comparison, voter, left, right, winner and, if there are grades, grade.
 
-    Of sets, the columns after voter are item_1, item_2, ..., best and worst.
+    For sets, the columns after voter are item_1, item_2, ..., best and worst.
     """
     columns, cells = label_cells(contents.labels)
     set_size, has_grades = contents.info.set_size, contents.info.settings.grades > 1
@@ -241,7 +239,7 @@ def result_csv(contents: Contents, verified: Verified) -> str:
 
 
 def label_cells(labels: Sequence[Hashable]) -> tuple[Callable[[str], list[str]], list[tuple[str, ...]]]:
-    """Return the column names of items, by stem, and the cells of each label, which no spreadsheet runs as formulas."""
+    """Return a function from stem to the column names of items, and the cells of each label, guarded as in CSV."""
     cells = [item_cells(label) for label in labels]
     lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
     if len(lengths) > 1:  # no columns fit all of them
@@ -301,7 +299,7 @@ def _seed_replays(contents: Contents) -> bool:
     """Repeat the draws and the ties at their cuts; return False if another numpy may have drawn other numbers."""
     info = contents.info
     if info.mode != "ballots" or len(info.slots) > _MOST_SLOTS:
-        return False  # a batch depends on a fit, whose last bits depend on the machine
+        return False  # a batch depends on a fit, whose last digits depend on the machine
     opened = {row["ballot"]: row["details"].get("numpy") for row in contents.audit if row["kind"] == "opened"}
     same = True
     for stored in contents.stored_ballots:
@@ -327,7 +325,7 @@ def _is_same_draw(contents: Contents, stored: StoredBallot, ballot: Ballot) -> b
 
 
 def _check_checks(contents: Contents, stored: StoredBallot) -> None:
-    """Check the pairs of each sheet and, among them, the checks."""
+    """Check the items, kinds and order of the checks, and the positions of all pairs on each sheet."""
     number, n_items, comparisons = stored.number, len(contents.items), contents.comparisons[stored.number]
     checks = contents.checks[number]
     sheets = set(comparisons.sheet.tolist())
@@ -426,7 +424,7 @@ def strengths_csv(contents: Contents, *, oversight: float | None = None) -> str:
 
 
 def check_strengths(text: str, expected: str) -> None:
-    """Refuse a table whose strengths differ from those of a fit by more than the tolerance.
+    """Raise BundleError if the strengths of a table differ from those of a fit by more than the tolerance.
 
     Raises
     ------
@@ -451,7 +449,7 @@ def check_strengths(text: str, expected: str) -> None:
 
 
 def _votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the votes that count, the grade of each and the items shown; "cannot say" counts as no answer."""
+    """Return the votes that count, with the grade and the items of each; "cannot say" counts as no answer."""
     by_ballot = events_by_ballot(contents)
     codes, n_asked = [], 0
     item_rows = [np.empty((0, contents.info.set_size), np.int64)]

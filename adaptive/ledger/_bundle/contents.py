@@ -1,4 +1,4 @@
-"""Read the contents of a bundle: the rows of a campaign, with keys and numbers that are valid in any database."""
+"""Convert a campaign to the files of a bundle and back, with keys and numbers that are valid in any database."""
 
 import csv
 import io
@@ -49,7 +49,7 @@ COLUMNS: Final = {
     "audit": ("at", "kind", "ballot", "voter", "details"),
 }
 JSON: Final = ("plan", "settings", "pages", "places", "record", "extra", "details")  # stored as text
-STORED_AS: Final = {"ballot": "ballot_id", "voter": "voter_id"}  # numbers and keys of a bundle are ids in a ledger
+STORED_AS: Final = {"ballot": "ballot_id", "voter": "voter_id"}  # a number or key in a bundle is an id in a ledger
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +59,9 @@ class Contents:
     Attributes
     ----------
     campaign : dict
-        Key, name, mode, plan, slots, seed, settings and time.
+        Key, name, mode, plan, slots, seed, settings and time of creation.
     items, pages, ballots, voters, leases, votes, late_votes, audit : list of dict
-        Rows in their order; ballots are identified by number, voters by random key. Votes on checks are included.
+        Rows in their order. Ballots are identified by number, voters by random key. `votes` include those on checks.
     comparisons : dict of int to DrawnColumns
         Scored comparisons, by number of the ballot.
     slots : dict of int to ndarray
@@ -90,17 +90,17 @@ class Contents:
 
     @cached_property
     def info(self) -> CampaignInfo:
-        """The campaign in the form that the ledger's functions take, without an id or a secret."""
+        """The campaign as the ledger's functions expect it, without an id or a secret."""
         return CampaignInfo.from_dict(self.campaign, self.labels)
 
     @cached_property
     def stored_ballots(self) -> tuple[StoredBallot, ...]:
-        """The ballots in the form that the ledger's functions take."""
+        """The ballots as the ledger's functions expect them."""
         return tuple(StoredBallot.from_dict(ballot) for ballot in self.ballots)
 
     @cached_property
     def excluded(self) -> frozenset[str]:
-        """Keys of the voters who are left out now."""
+        """Keys of the voters who are excluded now."""
         last = {row["voter"]: row["kind"] for row in self.audit if row["kind"] in ("excluded", "included")}
         return frozenset(key for key, kind in last.items() if kind == "excluded")
 
@@ -108,15 +108,15 @@ class Contents:
 def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     """Read all rows of a campaign in one transaction.
 
-    Without `names`, slots are numbers and voters have no names, unless all slots are numbers anyway; the study, the
-    codes for a platform and the completion address of the pages are left out.
+    Without `names`, slots are numbers and voters have no names, unless the slots are numbered anyway. The pages then
+    lack the study, the codes for a platform and the completion address.
     """
 
     def of_campaign(table: sa.Table, by: str = "id") -> sa.Select[Any]:
         return sa.select(table).where(transaction.of_campaign(table)).order_by(table.c[by])
 
     def rows(query: sa.Select[Any], columns: Sequence[str]) -> list[Row]:
-        """Return rows in the form of a bundle: answers as words, ballots by number, voters by key, JSON decoded."""
+        """Return rows as a bundle has them: answers as words, ballots by number, voters by key, JSON decoded."""
         read = [(name, STORED_AS.get(name, name), forms.get(name)) for name in columns]
         result = []
         for row in transaction.execute(query).mappings():
@@ -183,8 +183,8 @@ def _voters(transaction: Transaction, *, names: bool, numbered: bool) -> list[Ro
 
 SUMS: Final = "SHA256SUMS"
 MOST_BYTES: Final = 2**30
-# Files that stay small regardless of the number of votes; a million votes need 300 MB of events and 30 MB of
-# comparisons.
+# Largest sizes of files; events.jsonl has only the limit of the whole zip. A million votes need 300 MB of events and
+# 30 MB of comparisons.
 _MOST_OF: Final = {
     SUMS: 2**16,
     **dict.fromkeys(("README.md", "croissant.json"), 2**20),
@@ -197,7 +197,7 @@ _ENCRYPTED: Final = 0x1
 
 
 def pack(members: Mapping[str, str]) -> bytes:
-    """Return the zip of members and their sums."""
+    """Return a zip of the members and of their sums."""
     sums = "".join(f"{sum_of(members[name])}  {name}\n" for name in sorted(members))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -218,9 +218,8 @@ def unpack(data: bytes, *, most_bytes: int) -> dict[str, str]:
     Raises
     ------
     BundleError
-        If the data are not a zip, if a member is missing, unexpected, repeated, encrypted, or compressed in another
-        way, if the size exceeds `most_bytes` in all or the limit for a file of its name, if text is not UTF-8, or if a
-        sum is wrong.
+        The data are not a zip; a member is missing, unexpected, repeated, encrypted, or compressed by another method;
+        the total size exceeds `most_bytes`, or a file the limit for its name; text is not UTF-8; or a sum is wrong.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -246,7 +245,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], most_bytes: int) -> None:
         if entry.flag_bits & _ENCRYPTED:
             raise BundleError(f"{entry.filename}: is encrypted")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise BundleError(f"{entry.filename}: is compressed in a way that no bundle is")
+            raise BundleError(f"{entry.filename}: is compressed by another method than deflate")
         most = _MOST_OF.get(entry.filename, most_bytes)
         if entry.file_size > most:
             raise BundleError(f"{entry.filename}: has {entry.file_size:,} bytes; at most {most:,} are read")
@@ -279,11 +278,11 @@ def _check_sums(members: Mapping[str, str]) -> None:
     for line in members[SUMS].splitlines():
         digest, _, name = line.partition("  ")
         if name not in sums or name in stated_sums:
-            raise BundleError(f"{SUMS}: has a line of {shown(name)}, which is unknown or comes twice")
+            raise BundleError(f"{SUMS}: has a line for {shown(name)}, which is unknown or repeated")
         stated_sums[name] = digest
     for name, digest in sorted(sums.items()):
         if name not in stated_sums:
-            raise BundleError(f"{SUMS}: has no line of {name}")
+            raise BundleError(f"{SUMS}: has no line for {name}")
         if stated_sums[name] != digest:
             raise BundleError(f"{name}: does not have the sum that {SUMS} gives: it was changed or damaged")
 
@@ -292,7 +291,7 @@ BALLOTS_FORMAT: Final = "adaptive.ledger._bundle"
 BALLOTS_VERSION: Final = 2
 
 _Types = Mapping[str, tuple[type, ...]]
-# Columns whose type in a bundle is not that of their table.
+# Columns whose type in a bundle differs from that in their table.
 _TYPES: Final = {**dict.fromkeys(JSON, dict), "places": list, "voter": str, "answer": str}
 
 
@@ -321,7 +320,7 @@ _COMPARISON_COLUMNS: Final = ("comparison", "slot", "left_item", "right_item", "
 
 
 def _comparison_columns(plan: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of comparisons; those of sets have no checks, and a column for each item after the second."""
+    """Return the columns of comparisons.csv; sets have a further column for each item after the second."""
     size = plan.get("set_size", 2)
     if type(size) is not int or not (size == 2 or LEAST_SET <= size <= MOST_SET):
         raise BundleError("plan.json: set_size of the plan is out of range")
@@ -329,7 +328,7 @@ def _comparison_columns(plan: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def data_members(contents: Contents) -> dict[str, str]:
-    """Return the texts of the files that hold the campaign, by name."""
+    """Return the content of the files that hold the campaign, by name."""
     of_kinds = zip(_LINES, (contents.leases, contents.votes, contents.late_votes, contents.audit), strict=True)
     lines = (json_of({"type": kind, **row}) + "\n" for kind, rows in of_kinds for row in rows)
     ballots = {"format": BALLOTS_FORMAT, "version": BALLOTS_VERSION, "ballots": list(contents.ballots)}
@@ -350,7 +349,7 @@ def parsed(members: Mapping[str, str]) -> Contents:
     Raises
     ------
     BundleError
-        If the text is not as `data_members` writes it; the message gives the file and the line.
+        The text is not exactly as `data_members` writes it; the message names the file and the line.
     """
     campaign, ballots = _json(members, "plan.json"), _json(members, "ballots.json")
     _check("plan.json", campaign, _CAMPAIGN)
@@ -382,7 +381,9 @@ def parsed(members: Mapping[str, str]) -> Contents:
     again = data_members(contents)
     for name, text in again.items():
         if members[name] != text:
-            raise BundleError(f"{name}: is not written as a bundle is: {_first_difference(members[name], text)}")
+            raise BundleError(
+                f"{name}: is not in the form of a bundle: {_first_difference(members[name], text)} differs"
+            )
     return contents
 
 
@@ -408,7 +409,7 @@ def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
         try:
             VotingPages.from_dict(row["pages"])
         except (AdaptiveError, KeyError, TypeError, ValueError) as error:
-            raise BundleError(f"{where}: these are not valid voting pages: {error}") from error
+            raise BundleError(f"{where}: not valid voting pages: {error}") from error
     return rows
 
 
@@ -424,7 +425,7 @@ def _cell(column: str, value: Any) -> str:
     if value is None:
         return ""
     text = str(value)
-    # An empty cell means no value; empty text, and text made only of pairs of quotes, gets two more quotes.
+    # An empty cell means no value. Empty text is written as two quotes, so text of only pairs of quotes gets two more.
     return text + '""' if column not in _NEEDED and _QUOTES.fullmatch(text) else guarded(text)
 
 
@@ -478,7 +479,7 @@ def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield lines without their ends, one by one: 300 million empty lines in a list would take 2 GB."""
+    """Yield lines without line ends; a list of the 300 million empty lines that fit in a file would take 2 GB."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]

@@ -1,4 +1,4 @@
-"""Write a campaign to a bundle with its data sheet, read and check bundles, and make campaigns of bundles."""
+"""Write a campaign as a bundle with its data sheet, verify bundles, and restore campaigns from them."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents,
     Raises
     ------
     BundleError
-        If the data are not a zip of ours, or have a wrong sum. The message names the member and the line.
+        The data are not a bundle, or have a wrong sum. The message names the member and the line.
     """
     members = unpack(data, most_bytes=most_bytes)
     return parsed(members), members
@@ -84,10 +84,10 @@ def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents,
 def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Verified:
     """Check a bundle without a ledger.
 
-    The steps are the sums, the digests of draws and votes, the chain of ballots, and the records. The votes are scored
-    again and must reproduce every stored number and the ranking to the last bit. The seed must reproduce the draws and
-    the choice among items tied at a cut. The votes that count, the ranking, the data sheet and the metadata are
-    regenerated from the other files. `Verified.unchecked` names the rest.
+    The check covers the sums, the digests of draws and votes, the chain of ballots, and the records. The votes are
+    scored again and must reproduce every stored number and the ranking to the last bit. The seed must reproduce the
+    draws and the choice among items tied at a cut. The votes that count, the ranking, the data sheet and the metadata
+    must follow from the other files. `Verified.unchecked` lists the fields that cannot be checked.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
     --------
     Verified : The type of the result.
     Campaign.write_bundle : Writes a bundle.
-    Ledger.restore : Make its campaign again.
+    Ledger.restore : Restore its campaign.
 
     Examples
     --------
@@ -125,9 +125,9 @@ def verify_campaign(campaign: OpenCampaign) -> Verified:
 def load_verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = False) -> tuple[Contents, Verified]:
     """Return the contents of a valid bundle and the outcome of its check.
 
-    If `strict`, the seed must reproduce the draws, and README.md and croissant.json must be as this release writes
-    them. Restoring a campaign does not need that: another version of numpy draws other numbers, and another release
-    words them differently.
+    If `strict`, the seed must reproduce the draws, and README.md and croissant.json must be exactly as this release
+    writes them. Restoring a campaign does not require this: another version of numpy may draw other numbers, and
+    another release may write other texts.
     """
     name, data = _bytes(path, most_bytes)
     try:
@@ -145,13 +145,13 @@ def load_verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool
     except BundleError as error:
         raise BundleError(f"{name}: {error}") from error
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
-        # Sums and digests are valid, but a value is one that no ledger writes: the bundle is a forgery.
+        # Sums and digests are valid, but no ledger writes this value: the bundle is forged.
         raise BundleError(f"{name}: has a value that no ledger writes: {error!r}") from error
     return contents, result
 
 
 def _check_result(text: str, contents: Contents) -> None:
-    """Refuse strengths of other votes; the first versions fitted them with a fixed oversight."""
+    """Raise BundleError if the strengths are those of other votes; early releases fitted a fixed oversight."""
     try:
         check_strengths(text, strengths_csv(contents))
     except BundleError as error:
@@ -183,15 +183,14 @@ def _bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:
 
 
 def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int) -> CampaignInfo:
-    """Verify a bundle and make its campaign in a ledger, in one transaction.
+    """Verify a bundle and restore its campaign in a ledger, in one transaction.
 
-    Voters keep their keys. Voters whose names the bundle does not have are found only by key, and their old links are
-    void.
+    Voters keep their keys. If the bundle has no names, voters are found only by key. Links that voters had are invalid.
 
     Raises
     ------
     BundleError
-        If `verify_bundle` raises it, or the ledger already has the campaign or an event of it.
+        The bundle is invalid, or the ledger already has the campaign or one of its events.
     """
     contents, _ = load_verified(path, most_bytes=most_bytes)
     key = contents.info.key
@@ -241,7 +240,7 @@ def _insert(connection: sa.Connection, contents: Contents) -> CampaignInfo:
 def _table_rows(
     rows: Sequence[Row], ballots: Mapping[int, int] | None = None, voters: Mapping[str, int] | None = None
 ) -> list[Row]:
-    """Return rows of a bundle in the form of their table: `contents` has the reverse."""
+    """Convert rows of a bundle to rows of their table, the reverse of what `read_contents` does."""
     forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, json_of)
     forms |= {"answer": ANSWERS.__getitem__, "ballot": (ballots or {}).__getitem__, "voter": (voters or {}).__getitem__}
     return [
@@ -254,7 +253,7 @@ def _table_rows(
 
 
 def _vote_rows(rows: Sequence[Row], ballots: Mapping[int, int], voters: Mapping[str, int]) -> list[Row]:
-    """Return rows of votes in the form of their table, with the hashes that their voters' ids in this ledger give."""
+    """Convert votes of a bundle to rows of their table, with the payload hashes for the voters' ids in this ledger."""
     pairs = zip(_table_rows(rows, ballots, voters), rows, strict=True)
     return [{**values, "payload_hash": _payload_hash(row, values["voter_id"])} for values, row in pairs]
 
@@ -287,7 +286,7 @@ def _insert_ballots(transaction: Transaction, contents: Contents) -> dict[int, i
 
 
 def _count_answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
-    """Return the number of comparisons with a current vote, by ballot and sheet, and of checks, practice left out."""
+    """Return the numbers of comparisons and of checks, without practice, that have a vote, by ballot and sheet."""
     scored, checked = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     votes, on_checks = events_by_ballot(contents), events_by_ballot(contents, checks=True)
     for number, comparisons in contents.comparisons.items():
@@ -381,7 +380,7 @@ def data_sheet(contents: Contents, verified: Verified) -> str:
 
 
 def croissant(contents: Contents, members: Mapping[str, str]) -> str:
-    """Return the Croissant metadata of the files of data."""
+    """Return the Croissant metadata of the data files."""
     info = contents.info
     files = [
         {
@@ -432,7 +431,7 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
 
 
 def _publication(contents: Contents) -> dict[str, str]:
-    """Return how to cite the campaign and, once a ballot is closed, its date; no field is invented."""
+    """Return the citation of the campaign and, once a ballot is closed, the date of publication."""
     info = contents.info
     closed = [ballot["closed_at"] for ballot in contents.ballots if ballot["closed_at"] is not None]
     known = {} if not closed else {"datePublished": time_text(max(closed))[:10]}
@@ -457,5 +456,5 @@ def _records(name: str, file: str, columns: Mapping[str, str]) -> dict[str, Any]
 
 
 def _line(text: str) -> str:
-    """Return a text for one cell of a table."""
+    """Return a text on one line, escaped for a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,7 +1,7 @@
-"""Define what voters see, the content of items and the pages, and the rules of who may take part.
+"""Content of items, pages for voters, and rules of participation.
 
-Contents are fixed at creation; each change of the pages is stored as a new version. Organisers prepare tables of items,
-whose faults are all listed by line.
+Contents are fixed when a campaign is created; each change of the pages is stored as a new version. Items come from a
+table that an organiser prepares, whose faults are all reported at once, by line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rankcorr._io.table import Record, TextTable
 from rankcorr.errors import TableError
 
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
-_MOST_OF_ITEM: Final = 10_000  # characters of an item's content
+_MOST_OF_ITEM: Final = 10_000  # characters in an item's content
 _ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 Platform: TypeAlias = Literal["prolific", "mturk"]
 PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
@@ -29,25 +29,25 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CODES: Final = {"complete": "completion_code", "screened out": "screened_out_code", "quota full": "quota_full_code"}
-# Of pages, what proves to a platform that a participant has done the work, and what names the study.
+# Fields of pages that stay private: they prove to a platform that the work is done, or name the study.
 PRIVATE: Final = ("study", "completion_url", *_CODES.values())
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
-_MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
+_MOST_OF_TEXT: Final = 20_000  # characters in a text of several lines
 T = TypeVar("T")
 _MOST_FAULTS: Final = 100
 _CONTENT: Final = ("kind", "content", "alt_text")
-MOST_BRACKETS: Final = 1_000  # markdown looks for a link at each "[", which takes up to 80 microseconds
-# Invisible and needed: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens and joiners of words, and the
-# marks of direction (left-to-right, right-to-left, Arabic), each affecting only its neighbours.
+MOST_BRACKETS: Final = 1_000  # at each "[", markdown looks for a link, which takes up to 80 microseconds
+# Invisible but needed characters: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens, word joiners, and
+# marks of direction (left-to-right, right-to-left, Arabic), which affect only their neighbours.
 _JOINERS: Final = frozenset("\u200c\u200d\u00ad\u2060\u200e\u200f\u061c")
-# Embeddings, overrides and isolates: an unclosed one reverses the page's text after it.
+# Embeddings, overrides and isolates: an unclosed one reverses the rest of the page.
 _TURNS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ENDS: Final = frozenset("\t\n\r")
 
 
 def is_line(text: str) -> bool:
-    r"""Return whether a text is one line with something visible in it.
+    r"""Return whether a text is a single line with at least one visible character.
 
     See Also
     --------
@@ -79,7 +79,7 @@ def is_prose(text: str) -> bool:
 
 
 def is_quick_to_render(markdown: str, most: int) -> bool:
-    """Return whether a text is short enough and has few enough opening brackets, with room for ordinary links.
+    """Return whether a text has at most `most` characters and `MOST_BRACKETS` opening brackets.
 
     Examples
     --------
@@ -97,8 +97,8 @@ class ItemContent:
     ----------
     kind : {"text", "markdown", "image", "audio"}
     content : str or None
-        Text or markdown, or the path of an image or a recording below the folder of the server's assets; None, for
-        text: the label.
+        Text or markdown, or the path of an image or a recording below the server's folder of assets. None, for text,
+        shows the label.
     alt_text : str or None
         Description of an image or a recording for people who cannot see or hear it; required for both.
 
@@ -133,19 +133,19 @@ def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iter
     ['content', 'alt_text']
     """
     if kind not in get_args(Kind):
-        yield "kind", f"the kind of an item is text, markdown, image or audio; got {shown(kind)}"
+        yield "kind", f"the kind of an item must be text, markdown, image or audio; got {shown(kind)}"
         return
     if kind != "text" and not (content or "").strip():
         yield "content", f"an item of kind {kind} needs its content; got none"
     elif kind in ("image", "audio") and not is_asset(content or ""):
-        expectation = f"the content of {kind} is the path of a file, of letters, digits, . _ - and /"
+        expectation = f"the content of {kind} must be the path of a file, of letters, digits, . _ - and /"
         yield "content", f"{expectation}; got {shown(content)}"
     for name, text in (("content", content), ("alt_text", alt_text)):
         if text is not None and not is_quick_to_render(text, _MOST_OF_ITEM):
             most = f"at most {_MOST_OF_ITEM:,} characters and {MOST_BRACKETS:,} opening brackets"
             yield name, f"{name} must have {most}; got {len(text):,} and {text.count('['):,}"
     if kind in ("image", "audio") and not (alt_text or "").strip():
-        yield "alt_text", f"an item of kind {kind} needs a text that says what it is (alt_text); got none"
+        yield "alt_text", f"an item of kind {kind} needs a text that describes it (alt_text); got none"
 
 
 def is_asset(path: str) -> bool:
@@ -171,7 +171,7 @@ class PageTexts:
     Attributes
     ----------
     title, question : str
-        One line each; the question is asked of every pair.
+        One line each. The question is shown with every pair.
     instructions, consent, thanks : str
         Markdown.
 
@@ -207,13 +207,13 @@ class PageTexts:
             require(is_quick_to_render(text, _MOST_OF_TEXT), name, limit, text)
             if not is_prose(text):
                 raise LedgerError(
-                    f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
+                    f"{name} must have no control characters, and none that reverse text; got {shown(text)}"
                 )
 
 
 @dataclass(frozen=True)
 class VotingPages:
-    """The pages that a campaign shows to its voters, and the rules of who may take part.
+    """The pages that a campaign shows to its voters, and the rules of participation.
 
     Attributes
     ----------
@@ -224,22 +224,22 @@ class VotingPages:
     open_link : bool
         Whether everyone who has the address of the campaign may vote.
     sheets : int or None
-        Maximum number of sheets for a voter; None: no limit.
+        Maximum number of sheets for a voter; None for no limit.
     ties, cannot_say : bool
         Whether these answers are offered.
     platform : {"prolific", "mturk"} or None
-        The crowd that voters come from.
+        Crowdsourcing platform that voters come from.
     study : str or None
-        Id of the study on the platform; participants of others are refused.
+        Id of the study on the platform; participants of other studies are refused.
     completion_code, completion_url : str or None
-        Code or address shown to a voter who has finished. The address must be https and is offered as a link; on
-        Prolific the code alone makes one.
+        Code or address shown to a voter who has finished. The address must be https, and is shown as a link. For
+        Prolific, the link follows from the code.
     screened_out_code, quota_full_code : str or None
-        Codes of a platform for a participant who was left out before finishing, and for one who arrived when no sheet
-        was left. All codes differ.
+        Platform codes for a participant who was excluded before finishing, and for one who arrived when no sheet was
+        left. All codes must differ.
     study_minutes : float or None
-        The longest time that the platform gives a participant. Once its first answer is recorded, a sheet is held for
-        this time, counted from joining. None: for the lease time of the campaign.
+        Maximum time that the platform allows a participant. After the first answer on a sheet, the participant keeps it
+        for this time, counted from joining. None for the lease time of the campaign.
 
     See Also
     --------
@@ -270,15 +270,15 @@ class VotingPages:
     screened_out_code: str | None = None
     quota_full_code: str | None = None
     study_minutes: float | None = declare(
-        float, None, above=0, about="The platform's maximum allowed time; a participant keeps a sheet for so long."
+        float, None, above=0, about="The platform's maximum allowed time; a participant keeps a sheet for this time."
     )
 
     def __post_init__(self) -> None:
         if not self.texts:
-            raise LedgerError("voting pages need their texts in one language at least; got none")
+            raise LedgerError("voting pages need texts in at least one language; got none")
         for language, texts in self.texts.items():
             if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-                raise LedgerError(f"a language is a tag like 'en' or 'pt-BR'; got {shown(language)}")
+                raise LedgerError(f"a language must be a tag like 'en' or 'pt-BR'; got {shown(language)}")
             if not isinstance(texts, PageTexts):
                 raise LedgerError(f"the texts of a language must be PageTexts; got {shown(texts)}")
         version = self.consent_version
@@ -294,23 +294,23 @@ class VotingPages:
             require(fits, name, "letters, digits, - and _, at most 64", value)
         codes = [getattr(self, name) for name in _CODES.values() if getattr(self, name) is not None]
         if len(set(codes)) < len(codes):
-            raise LedgerError(f"the codes must differ, or the platform cannot tell them apart; got {codes}")
+            raise LedgerError(f"the codes must differ, because the platform tells outcomes apart by them; got {codes}")
         for name in ("screened_out_code", "quota_full_code", "study_minutes"):
             if self.platform is None and getattr(self, name) is not None:
-                raise LedgerError(f"{name} is for participants of a platform, and the campaign is on none")
+                raise LedgerError(f"{name} is for participants of a platform, but the campaign has no platform")
         url = self.completion_url
         if url is not None and not (isinstance(url, str) and re.fullmatch(r"https://[!-~]{1,500}", url)):
             raise LedgerError(f"completion_url must begin with https:// and have no spaces; got {shown(url)}")
 
     def way_back(self, outcome: Outcome) -> tuple[str | None, str | None]:
-        """Return the code of an outcome, and the address that takes a participant back to the platform with it."""
+        """Return the code of an outcome, and the address that returns a participant to the platform with it."""
         code: str | None = getattr(self, _CODES[outcome])
         if outcome == "complete" and self.completion_url is not None:
             return code, self.completion_url
         return code, f"{_PROLIFIC}{code}" if code is not None and self.platform == "prolific" else None
 
     def has_other_consent(self, other: VotingPages) -> bool:
-        """Return whether a voter may have agreed to another text; a new language has had no readers."""
+        """Return whether the consent text differs in a language that both have."""
         languages = self.texts.keys() & other.texts.keys()
         return any(self.texts[language].consent != other.texts[language].consent for language in languages)
 
@@ -325,7 +325,7 @@ class VotingPages:
         rows = [dict(row) for row in data["texts"]]
         texts = {row.pop("language"): PageTexts(**row) for row in rows}
         if len(texts) < len(rows):
-            raise LedgerError("two of the texts have the same language")
+            raise LedgerError("two texts have the same language")
         return cls(**{**data, "texts": texts})
 
 
@@ -336,7 +336,7 @@ class ItemFault:
     Attributes
     ----------
     line : int or None
-        First line of the row; None for the table as a whole.
+        First line of the row; None for a fault of the whole table.
     column : str or None
     message : str
 
@@ -352,7 +352,7 @@ class ItemFault:
     >>> fault.line, fault.column
     (3, 'kind')
     >>> print(fault.message)
-    the kind of an item is text, markdown, image or audio; got 'video'
+    the kind of an item must be text, markdown, image or audio; got 'video'
     """
 
     line: int | None
@@ -420,8 +420,8 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
     ----------
     data : bytes
     why_no_file : callable or None
-        Function that is given the path of an image or a recording, and returns why it cannot be shown, or None. None:
-        files are not checked.
+        Function of the path of an image or a recording that returns the reason why it cannot be shown, or None. By
+        default, files are not checked.
 
     See Also
     --------
@@ -437,7 +437,7 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
     ('fig',)
     >>> for fault in sheet.faults:
     ...     print(fault)
-    line 3: column "alt_text": an item of kind image needs a text that says what it is (alt_text); got none
+    line 3: column "alt_text": an item of kind image needs a text that describes it (alt_text); got none
     line 4: column "item": 'fig' is also on line 2; items must be unique
     """
     reading = _Reading(_Table("items", error=_FaultError, data=data), why_no_file)
@@ -453,7 +453,7 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     Raises
     ------
     TableError
-        For the first error, with file, line and column.
+        The first fault, with file, line and column.
 
     See Also
     --------
@@ -481,7 +481,7 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
 
 
 class _FaultError(TableError):
-    """A fault before it is added to the list."""
+    """A fault on its way to the list of faults."""
 
     def __init__(self, message: str, line: int | None = None, column: str | None = None) -> None:
         super().__init__(message)
@@ -490,12 +490,12 @@ class _FaultError(TableError):
 
 class _Table(TextTable):
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
-        """Raise a fault whose location is not part of the message."""
+        """Raise a fault with its location in attributes, not in the message."""
         raise _FaultError(message, line, column)
 
 
 class _Reading:
-    """A single pass through a table, which continues after a row with a fault."""
+    """A single pass through a table that continues after a row with a fault."""
 
     def __init__(self, table: TextTable, why_no_file: Callable[[str], str | None] | None) -> None:
         self.table = table
@@ -539,7 +539,7 @@ class _Reading:
         n_faults = len(self.faults)
         item = self._collect_fault(lambda: self._item(header, record, columns))
         if len(record.cells) != len(header.cells):
-            return None  # the fault of the item is already listed
+            return None  # reading the item has listed this fault
         cells = {name: record.cells[place].strip() or None for name, place in places.items()}
         kind: Any = cells.get("kind") or "text"
         content, alt_text = cells.get("content"), cells.get("alt_text")

@@ -1,4 +1,4 @@
-"""Plan a campaign: the comparisons of its batches, its checks, and what all of them cost."""
+"""Plan a campaign: the comparisons of its batches, its checks, and the cost."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ Plan = TypeVar("Plan", bound="BallotPlan | ContinuousPlan")
 
 @dataclass(frozen=True)
 class ContinuousPlan:
-    """A campaign without ballots: small batches of comparisons, each matched by all votes before it.
+    """A campaign without ballots: small batches of comparisons, each chosen by all earlier votes.
 
     Attributes
     ----------
     n_items : int
+        Number of items.
     budget : int
         Total number of comparisons that may be asked.
     batch : int
-        Comparisons of a batch.
+        Number of comparisons in a batch.
     n0, focus : float
-        See `adaptive.next_comparisons`; of sets, `n0` as in `adaptive.next_sets`, which has no focus.
+        As in `adaptive.next_comparisons`; for sets, `n0` is as in `adaptive.next_sets`, and `focus` is not used.
     target : float or None
         The campaign may end when `adaptive.stopping_rule` stops at this expected tau_w; None: when the budget is spent.
     n_pairs : int or None
-        Number of different pairs that may be asked, in a campaign of target groups; None: all pairs of items.
+        Number of different pairs that may be asked, in a campaign with target groups; None for all pairs of items.
     set_size : int
-        Number of items of a comparison: 2 is a pair. Of 3 to 6 items, voters choose the best and the worst. 4 are
-        usual: the two choices order 5 of their 6 pairs.
+        Number of items in a comparison; 2 for pairs. From sets of 3 to 6 items, voters choose the best and the worst
+        item. 4 items are usual, because the two choices order 5 of their 6 pairs.
 
     See Also
     --------
@@ -74,7 +75,7 @@ class ContinuousPlan:
 
     @property
     def n_comparisons(self) -> int:
-        """Comparisons that may be asked: the budget."""
+        """Number of comparisons that may be asked: the budget."""
         return self.budget
 
     @property
@@ -83,7 +84,7 @@ class ContinuousPlan:
         return math.comb(self.n_items, self.set_size) if self.n_pairs is None else self.n_pairs
 
     def n_possible(self, n_voters: int) -> int:
-        """Return the number of comparisons that so many voters can answer, each of them a pair or set at most once.
+        """Return the number of comparisons that a number of voters can answer, if nobody answers a pair or set twice.
 
         Examples
         --------
@@ -107,11 +108,7 @@ class ContinuousPlan:
         return tuple(advice_on_total(self.budget, possible, n_voters=n_voters, n_needed=n_needed))
 
     def check_settings(self, settings: CampaignSettings) -> None:
-        """Refuse settings that sets do not go with, and sets of more items than their fit can take.
-
-        Raises
-        ------
-        LedgerError
+        """Raise LedgerError for settings that cannot be combined with sets, or for sets of too many items to fit.
 
         Examples
         --------
@@ -122,7 +119,7 @@ class ContinuousPlan:
         """
         if self.set_size == 2:
             return
-        if self.n_items > MAX_DENSE:  # the fit's matrices are dense
+        if self.n_items > MAX_DENSE:  # the matrices of the fit are dense
             raise LedgerError(f"sets are for at most {MAX_DENSE:,} items; got {self.n_items:,}")
         for option, is_set in (
             ("grades", settings.grades > 1),
@@ -134,14 +131,14 @@ class ContinuousPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        # These fields are absent where earlier releases could read the plan.
+        # These fields are omitted if they have their defaults, so that earlier releases can read the plan.
         return omit_defaults(asdict(self), n_pairs=None, set_size=2)
 
 
 def items_of_targets(targets: Targets) -> list[Hashable]:
-    """Return the items of a campaign of target groups: each target with each of its positive candidates.
+    """Return the items of a campaign with target groups: each target with each of its positive candidates.
 
-    A word may be a candidate of several targets, and is an item of each.
+    A word that is a candidate of several targets is an item of each.
 
     See Also
     --------
@@ -158,7 +155,7 @@ def items_of_targets(targets: Targets) -> list[Hashable]:
 
 
 def plan_of_targets(targets: Targets, answers: int, *, batch: int | None = None) -> ContinuousPlan:
-    """Plan a campaign of target groups: each pair of positive candidates of a target gets so many answers.
+    """Plan a campaign with target groups: each pair of positive candidates of a target gets a number of answers.
 
     The quota of a target with p positive candidates is ``answers * p (p - 1) / 2``.
 
@@ -167,14 +164,14 @@ def plan_of_targets(targets: Targets, answers: int, *, batch: int | None = None)
     targets : mapping of target to mapping of candidate to category
         As in `CampaignSettings`.
     answers : int
-        Answers to each pair, each by another voter.
+        Number of answers to each pair, by different voters.
     batch : int, optional
-        Comparisons of a batch, by default `batch_for` the items.
+        Number of comparisons in a batch; by default `batch_for` the items.
 
     Raises
     ------
     LedgerError
-        The targets contradict their definition, or `answers` is no whole number from 1.
+        The targets are invalid, or `answers` is not a positive whole number.
 
     See Also
     --------
@@ -220,11 +217,11 @@ def batch_for(n_items: int) -> int:
 
 
 def slots_of_batch(size: int, n_slots: int, settings: CampaignSettings) -> int:
-    """Return how many slots a batch is dealt to.
+    """Return the number of slots that a batch is dealt to.
 
-    If each slot belongs to a voter, all slots are used. Otherwise voters claim sheets, and there are only as many slots
-    as the size of a sheet requires, so that no voter comes for just a pair or two. There are at least two slots if
-    comparisons are repeated with a second voter.
+    If each slot belongs to a voter, all slots are used. If voters claim sheets, there are only as many slots as the
+    size of a sheet requires, so that no sheet has just a pair or two. There are at least two slots if a second voter
+    repeats comparisons.
 
     Examples
     --------
@@ -243,7 +240,7 @@ def slots_of_batch(size: int, n_slots: int, settings: CampaignSettings) -> int:
 def expected_probes(
     plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, n_opened: int = 0
 ) -> float:
-    """Return the average number of checks in ballots still to be opened; see `Probing.expected_number`."""
+    """Return the expected number of checks in ballots still to be opened; see `Probing.expected_number`."""
     if settings.probing is None:
         return 0.0
     if isinstance(plan, BallotPlan):
@@ -259,10 +256,10 @@ def expected_probes(
 def planned_sheets(
     numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
 ) -> Iterator[tuple[int, bool]]:
-    """Yield the comparisons of each sheet in later ballots, and whether it is the first of its slot.
+    """Yield the number of comparisons on each sheet of later ballots, and whether it is the first sheet of its slot.
 
     The comparisons of a ballot are dealt evenly: to all slots if there are enough comparisons, otherwise to the slots
-    that had the fewest so far.
+    that have had the fewest.
     """
     known = 0
     for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
@@ -279,21 +276,22 @@ def planned_sheets(
 
 @dataclass(frozen=True)
 class PlannedSpending:
-    """The answers that a plan will need and their cost, before any vote.
+    """The answers that a plan needs and their cost, before any vote.
 
     Attributes
     ----------
     n_comparisons : int
+        Number of comparisons.
     n_probes : float
-        Average number of checks, asked in addition to the comparisons.
+        Expected number of checks, in addition to the comparisons.
     n_sheets : int
         Number of sheets of the first ballot or batch.
     hours : float or None
-        Person-hours for comparisons and checks; None if the time of an answer is not known.
+        Person-hours for comparisons and checks; None if the response time is unknown.
     pay, fee, cost : float or None
-        The voters' pay, the platform's fee and their sum; None if nothing is paid.
+        Pay of the voters, fee of the platform, and their sum; None if nothing is paid.
     per_answer, hourly : float or None
-        A voter's pay for an answer and for an hour.
+        Pay of a voter for an answer and for an hour.
     currency : str
 
     See Also
@@ -385,25 +383,25 @@ def affordable_plan(
     hours: float | None = None,
     seconds: float | None = None,
 ) -> Plan:
-    """Return the largest plan that an amount of money, or of person-hours, pays for with all its checks.
+    """Return the largest plan that is affordable, including its checks, with an amount of money or person-hours.
 
     Parameters
     ----------
     plan_of : callable
-        Returns the plan with at most a number of comparisons, or raises PlanError if there is none.
+        Function of the largest number of comparisons that returns a plan, or raises PlanError if there is none.
     n_slots : int
         Number of voters that ballots are drawn for.
     settings : CampaignSettings
-        Holds the pay, which `money` needs, and the checks.
+        Has the checks, and the pay if `money` is given.
     money, hours : float or None
-        The most to spend; give exactly one of the two.
+        Budget; give exactly one of the two.
     seconds : float or None
         Time that an answer takes; None: the time in the pay settings.
 
     Raises
     ------
     PlanError
-        If neither or both are given, the pay or the seconds are not known, or the smallest plan costs more.
+        Neither or both are given, the pay or the seconds are unknown, or the smallest plan costs more.
 
     See Also
     --------
@@ -418,7 +416,7 @@ def affordable_plan(
     13636
     """
     if (money is None) == (hours is None):
-        raise PlanError(f"a plan is within money or hours; got {'neither' if money is None else 'both'}")
+        raise PlanError(f"give either money or hours; got {'neither' if money is None else 'both'}")
     pay = settings.pay
     time = seconds if seconds is not None or pay is None else pay.seconds
     if money is not None and pay is None:
@@ -444,7 +442,7 @@ def affordable_plan(
             return is_affordable(plan_of(n_comparisons))
         return True
 
-    # Checks are paid too, so search for the largest number of comparisons that leaves room for them.
+    # Checks are paid, too: search for the largest number of comparisons that leaves room for them.
     n_comparisons = largest_count(fits, largest.n_comparisons)
     if n_comparisons:
         with suppress(PlanError):

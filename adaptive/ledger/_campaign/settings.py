@@ -1,4 +1,4 @@
-"""Set how a campaign is run: pay, checks with a known answer, sheets and target groups."""
+"""Settings of a campaign: pay, checks, sheets, grades and target groups."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from adaptive.ledger.errors import LedgerError, require
 from rankcorr._checks import check_declared, declare, shown
 from rankcorr.errors import RankingError
 
-SHEET_SIZE: Final = 20  # of batches without a size, and what pages for voters offer
-LEASE_MINUTES: Final = 60.0  # what pages for voters offer
+SHEET_SIZE: Final = 20  # default of batches, and of the pages for organisers
+LEASE_MINUTES: Final = 60.0  # default of the pages for organisers
 CheckKind = Literal["practice", "attention", "gold"]
 Expected = Literal["left", "right", "tie"]
 KINDS: Final[tuple[CheckKind, ...]] = get_args(CheckKind)
-_MOST_REPEATED: Final = 0.5  # share of a sheet; more could not be repeated with other pairs in between
+_MOST_REPEATED: Final = 0.5  # of a sheet: more comparisons could not be repeated with other pairs in between
 Targets: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
@@ -30,18 +30,18 @@ class Pay(PayOptions):
     Attributes
     ----------
     per_vote, per_hour : float or None
-        Pay for an answer, or pay for an hour, converted with `seconds` for each answer; give exactly one of the two.
+        Pay for an answer, or for an hour, which `seconds` converts to pay for an answer; give exactly one of the two.
     seconds : float or None
-        Time that an answer takes; required with `per_hour`.
+        Response time; required with `per_hour`.
     fee : float
-        The platform's surcharge as a share of the pay: 0.25 is a quarter.
+        Surcharge of the platform as a share of the pay: 0.25 is 25 %.
     currency : str
-        The currency as displayed, for example "EUR".
+        Currency to display, for example "EUR".
 
     Raises
     ------
     LedgerError
-        If both or neither of `per_vote` and `per_hour` are given, or a number is out of range.
+        Both or neither of `per_vote` and `per_hour` are given, or a number is out of range.
 
     See Also
     --------
@@ -61,7 +61,7 @@ class Pay(PayOptions):
     def __post_init__(self) -> None:
         if (self.per_vote is None) == (self.per_hour is None):
             got = "neither" if self.per_vote is None else "both"
-            raise LedgerError(f"pay is per vote or per hour; got {got}")
+            raise LedgerError(f"pay must be per vote or per hour; got {got}")
         if self.per_hour is not None and self.seconds is None:
             raise LedgerError("pay per hour needs the seconds that an answer takes")
         check_declared(self, LedgerError)
@@ -77,7 +77,7 @@ class Pay(PayOptions):
 
     @property
     def hourly(self) -> float | None:
-        """Pay of a voter for an hour; None if the time of an answer is not known."""
+        """Pay of a voter for an hour; None if the response time is unknown."""
         return None if self.seconds is None else self.per_answer * 3600 / self.seconds
 
     def cost(self, n_answers: float) -> float:
@@ -100,7 +100,7 @@ class Pay(PayOptions):
         return answers_for(money, per_answer=self.per_answer, fee=self.fee)
 
     def hours(self, n_answers: float) -> float | None:
-        """Return the person-hours of a number of answers; None if the time of an answer is not known."""
+        """Return the person-hours of a number of answers; None if the response time is unknown."""
         return None if self.seconds is None else n_answers * self.seconds / 3600
 
     def text(self, amount: float) -> str:
@@ -114,14 +114,15 @@ class Pay(PayOptions):
 
 @dataclass(frozen=True)
 class KnownPair:
-    """A pair whose answer is known.
+    """A pair with a known answer.
 
     Attributes
     ----------
     kind : {"practice", "attention", "gold"}
     left, right : hashable
-        Labels of items of the campaign; when the pair is shown, the sides are drawn.
+        Labels of items of the campaign. Voters see them on random sides.
     expected : {"left", "right", "tie"}
+        The known answer.
 
     See Also
     --------
@@ -143,9 +144,11 @@ class KnownPair:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise LedgerError(f"a known pair is for 'practice', 'attention' or 'gold'; got {shown(self.kind)}")
+            raise LedgerError(
+                f"the kind of a known pair must be 'practice', 'attention' or 'gold'; got {shown(self.kind)}"
+            )
         if self.expected not in get_args(Expected):
-            raise LedgerError(f"the expected answer is 'left', 'right' or 'tie'; got {shown(self.expected)}")
+            raise LedgerError(f"the expected answer must be 'left', 'right' or 'tie'; got {shown(self.expected)}")
         if self.left == self.right:
             raise LedgerError(f"{shown(self.left)} is compared with itself")
 
@@ -165,22 +168,21 @@ class Probing:
         Practice pairs begin the first sheet of each slot. Attention checks and gold pairs are dealt to the sheets; each
         slot first gets those that it has seen least often.
     known_per_sheet : int
-        Number of attention checks and gold pairs on a sheet; fewer if too few of them are absent from the slot's own
-        comparisons.
+        Number of attention checks and gold pairs on a sheet; fewer if most of them are comparisons of the slot.
     repeats : float
-        Share of a sheet's comparisons that are asked again, later and with the sides swapped; at most 0.5. A sheet of
-        one or two comparisons has none.
+        Share of a sheet's comparisons that are asked again later, with the sides swapped; at most 0.5. A sheet of one
+        or two comparisons has no repeats.
     overlap : float
-        Comparisons of other voters that are asked too, as a share of those of the sheet; at most 0.5.
+        Number of comparisons of other voters that a sheet also asks, as a share of its comparisons; at most 0.5.
 
     Raises
     ------
     LedgerError
-        If a number is out of range, or a pair is repeated.
+        A number is out of range, or a pair is repeated.
 
     See Also
     --------
-    KnownPair, read_known_pairs : The pairs whose answer is known.
+    KnownPair, read_known_pairs : The pairs with known answers.
     CampaignQuality : Shows how voters answered the checks.
     CampaignSettings : Holds it as `probing`.
 
@@ -193,12 +195,12 @@ class Probing:
     """
 
     known: tuple[KnownPair, ...] = ()
-    known_per_sheet: int = declare(int, 1, least=0, about="Attention checks and gold pairs of each sheet.")
+    known_per_sheet: int = declare(int, 1, least=0, about="Number of attention checks and gold pairs on each sheet.")
     repeats: float = declare(
         float, 0.0, least=0, most=_MOST_REPEATED, about="Share of the comparisons to ask the same voter again."
     )
     overlap: float = declare(
-        float, 0.0, least=0, most=_MOST_REPEATED, about="Share of the comparisons to ask a second voter too."
+        float, 0.0, least=0, most=_MOST_REPEATED, about="Share of the comparisons to ask a second voter, too."
     )
 
     def __post_init__(self) -> None:
@@ -213,12 +215,7 @@ class Probing:
             pairs.add(pair)
 
     def check_items(self, labels: Collection[Hashable]) -> None:
-        """Refuse pairs of items that the campaign does not have.
-
-        Raises
-        ------
-        LedgerError
-        """
+        """Raise LedgerError if a known pair has an item that is not in the campaign."""
         items = set(labels)
         for known_pair in self.known:
             for label in (known_pair.left, known_pair.right):
@@ -230,12 +227,12 @@ class Probing:
         return tuple(index for index, known_pair in enumerate(self.known) if known_pair.kind in kinds)
 
     def expected_number(self, sheets: Iterable[tuple[int, bool]]) -> float:
-        """Return the average number of checks, at most: there are fewer if a slot is asked the pair anyway.
+        """Return an upper bound of the expected number of checks: there are fewer if a slot is asked the pair anyway.
 
         Parameters
         ----------
         sheets : iterable of (int, bool)
-            Comparisons of each sheet, and whether it is the first of its slot.
+            Number of comparisons on each sheet, and whether it is the first sheet of its slot.
 
         Examples
         --------
@@ -265,12 +262,12 @@ class Probing:
 
 
 def omit_defaults(fields: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
-    """Return fields without those that have a default."""
+    """Return fields without those whose value is their default."""
     return {name: value for name, value in fields.items() if name not in defaults or value != defaults[name]}
 
 
 def n_repeatable(size: int) -> int:
-    """Return how many comparisons of a sheet can be repeated before its last, (size - 1) // 2 others in between."""
+    """Return how many comparisons of a sheet can be repeated before its last one, with (size - 1) // 2 in between."""
     return max(0, size - 1 - (size - 1) // 2) if size > 2 else 0
 
 
@@ -285,7 +282,7 @@ def checked_targets(targets: Any) -> dict[str, dict[str, str]]:
     Raises
     ------
     LedgerError
-        They contradict the definition of `rankcorr.vectors.TargetGroups`.
+        They do not fit `rankcorr.vectors.TargetGroups`.
     """
     from rankcorr.vectors import TargetGroups
 
@@ -302,27 +299,27 @@ class CampaignSettings:
     Attributes
     ----------
     sheet_size : int or None
-        Maximum number of comparisons on a sheet; None: each slot of a ballot is one sheet.
+        Maximum number of comparisons on a sheet; None for one sheet for each slot of a ballot.
     assigned : bool
-        Whether each sheet goes to the voter of its slot when the ballot is opened, as for files. If not, voters claim
-        the next sheet as they come.
+        Whether each sheet goes to the voter of its slot when the ballot is opened, as for voting by file. If not,
+        voters claim sheets one at a time.
     lease_minutes : float or None
-        After this time without a vote, another voter may take over a claimed sheet. None: sheets do not expire.
+        Time without a vote after which another voter may take over a claimed sheet. None if sheets do not expire.
     first_minutes : float
-        The same limit before the first answer on a claimed sheet, if it is the shorter of the two.
+        The same before the first answer on a claimed sheet, if shorter.
     least_answered : float
         Share of a ballot's comparisons that must be answered before it closes.
     probing : Probing or None
-        Questions asked in addition to the comparisons, to learn about the voters; they change no ballot.
+        Checks, which are asked in addition to the comparisons and tell about the voters. They change no ballot.
     pay : Pay or None
-        The voters' pay.
+        Pay of the voters.
     grades : int
-        Grades of a preference, 1 to 3. With 2, voters say whether they prefer an item slightly ("left") or clearly
-        ("left 2"), with 3 also by far ("left 3"). Ballots count wins of any grade; strengths use the grades. Above 1,
-        for at most 1,500 items.
+        Number of grades of a preference, 1 to 3. With 2, voters prefer an item slightly ("left") or clearly
+        ("left 2"); with 3, also by far ("left 3"). Ballots count wins of any grade alike; strengths use the grades.
+        More than one grade requires at most 1,500 items.
     targets : mapping of target to mapping of candidate to {"positive", "distractor", "random"}, or None
-        Target groups: the items are the positive candidates of each target, and voters compare those of one target
-        only. Distractors and random candidates are not shown; `Campaign.target_groups` adds them.
+        Target groups. The items are the positive candidates of each target, and voters compare only candidates of the
+        same target. Distractors and random candidates are not shown; `Campaign.target_groups` adds them.
 
     See Also
     --------
@@ -346,7 +343,7 @@ class CampaignSettings:
         float, None, above=0, about="After this time without a vote, another voter may get the sheet."
     )
     first_minutes: float = declare(
-        float, 2.0, above=0, about="The same before the first answer on a sheet, where that is shorter."
+        float, 2.0, above=0, about="The same before the first answer on a sheet, if shorter."
     )
     least_answered: float = declare(
         float, 0.9, least=0, most=1, about="Share of a ballot's comparisons that must be answered before it closes."
@@ -369,7 +366,7 @@ class CampaignSettings:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         parts = {name: part.to_dict() for name in ("probing", "pay") if (part := getattr(self, name)) is not None}
-        # These fields are absent where earlier releases could read the settings.
+        # These fields are omitted if they have their defaults, so that earlier releases can read the settings.
         return omit_defaults({**vars(self), **parts}, targets=None, grades=1)
 
     @classmethod

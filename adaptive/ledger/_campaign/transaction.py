@@ -1,7 +1,7 @@
-"""A campaign as it was created, and a transaction on it: what every step reads, locks and writes.
+"""A campaign as it was created, and a transaction on it with the reads, locks and writes that steps have in common.
 
-A step is a function that takes a `Transaction`. A step may run several times, because the database may ask for that, so
-it has no effect except through its transaction. `OpenCampaign`, the base of `Campaign` and `Voter`, runs steps.
+A step is a function of a `Transaction`. The database may require that a step is retried, so its only effects are those
+of its transaction. `OpenCampaign`, the base of `Campaign` and `Voter`, runs steps.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _BLOCK: Final = 50_000  # rows: 10 MB of Python numbers
 _CLOSER_TIME: Final = 60_000_000  # microseconds
-_CLOSER_TIME_PER_PAIR: Final = 200  # three times the measured time with 400,000 comparisons on a busy machine
+_CLOSER_TIME_PER_PAIR: Final = 200  # microseconds: three times as long as measured for 400,000 comparisons under load
 _ADDRESS_LOCKS: Final = 0x72636E
-# Changes the answers of a ``ballot``'s ``sheet``; it takes equally long for a check. A statement of every vote is built
-# once: building and naming one takes longer than SQLite needs to run it.
+# Updates the answer counts of a ``sheet`` of a ``ballot``, for votes and checks alike, so that both take equally long.
+# Statements of every vote are built once, because SQLAlchemy needs longer to build one than SQLite to run it.
 COUNT: Final = (
     sa.update(schema.sheet)
     .where(schema.sheet.c.ballot_id == sa.bindparam("ballot"), schema.sheet.c.number == sa.bindparam("sheet"))
@@ -59,7 +59,7 @@ class CampaignInfo:
     id : int
         Id in its database.
     key : str
-        Random name, identical in every copy.
+        Random name, the same in every copy.
     name : str
     mode : {"ballots", "continuous"}
     plan : BallotPlan or ContinuousPlan
@@ -68,7 +68,7 @@ class CampaignInfo:
     seed : int
     settings : CampaignSettings
     hash_key : str
-        Key for hashing the names that voters have elsewhere.
+        Key for the hashes of names that voters have on a platform or in a file.
     created_at : int
     items : sequence of hashable
         Labels, by place.
@@ -90,7 +90,7 @@ class CampaignInfo:
     def from_dict(
         cls, data: Mapping[str, Any], items: Sequence[Hashable], *, campaign_id: int = 0, hash_key: str = ""
     ) -> CampaignInfo:
-        """Return the campaign of a stored row; slots may be a number N, which means 0..N-1."""
+        """Return the campaign of a stored row; a number N for `slots` stands for 0..N-1."""
         is_planned, slots = data["mode"] == "ballots", data["slots"]
         return cls(
             **{name: data[name] for name in ("key", "name", "mode", "created_at")},
@@ -129,12 +129,12 @@ class CampaignInfo:
 
     @property
     def set_size(self) -> int:
-        """Number of items of a comparison: 2 is a pair."""
+        """Number of items in a comparison; 2 for pairs."""
         return self.plan.set_size if isinstance(self.plan, ContinuousPlan) else 2
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The answers that the campaign takes; its pages may offer fewer.
+        """The answers that the campaign accepts; its pages may offer fewer.
 
         Examples
         --------
@@ -148,28 +148,18 @@ class CampaignInfo:
         return answers_with(self.settings.grades, self.set_size)
 
     def check_answers(self) -> None:
-        """Refuse answers that the campaign cannot ask for, or of more items than their fit can take.
-
-        Raises
-        ------
-        LedgerError
-        """
-        if self.settings.grades > 1 and self.n_items > MAX_DENSE:  # the fit's matrices are dense
+        """Raise LedgerError for grades or sets with too many items to fit, or with settings that do not allow sets."""
+        if self.settings.grades > 1 and self.n_items > MAX_DENSE:  # the matrices of the fit are dense
             raise LedgerError(f"grades are for at most {MAX_DENSE:,} items; got {self.n_items:,}")
         if isinstance(self.plan, ContinuousPlan):
             self.plan.check_settings(self.settings)
 
     def check_targets(self) -> None:
-        """Refuse a campaign of target groups whose plan, items or checks are not those of its targets.
-
-        Raises
-        ------
-        LedgerError
-        """
+        """Raise LedgerError if the plan, items or checks do not fit the target groups."""
         targets, plan = self.settings.targets, self.plan
         if targets is None:
             if isinstance(plan, ContinuousPlan) and plan.n_pairs is not None:
-                raise LedgerError("n_pairs of a plan belongs to target groups, which the settings lack")
+                raise LedgerError("the plan has n_pairs, which is only for target groups, but the settings have none")
             return
         items = items_of_targets(targets)
         if not isinstance(plan, ContinuousPlan) or plan.target is not None:
@@ -177,17 +167,19 @@ class CampaignInfo:
                 "target groups need a continuous campaign that ends with its budget, as plan_of_targets makes it"
             )
         if len(self.items) != len(items) or set(self.items) != set(items):
-            raise LedgerError("the items of a campaign of target groups must be those of items_of_targets")
+            raise LedgerError("the items of a campaign with target groups must be those of items_of_targets")
         if plan.n_pairs != n_pairs_within([label[0] for label in items]):  # type: ignore[index]
-            raise LedgerError("the plan is not that of these target groups; plan_of_targets makes it")
+            raise LedgerError("the plan does not fit these target groups; make it with plan_of_targets")
         known = () if self.settings.probing is None else self.settings.probing.known
         across = [pair for pair in known if pair.left[0] != pair.right[0]]  # type: ignore[index]
         if across:
-            raise LedgerError(f"a check compares candidates of two targets: {across[0].left} and {across[0].right}")
+            raise LedgerError(
+                f"a check compares candidates of different targets: {across[0].left} and {across[0].right}"
+            )
 
     @property
     def unit(self) -> Literal["ballot", "batch"]:
-        """Word for the unit that is opened and closed, a ballot or a batch."""
+        """The unit that is opened and closed: a ballot or a batch."""
         return "batch" if self.mode == "continuous" else "ballot"
 
     @cached_property
@@ -201,7 +193,7 @@ class CampaignInfo:
         """
         if isinstance(self.plan, BallotPlan):
             return self.plan
-        raise LedgerError("a continuous campaign has batches, not the ballots of a plan")
+        raise LedgerError("a continuous campaign has batches, not ballots")
 
     @property
     def batch_plan(self) -> ContinuousPlan:
@@ -214,17 +206,17 @@ class CampaignInfo:
         """
         if isinstance(self.plan, ContinuousPlan):
             return self.plan
-        raise LedgerError("the campaign has the ballots of a plan, not batches")
+        raise LedgerError("the campaign has ballots, not batches")
 
 
 @dataclass(frozen=True, eq=False)
 class Transaction:
-    """A transaction of the database, and the campaign that its steps are about.
+    """A database transaction on a campaign.
 
     Attributes
     ----------
     connection : sqlalchemy.Connection
-        Inside a transaction.
+        Connection with an open transaction.
     info : CampaignInfo
     """
 
@@ -253,9 +245,9 @@ class Transaction:
         return table.c.campaign_id == self.info.id
 
     def integer_columns(self, statement: sa.Select[Any]) -> list[NDArray[np.int64]]:
-        """Return the columns of a query whose values are integers without gaps."""
+        """Return the columns of a query whose values are integers and never NULL."""
         n_columns = len(statement.selected_columns)
-        # Set on the statement: as an option of the connection it would apply to all later statements.
+        # Not an option of the connection, where it would apply to all later statements.
         streamed = statement.execution_options(stream_results=self.is_postgresql)
         blocks = [
             np.fromiter(chain.from_iterable(rows), np.int64, n_columns * len(rows)).reshape(-1, n_columns)
@@ -283,32 +275,32 @@ class Transaction:
     # Time and locks
 
     def clock(self) -> sa.ColumnElement[int]:
-        """Return the time for expiry, in microseconds since 1970, from the server's clock: clients' clocks differ."""
+        """Return the time in microseconds since 1970, from the server's clock, because clients' clocks differ."""
         return SERVER_CLOCK if self.is_postgresql else PROCESS_CLOCK
 
     def lock_ballot(self, ballot_id: int, *, exclusive: bool) -> None:
-        """Lock a ballot until the transaction ends: votes share the lock, the closer holds it exclusively."""
+        """Lock a ballot until the transaction ends: votes share the lock, and the closer holds it exclusively."""
         lock_ballot(self.connection, ballot_id, exclusive=exclusive)
 
     def lock_address(self, address: str) -> None:
-        """Lock the sheets that an address may hold, so that a second claim from there counts the sheet of the first."""
+        """Lock the sheets of an address, so that the second of two simultaneous claims counts the first one's sheet."""
         if self.is_postgresql:
             statement = sa.text("SELECT pg_advisory_xact_lock(:space, hashtext(:address))")
             self.execute(statement, {"space": _ADDRESS_LOCKS, "address": f"{self.info.id} {address}"})
 
     def lock_campaign(self) -> None:
-        """Lock the campaign's row: of two organisers who change the same setting at once, the second waits here."""
+        """Lock the campaign's row, so that of two simultaneous changes of the same setting, the second waits here."""
         campaign = schema.campaign
         self.execute(sa.select(campaign.c.id).where(campaign.c.id == self.info.id).with_for_update(key_share=True))
 
     def open_overdue(self, ballot_id: int) -> None:
-        """Reopen a ballot whose closer died: voting continues, and a closer that is only slow writes nothing."""
+        """Reopen a ballot whose closer seems to have died; if it is only slow, its record is not written."""
         self.lock_ballot(ballot_id, exclusive=True)
         is_it = (schema.ballot.c.id == ballot_id, is_overdue(self.clock()))
         self.execute(sa.update(schema.ballot).where(*is_it).values(state="open", closer=None, closer_until=None))
 
     def open_if_overdue(self, number: int) -> None:
-        """Reopen a ballot if its closer died; do nothing if the ballot does not exist."""
+        """Reopen a ballot if its closer seems to have died; do nothing if the ballot does not exist."""
         table = schema.ballot
         is_it = (self.of_campaign(table), table.c.number == number, is_overdue(self.clock()))
         ballot_id = self.scalar(sa.select(table.c.id).where(*is_it))
@@ -316,14 +308,14 @@ class Transaction:
             self.open_overdue(ballot_id)
 
     def lock_voter(self, voter_id: int) -> None:
-        """Lock a voter until the transaction ends, so that other requests of this voter come before it or wait."""
+        """Lock a voter until the transaction ends, so that other requests of this voter wait."""
         voter = schema.voter
         self.execute(sa.select(voter.c.id).where(voter.c.id == voter_id).with_for_update(key_share=True))
 
     # Contents, pages and voters
 
     def pages(self) -> tuple[int, VotingPages]:
-        """Return the current version of the pages, counted from 1; version 0 with the defaults if none were set."""
+        """Return the current version of the pages, counted from 1, and the pages; 0 and defaults if none are set."""
         return self._pages
 
     @cached_property
@@ -336,7 +328,7 @@ class Transaction:
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on, and return their version; see `Campaign.set_pages`."""
         self.lock_campaign()
-        self.__dict__.pop("_pages", None)  # they may have been read before the lock
+        self.__dict__.pop("_pages", None)  # may have been cached before the lock
         version, before = self.pages()
         if version != replaces:
             raise ChangedError(f"the pages now have version {version}, but the change was made to version {replaces}")
@@ -367,7 +359,7 @@ class Transaction:
         return {row.id: row.key for row in rows}
 
     def excluded_voters(self) -> dict[int, str]:
-        """Return the voters who are left out now, with their keys."""
+        """Return the keys of the voters who are excluded now, by id."""
         event, voter = schema.audit_event, schema.voter
         is_decision = (self.of_campaign(event), event.c.kind.in_(["excluded", "included"]))
         events = sa.select(event.c.voter_id, event.c.kind, voter.c.key).join(voter, voter.c.id == event.c.voter_id)
@@ -382,13 +374,7 @@ class Transaction:
     # Ballots
 
     def ballot_numbered(self, number: int) -> int:
-        """Return the id of a ballot, given its number.
-
-        Raises
-        ------
-        VoteError
-            If it has not been opened.
-        """
+        """Return the id of a ballot from its number, or raise VoteError if it has not been opened."""
         table = schema.ballot
         has_number = (self.of_campaign(table), table.c.number == number)
         ballot_id = self.scalar(sa.select(table.c.id).where(*has_number))
@@ -409,28 +395,28 @@ class Transaction:
 
 @dataclass(frozen=True, eq=False)
 class OpenCampaign:
-    """A campaign, and the database that it is in."""
+    """A campaign in a database; runs steps on it."""
 
     database: Database
     info: CampaignInfo
 
     def read(self, step: Callable[Concatenate[Transaction, P], T], *values: P.args, **options: P.kwargs) -> T:
-        """Run a step that changes nothing, on one state of the database."""
+        """Run a step that changes nothing, on a consistent state of the database."""
         return self.database.read(lambda connection: step(Transaction(connection, self.info), *values, **options))
 
     def look_up(self, step: Callable[Concatenate[Transaction, P], T], *values: P.args, **options: P.kwargs) -> T:
-        """Run a step that reads with one statement."""
+        """Run a step that reads with a single statement."""
         return self.database.look_up(lambda connection: step(Transaction(connection, self.info), *values, **options))
 
     def write(self, step: Callable[Concatenate[Transaction, P], T], *values: P.args, **options: P.kwargs) -> T:
-        """Run a step that changes something: all of it, or nothing."""
+        """Run a step that changes the database: all of its changes are made, or none."""
         return self.database.write(lambda connection: step(Transaction(connection, self.info), *values, **options))
 
 
 def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
-    """Insert rows that are given as columns; a single value applies to each row.
+    """Insert rows that are given as columns; a value that is not a list applies to each row.
 
-    psycopg takes 10 s for 200,000 rows one by one, and 1 s for arrays that the server unpacks.
+    For 200,000 rows, psycopg takes 10 s row by row, and 1 s with arrays that the server unpacks.
     """
     lists = {name: values for name, values in columns.items() if isinstance(values, list)}
     n_rows = len(next(iter(lists.values())))
@@ -447,7 +433,7 @@ def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[
         )
         connection.execute(sa.text(statement), dict(columns))
         return
-    # Call the driver directly: a dictionary for each row would cost as much as the insert.
+    # Call the driver directly, because a dict for each row would cost as much as the insert.
     marks = ", ".join("?" for _ in columns)
     filled = [values if name in lists else [values] * n_rows for name, values in columns.items()]
     connection.exec_driver_sql(
@@ -456,13 +442,13 @@ def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[
 
 
 def closer_time() -> sa.ColumnElement[int]:
-    """Return how many microseconds the closer of a ballot has until it is considered dead."""
+    """Return the number of microseconds after which the closer of a ballot is considered dead."""
     for_pairs = sa.cast(schema.ballot.c.n_comparisons, sa.BigInteger) * _CLOSER_TIME_PER_PAIR
     return sa.literal(_CLOSER_TIME, sa.BigInteger) + for_pairs
 
 
 def is_overdue(at: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
-    """Return whether a closer's time is up, or its deadline is impossibly late because a clock was changed."""
+    """Return the condition that a closer's deadline has passed, or is impossibly late because a clock was changed."""
     until = schema.ballot.c.closer_until
     return sa.and_(schema.ballot.c.state == "closing", sa.or_(until < at, until > at + 2 * closer_time()))
 
@@ -483,18 +469,18 @@ def insert_campaign(
     Parameters
     ----------
     settings : CampaignSettings or None
-        None: the defaults.
+        None for the defaults.
     contents : sequence of ItemContent or None
-        The content shown for each item; None: the label.
+        Content shown for each item; None to show the labels.
 
     Raises
     ------
     ProtocolError
-        If the items are not those of a plan of ballots, or a label repeats or is not a string, an integer or a tuple
-        of those.
+        The items do not fit a plan of ballots, or a label is repeated, or is not a string, an integer or a tuple of
+        those.
     LedgerError
-        If the items are not those of a continuous plan, there is no voter, a label does not fit in a file of votes or
-        differs from another only by decimals (1 and 1.0), the contents are not one for each item, the seed is invalid,
+        The items do not fit a continuous plan, there is no voter, a label cannot be written to a file of votes or
+        differs from another only by decimals (1 and 1.0), there is not one content for each item, the seed is invalid,
         or the settings do not fit.
     """
     mode: Mode
@@ -543,13 +529,13 @@ def insert_campaign(
 
 
 def _check_writable(labels: Sequence[Hashable]) -> None:
-    """Refuse labels that a file of votes could not reproduce."""
+    """Raise LedgerError for labels that cannot be read back from a file of votes."""
     labels_by_cells: dict[tuple[str, ...], Hashable] = {}
     for label in labels:
         cells = item_cells(label)
         for cell in cells:
             if not cell.strip() or cell != cell.strip() or any(sign in cell for sign in "\n\r\0"):
-                raise LedgerError(f"a label is one line of text, without spaces around it; got {shown(label)}")
+                raise LedgerError(f"a label must be one line of text without spaces around it; got {shown(label)}")
         if labels_by_cells.setdefault(cells, label) is not label:
             raise LedgerError(
                 f"the labels {shown(labels_by_cells[cells])} and {shown(label)} look the same in a file of votes"
@@ -569,7 +555,7 @@ def load_campaign(connection: sa.Connection, key: str | None) -> CampaignInfo:
     if key is not None:
         query = query.where(sa.or_(table.c.key == key, table.c.name == key))
     rows = connection.execute(query.order_by(table.c.id).limit(6)).all()
-    rows = [row for row in rows if row.key == key] or rows  # the name of another campaign may equal this key
+    rows = [row for row in rows if row.key == key] or rows  # a campaign may have another one's key as its name
     if not rows:
         raise NoCampaignError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
     if len(rows) > 1:

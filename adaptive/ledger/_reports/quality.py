@@ -1,6 +1,6 @@
-"""Report how far votes can be trusted: a row with flags for each voter, and the agreement among all.
+"""Report the reliability of votes: statistics and flags of each voter, and the agreement of all voters.
 
-Agreement is measured on pairs that several voters were asked, and on those that a voter was asked again.
+Agreement is measured on pairs that several voters were asked, and on pairs that a voter was asked again.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ _LEVEL: Final = 0.9
 _COUNTS: Final = ("n_so", "n")
 Array = NDArray[np.int64]
 Floats = NDArray[np.float64]
-# Agreement is reported from this many pairs on. If each pair has two answers and there are no ties, the 90 % interval
-# of alpha is at most 0.7 wide with 20 pairs, and up to 1.3 wide with 2.
+# Agreement is reported from this number of pairs on. If each pair has two answers and there are no ties, the 90 %
+# interval of alpha has a width of at most 0.7 with 20 pairs, and of up to 1.3 with 2.
 LEAST_PAIRS: Final = 20
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A point to review.
+    """A reason to review the votes of a voter.
 
     Attributes
     ----------
     kind : {"speed", "side", "attention", "gold", "repeats", "agreement", "random"}
     reason : str
+        Text for the organiser.
 
     See Also
     --------
@@ -64,27 +65,27 @@ class FlagLimits:
     Attributes
     ----------
     fast_seconds, fast_share : float
-        An answer that takes less than `fast_seconds` is fast; a share of fast answers above `fast_share` gets a flag.
+        Answers in less than `fast_seconds` are fast. A voter gets a flag if their share exceeds `fast_share`.
     side_level : float
-        Level of the interval of the side bias; a voter gets a flag if the interval excludes one half. One in a thousand
-        voters without a bias gets this flag.
+        Level of the interval of the side bias. A voter gets a flag if the interval excludes 0.5. With the default, one
+        in a thousand voters without a bias gets this flag.
     known_wrong, known_share : int, float
         A voter gets a flag for at least `known_wrong` wrong answers to attention checks, or to gold pairs, if the share
-        of correct ones is below `known_share`.
+        of correct answers is below `known_share`.
     unlikely : float
         A voter gets a flag for few consistent repeats, or for few agreements with other voters on the same pairs. The
-        limit is the probability that a voter who agrees as often as the others do would have as few (Fisher). A fixed
-        share would flag honest voters, because close pairs are answered alike in little more than half of the repeats,
-        and ties count.
+        limit is the one-sided p-value of Fisher's exact test that the voter agrees as often as the others do. A fixed
+        share would flag honest voters, because only little more than half of the repeats of close pairs get the same
+        answer, and ties count.
     random : float
-        A voter gets a flag if the probability of flipping coins is above this limit.
+        A voter gets a flag if the probability of answering at random exceeds this limit.
     model_votes : int
-        The model is applied to voters with at least this number of votes.
+        Smallest number of votes of a voter for which the model is applied.
 
     Raises
     ------
     LedgerError
-        If a number is out of range.
+        A number is out of range.
 
     See Also
     --------
@@ -102,11 +103,11 @@ class FlagLimits:
     fast_seconds: float = declare(float, 1.0, least=0, about="Answers below this time, in seconds, count as fast.")
     fast_share: float = declare(float, 0.3, least=0, most=1, about="Share of fast answers.")
     side_level: float = declare(float, 0.999, above=0, below=1, about="Level of the interval of the side bias.")
-    known_wrong: int = declare(int, 2, least=1, about="Wrong answers to pairs whose answer is known.")
+    known_wrong: int = declare(int, 2, least=1, about="Wrong answers to pairs with a known answer.")
     known_share: float = declare(float, 0.75, least=0, most=1, about="Share of correct answers to such pairs.")
     unlikely: float = declare(float, 0.01, least=0, most=1, about="Probability of so few equal answers.")
-    random: float = declare(float, 0.5, least=0, most=1, about="Probability of flipping coins.")
-    model_votes: int = declare(int, 20, least=1, about="Votes of a voter from which the model is applied.")
+    random: float = declare(float, 0.5, least=0, most=1, about="Probability of answering at random.")
+    model_votes: int = declare(int, 20, least=1, about="Smallest number of votes for which the model is applied.")
 
     def __post_init__(self) -> None:
         check_declared(self, LedgerError)
@@ -114,13 +115,14 @@ class FlagLimits:
 
 @dataclass(frozen=True)
 class Share:
-    """The number of cases with a property among n.
+    """The number of cases with some property among n cases.
 
     Attributes
     ----------
     n, n_so : int
+        Number of cases, and number of those with the property.
     share : float or None
-        None if n is 0.
+        `n_so` / `n`; None if `n` is 0.
     """
 
     n: int
@@ -160,24 +162,24 @@ class VoterQuality:
         The voter's name and the random key used in exports.
     excluded : bool
     n_votes, n_cannot_say : int
-        Current votes, and how many of them are "cannot say".
+        Number of current votes, and number of those that are "cannot say".
     seconds : float or None
-        Median time of a vote; None if no time is known.
+        Median response time; None if no time is known.
     fast : Share
-        Among votes with a recorded time, those that took less than the limit.
+        Share of votes with a response time below the limit, among those with a recorded time.
     left : Share
-        Among votes that are not ties, those for the left side.
+        Share of votes for the left side, among those that are not ties.
     left_low, left_high : float or None
         90 % interval of `left`.
     attention, gold : Share
-        Correct answers.
+        Share of correct answers.
     repeats : Share
-        Comparisons answered alike when repeated with the sides swapped.
+        Share of repeated comparisons, with the sides swapped, that got the same answer.
     agreement : Share
-        Among answers of other voters who are not left out, on the same pairs, those that are equal.
+        Share of equal answers, among those of other voters on the same pairs, without excluded voters.
     discrimination, oversight, random : float or None
-        From the vote model: a_v, e_v and the probability of flipping coins. None for voters with few votes, for voters
-        who are left out, and above 3,000 items.
+        Parameters of the vote model, a_v and e_v, and the probability of answering at random. None for voters with few
+        votes, for excluded voters, and above 3,000 items.
     flags : tuple of Flag
     """
 
@@ -207,7 +209,7 @@ def flags_of(voter: VoterQuality, limits: FlagLimits, repeats: Share, agreement:
     Parameters
     ----------
     repeats, agreement : Share
-        The shares of all other voters who count.
+        The shares of all other voters, without excluded ones.
     """
     fast = voter.fast
     if fast.share is not None and fast.share > limits.fast_share:
@@ -231,7 +233,7 @@ def flags_of(voter: VoterQuality, limits: FlagLimits, repeats: Share, agreement:
 
 
 def is_low(share: Share, others: Share, unlikely: float) -> bool:
-    """Return whether so few of n would be unlikely at the rate of the others: Fisher's exact test, one-sided."""
+    """Return whether a share is significantly lower than that of the others, by Fisher's one-sided exact test."""
     if not share.n or not others.n:
         return False
     n_all, n_so = share.n + others.n, share.n_so + others.n_so
@@ -274,11 +276,11 @@ class Ratings:
         return counts
 
     def with_others(self) -> tuple[Array, Array]:
-        """Return for each answer how many others its pair has, and how many of those are equal."""
+        """Return for each answer the number of other answers on its pair, and the number of those that are equal."""
         return self.sizes[self.group] - 1, self.counts[self.group, self.answer + 1] - 1
 
     def agreement(self) -> Share:
-        """Return the share of equal answers among pairs of answers on the same pair of items."""
+        """Return the share of equal answers among all pairs of answers on the same pair of items."""
         others, same = self.with_others()
         return Share.of(int(same.sum()) // 2, int(others.sum()) // 2)
 
@@ -291,7 +293,7 @@ class Ratings:
         return _mean_interval(same / both, both, level)
 
     def alpha(self) -> float | None:
-        """Return Krippendorff's alpha at level "interval": left and right are two steps apart, a tie is in between.
+        """Return Krippendorff's alpha for interval data: left is 1, a tie 0 and right -1.
 
         Each pair counts in both orders of its items, so that alpha does not depend on their order. The 2n ratings then
         have the mean 0, and alpha is 1 - (2n - 1)/n (1 - a). Here a is the mean over pairs, with the weights d_u, of
@@ -304,12 +306,13 @@ class Ratings:
         return self._scaled(float(np.average(agreements, weights=decided))) if decided.size else None
 
     def alpha_interval(self, level: float) -> tuple[float, float] | None:
-        """Return the interval of `alpha` over pairs of items, for the voters at hand; None if alpha is None.
+        """Return the interval of `alpha` over pairs of items, for these voters; None if alpha is None.
 
-        Alpha is a linear function of a mean of a_u, which are between 0 and 1: the interval is Wilson's for that mean.
-        Values between 0 and 1 vary at most as much as zeros and ones with the same mean, so the interval is
-        conservative. The number of observations is the effective one of unequal weights, (sum d_u)^2 / sum d_u^2. The
-        answers on one pair are not independent, so a pair is one observation, regardless of its number of answers.
+        Alpha is a linear function of a mean of a_u, which are between 0 and 1, so its interval follows from Wilson's
+        interval for that mean. It is conservative, because values between 0 and 1 vary at most as much as zeros and
+        ones with the same mean. The number of observations is the effective number for unequal weights, (sum d_u)^2 /
+        sum d_u^2. Answers on the same pair are not independent, so a pair is one observation, regardless of its number
+        of answers.
 
         References
         ----------
@@ -335,7 +338,7 @@ class Ratings:
 
 
 def _mean_interval(values: Floats, weights: Floats, level: float) -> tuple[float, float]:
-    """Return Wilson's interval for a weighted mean of values between 0 and 1, by the effective number of values."""
+    """Return Wilson's interval for a weighted mean of values between 0 and 1, with their effective number."""
     from scipy.special import ndtri
 
     effective = float(weights.sum() ** 2 / (weights**2).sum())
@@ -345,12 +348,12 @@ def _mean_interval(values: Floats, weights: Floats, level: float) -> tuple[float
 def ratings_of(votes: Answers, probes: Answers, *, excluded: Collection[int] = ()) -> Ratings:
     """Return answers on pairs that several voters were asked, as overlaps or because ballots repeat pairs.
 
-    If a voter answered a pair several times, the first answer counts: ballots in order, votes before probes.
+    If a voter answered a pair several times, the first answer counts; in a ballot, votes come before probes.
 
     Parameters
     ----------
     excluded : collection of int
-        Voters to leave out.
+        Ids of voters to exclude.
     """
     overlaps = probes.select(probes.kind == "overlap")
     left, right, answer, voter, ballot, place = (
@@ -372,7 +375,7 @@ def ratings_of(votes: Answers, probes: Answers, *, excluded: Collection[int] = (
 
 
 def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the voter of each repeat that has both answers, and whether the two say the same."""
+    """Return the voter of each repeat that has both answers, and whether the two answers agree."""
     repeats = probes.select((probes.kind == "repeat") & (probes.answer != CANNOT_SAY))
     answers_by_place = {
         (ballot, place): (voter, answer)
@@ -382,7 +385,7 @@ def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool
         if answer != CANNOT_SAY
     }
     rows = zip(*(getattr(repeats, name).tolist() for name in ("ballot", "repeats", "voter", "answer")), strict=True)
-    # The sides are swapped, so the same opinion is the opposite answer.
+    # The sides are swapped, so consistent answers have opposite signs.
     comparisons = [
         (voter, answers_by_place[ballot, place][1] == -answer)
         for ballot, place, voter, answer in rows
@@ -400,7 +403,7 @@ class CampaignQuality:
     voters : tuple of VoterQuality
         Voters with an answer, in order of joining.
     n_pairs : int
-        Pairs that several voters who are not left out were asked: overlaps, and pairs that the ballots compare often.
+        Number of pairs that several voters answered, without excluded voters: overlaps, and pairs that ballots repeat.
     n_missing : int
         Number of further pairs needed before agreement is reported; 0 from 20 pairs on.
     agreement : Share
@@ -492,7 +495,7 @@ def quality_of(transaction: Transaction, limits: FlagLimits | None = None) -> Ca
 
 
 def _rest(voter: VoterQuality, total: Share, share: Share) -> Share:
-    """Return the share of all other voters who count; for an excluded voter, there is nothing to subtract."""
+    """Return the share of all other voters; the total already lacks an excluded voter."""
     return total if voter.excluded else Share.of(total.n_so - share.n_so, total.n - share.n)
 
 
@@ -520,7 +523,7 @@ def _of_known(answers: Answers) -> dict[str, Any]:
 
 
 def _agreement(votes: Answers, probes: Answers, excluded: Mapping[int, str], ratings: Ratings) -> dict[int, Share]:
-    """Return each voter's agreement with the others who count; an excluded voter is compared with those alone."""
+    """Return the agreement of each voter, excluded or not, with the other voters who are not excluded."""
     shares = _shares(ratings)
     for voter in excluded:
         with_voter = _shares(ratings_of(votes, probes, excluded=set(excluded) - {voter}))
@@ -538,7 +541,7 @@ def _shares(ratings: Ratings) -> dict[int, Share]:
 def _by_model(
     info: CampaignInfo, votes: Answers, excluded: Mapping[int, str], limits: FlagLimits
 ) -> dict[int, dict[str, Any]]:
-    """Return the parameters that the vote model gives for each voter with enough votes."""
+    """Return the parameters of the vote model for each voter with enough votes."""
     left_out = np.isin(votes.voter, np.array(sorted(excluded), np.int64))
     counted = votes.select((votes.answer != CANNOT_SAY) & ~left_out)
     ids, index, sizes = np.unique(counted.voter, return_inverse=True, return_counts=True)

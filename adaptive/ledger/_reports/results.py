@@ -1,4 +1,4 @@
-"""Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and the effect of one voter."""
+"""Compute the results of a campaign: the paper's ranking, strengths fitted to all votes, and the effect of a voter."""
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -36,13 +36,13 @@ from adaptive.model._report import LEADING, graded_report, item_text
 from adaptive.model._strengths import LEAST_CLUSTERS, Strengths
 from rankcorr import TauW
 from rankcorr._checks import counted
-from rankcorr._output.report import Report, listed, number_text
+from rankcorr._output.report import Report, list_text, number_text
 from rankcorr._output.results import TableResult, json_ready
 from rankcorr._workers import Progress
 
 _LEVEL: Final = 0.9
 _MOST_CHANGES: Final = 5
-_DIGITS: Final = 4  # decimals of strengths; their standard errors are about 0.1 at best
+_DIGITS: Final = 4  # decimals of strengths, whose standard errors are at least about 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,33 +52,33 @@ class CampaignResult(TableResult):
     The table has one row for each item, best first. Its columns are item and rank. For a campaign of ballots, the
     columns ybar, presentations, wins, ties, losses and last_ballot of `ProtocolResult` follow. The next column is
     strength. Up to 3,000 items, the last columns are standard_error, rank_low and rank_high (90 % interval), in_top
-    (the probability of being among the top k), and rank_low_anytime and rank_high_anytime: ranks that all hold at once
-    with a probability of 90 %, however often one looks while votes come in.
+    (the probability of being among the top k), and rank_low_anytime and rank_high_anytime. The anytime ranks hold for
+    all items at once with a probability of 90 %, however often one looks while votes arrive.
 
     Attributes
     ----------
     items : sequence of hashable
     paper : ProtocolResult or None
-        The paper's scores, which determine `rank`. None in a continuous campaign and before the last ballot is closed;
-        then the strengths determine it.
+        The paper's scores, which determine `rank`. None in a continuous campaign and before the last ballot is closed,
+        when the strengths determine it.
     strengths : Strengths
-        Strengths fitted to the current votes of all voters who are not left out, without grades; of a set, to the
-        comparison of its best with its worst item.
+        Strengths fitted to the current votes of all voters who are not excluded, without grades. A vote on a set counts
+        as a comparison of its best with its worst item.
     graded : ChoiceStrengths or None
-        Strengths fitted to the same votes with their grades, or with all items of their sets. The table, `cut` and
-        `expected` are then those of `graded`. None in a campaign without grades and sets, and if no vote prefers an
-        item.
+        Strengths fitted to the same votes with their grades, or with all items of their sets. They then determine the
+        table, `cut` and `expected`. None if the campaign has neither grades nor sets, or if no vote prefers an item.
     top : int
-        k of the cut described by `cut`.
+        k of `cut`.
     cut : Cut or None
         Confidence in the cut after the top k; None above 3,000 items.
     expected : float or None
         Expected tau_w of the strengths' ranking with the true one. None above 3,000 items, and without a signal.
     n_votes : int
+        Number of votes that count.
     excluded : tuple of str
-        Keys of the voters who were left out of the strengths.
+        Keys of the excluded voters.
     agreement : float or None
-        tau_w between the strengths' ranking and the ranking from the votes of all voters; None if no voter is left out.
+        tau_w of the strengths' ranking with the ranking by the votes of all voters; None if no voter is excluded.
     is_final : bool
         Whether all ballots are closed, or the continuous campaign has ended.
     set_size : int
@@ -122,7 +122,7 @@ class CampaignResult(TableResult):
 
     @property
     def best_fit(self) -> Strengths | ChoiceStrengths:
-        """The strengths with grades or sets if there are any, or else those of pairs without grades."""
+        """The strengths with grades or sets if there are any, otherwise those of pairs without grades."""
         return self.strengths if self.graded is None else self.graded
 
     @property
@@ -132,10 +132,10 @@ class CampaignResult(TableResult):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Caveats for a reader of the ranking, one sentence each; empty if all is well."""
+        """Reasons for caution about the ranking, one sentence each."""
         if self.graded is None:
             return self.strengths.warnings
-        of_pairs = self.strengths.warnings if self.set_size == 2 else ()  # the other items of a set count too
+        of_pairs = self.strengths.warnings if self.set_size == 2 else ()  # do not apply to all items of a set
         kind = "graded votes" if self.set_size == 2 else "votes on sets"
         has_few = self.n_voters < LEAST_CLUSTERS
         few = f"fewer than {LEAST_CLUSTERS} voters" if has_few else "most votes by very few voters"
@@ -150,7 +150,7 @@ class CampaignResult(TableResult):
 
     @property
     def circles(self) -> bool:
-        """Whether votes on single pairs contradict the order of strengths, as they do if preferences go in circles."""
+        """Whether votes on single pairs contradict the order of strengths, as cyclic preferences do."""
         return self.strengths.misfit.pairs > MISFIT_LIMIT
 
     @property
@@ -174,7 +174,7 @@ class CampaignResult(TableResult):
         return _campaign_report(content, self.rows(), of_strengths, plan=plan, n_voters=self.n_voters)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON; `graded` has items, other parameters, likelihood, prior and warnings."""
+        """Return all fields, ready for JSON; `graded` has items, other parameters, likelihood, prior and warnings."""
         graded = None if self.graded is None else choice_content(self.graded, level=_LEVEL, elo=False)
         return {**json_ready(replace(self, graded=None)), "graded": graded}
 
@@ -219,7 +219,7 @@ class CampaignResult(TableResult):
 def _campaign_report(
     content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], of_strengths: Report, *, plan: str, n_voters: int
 ) -> Report:
-    """Return the report of `CampaignResult.report`; `rows` are those of its table, and `plan` how pairs were chosen."""
+    """Return the report of `CampaignResult.report`; `rows` is its table, and `plan` describes how pairs were chosen."""
     state = "final" if content["is_final"] else "interim"
     size = content["set_size"]
     questions = "pairs of items" if size == 2 else f"the best and the worst of {size} items"
@@ -232,7 +232,7 @@ def _campaign_report(
     if content["paper"] is not None:
         methods += "The scores of the protocol rank the items [@lombardo2020top]. "
     best = [item_text(row["item"]) for row in rows[:LEADING]]
-    results = f"The ranking begins with {listed(best)}. "
+    results = f"The ranking begins with {list_text(best)}. "
     if content["cut"] is not None:
         results += (
             f"The cut after the first {content['cut']['k']} is that of the true ranking with a probability of "
@@ -314,7 +314,7 @@ def paper_result(info: CampaignInfo, ballots: Sequence[StoredBallot]) -> Protoco
 
 
 def best_fit(transaction: Transaction, votes: Comparisons, excluded: Collection[int]) -> Strengths | ChoiceStrengths:
-    """Return the strengths that a campaign is ranked by: with grades or sets if there are any, or else of `votes`."""
+    """Return the strengths that rank a campaign: with grades or sets if there are any, otherwise of `votes`."""
     return _full_fit(transaction, excluded) or bradley_terry(votes)
 
 
@@ -324,7 +324,7 @@ def _full_fit(transaction: Transaction, excluded: Collection[int]) -> ChoiceStre
 
 
 def by_item(transaction: Transaction) -> list[ItemProgress]:
-    """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
+    """Return the number of answers about each item in the open ballots, without excluded voters, fewest first."""
     excluded, ballots = transaction.excluded_voters(), stored_ballots(transaction)
     open_ballots = [
         (drawn_columns(transaction, stored.id), current_votes(transaction, stored.id).excluding(excluded))
@@ -345,7 +345,7 @@ def progress_of_items(info: CampaignInfo, ballots: Sequence[tuple[DrawnColumns, 
 
 
 def count_sides(comparisons: DrawnColumns, n_items: int, places: Array | slice = slice(None)) -> Array:
-    """Return how many of the comparisons at these places each item is in."""
+    """Return the number of comparisons at these places that have each item."""
     return np.bincount(comparisons.items[places].ravel(), minlength=n_items)
 
 
@@ -360,19 +360,20 @@ def items_with_contents(transaction: Transaction) -> list[tuple[ItemProgress, It
 
 @dataclass(frozen=True)
 class ExclusionPreview:
-    """The change in the ranking by strengths if a voter were left out or taken back in.
+    """The change in the ranking by strengths if a voter is excluded, or included again.
 
     Attributes
     ----------
     voter : str
+        Name of the voter, or key if the name was erased.
     excluded : bool
-        Whether the voter is currently left out.
+        Whether the voter is excluded now.
     n_votes, n_others : int
-        Votes of the voter, and of all others who count, without "cannot say".
+        Votes of the voter, and of all others who are not excluded, without "cannot say".
     tau_w : float
-        tau_w between the rankings with and without the voter.
+        tau_w of the rankings with and without the voter.
     changes : tuple of (hashable, float, float)
-        The items, at most five, whose rank would change most, with their current and new ranks.
+        Up to five items whose rank would change most, with their current and new ranks.
 
     See Also
     --------

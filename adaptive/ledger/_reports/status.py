@@ -1,4 +1,4 @@
-"""Report the progress of a campaign: answers by ballot, their pace, and their cost."""
+"""Report the progress of a campaign: answers by ballot, their rate, and their cost."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -18,8 +18,8 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import digest_of, now, time_text, value_of
 
 State = Literal["ready", "open", "closing", "finished"]
-_RECENT: Final = 200  # votes that the rate is computed from
-_SEARCHED: Final = 20_000  # latest events of the ledger that are searched for them
+_RECENT: Final = 200  # number of votes for the rate
+_SEARCHED: Final = 20_000  # latest events of the ledger that are searched for these votes
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Spending:
     Attributes
     ----------
     n_votes, n_probes : int
-        Current votes and answered checks; both are paid.
+        Number of current votes and of answered checks; both are paid.
     expected_votes : int
-        For the whole campaign: all comparisons of the plan, or the current votes once all ballots are closed.
+        Votes in the whole campaign: all comparisons of the plan, or the current votes once all ballots are closed.
     expected_probes : float
-        The same for checks: those drawn and, on average, those still to be drawn.
+        Checks in the whole campaign: those drawn, plus the expected number of those still to be drawn.
     hours, expected_hours : float or None
-        Computed from the seconds in the pay settings; None if they are not known.
+        Person-hours so far and in total, from the seconds in the pay settings; None if these are unknown.
     spent, expected : float or None
-        Pay and fee; None if nothing is paid.
+        Pay and fee so far and in total; None if nothing is paid.
     currency : str
     """
 
@@ -54,15 +54,15 @@ class Spending:
 
 @dataclass(frozen=True)
 class Awaited:
-    """Sheets that voters hold without having answered anything on them.
+    """Sheets that voters hold without an answer.
 
     Attributes
     ----------
     n_sheets : int
     n_of_one_address : int
-        The largest number held from one address; 0 if no address is known.
+        Largest number held from one address; 0 if no address is known.
     back_by : str
-        When the last of them becomes free unless it is answered before, in ISO 8601.
+        Time when the last of them becomes free unless it is answered, in ISO 8601.
     """
 
     n_sheets: int
@@ -78,7 +78,7 @@ class CampaignStatus:
     ----------
     name, mode : str
     state : {"ready", "open", "closing", "finished"}
-        "ready": the next ballot can be opened.
+        "ready" if the next ballot can be opened.
     ballot : int
         The ballot that is open or comes next; the last one when all are closed.
     n_ballots : int or None
@@ -86,33 +86,33 @@ class CampaignStatus:
     n_items, n_comparisons, n_answered : int
         Counts for that ballot, or for all batches of a continuous campaign, without dropped comparisons.
     n_dropped : int
-        Comparisons of a continuous campaign that are asked no more: others were drawn in their place, because the
-        voters who came had answered their pairs.
+        Number of comparisons of a continuous campaign that were replaced by others, because the voters who came had
+        answered their pairs.
     n_checks_dropped : int
-        Checks that are not asked although their sheets are done, because the voter had answered the pair.
+        Number of checks on finished sheets that were not asked, because the voter had answered the pair.
     n_counted : int
-        The number of these answers that closing would count; see `BallotProgress`.
+        Number of these answers that closing would count; see `BallotProgress`.
     n_sheets, n_sheets_done : int
-        Sheets, counted in the same way.
+        Number of sheets, and of finished sheets, of the same ballots.
     n_voters : int
-        Voters with a vote in the campaign.
+        Number of voters with a vote in the campaign.
     n_votes : int
-        Current answers in the whole campaign.
+        Number of current votes in the whole campaign.
     n_conflicts, n_late : int
-        Votes that are kept but do not count: votes that contradict the recorded vote, and late votes.
+        Number of votes that do not count: those that contradict the recorded vote, and late votes.
     votes_per_minute : float or None
-        Computed from the last 200 votes that came one by one. None if the latest 20,000 events of the ledger do not
-        hold enough of them.
+        Rate of the last 200 votes that arrived one by one. None if there are not enough of them among the latest 20,000
+        events of the ledger.
     expected_end : str or None
-        When all of the ballot will be answered at that rate, in ISO 8601.
+        Time when the ballot will be complete at that rate, in ISO 8601.
     spending : Spending or None
-        Answers and cost, so far and expected in total; None if the campaign neither pays nor asks checks.
+        Answers and cost, so far and expected in total; None if the campaign has neither pay nor checks.
     waits : {"target", "pairs"} or None
-        Why no further pairs are asked with these votes. "target": a continuous campaign has reached the wanted
-        accuracy. "pairs": the last voter to ask has answered all remaining pairs, so other voters are needed. None if
-        no voter was turned away.
+        Reason why no further pairs are asked now. "target": a continuous campaign has reached its target accuracy.
+        "pairs": the voter who asked last has answered all remaining pairs, so other voters are needed. None if no voter
+        was turned away.
     awaited : Awaited or None
-        Sheets that voters hold without an answer; None if all sheets that voters hold have answers.
+        Sheets that voters hold without an answer; None if there are none.
 
     See Also
     --------
@@ -166,14 +166,14 @@ class BallotProgress:
     ----------
     ballot : int
     state : {"open", "answered", "closing", "closed"}
-        "answered": all comparisons of a batch are answered; its campaign is still open.
+        "answered" if all comparisons of a batch are answered and the campaign is still open.
     n_items, n_comparisons, n_answered : int
         Counts without dropped comparisons.
     n_dropped : int
-        Comparisons that are asked no more; see `CampaignStatus`.
+        Number of dropped comparisons; see `CampaignStatus`.
     n_counted : int
-        Answers that closing counts. Voters who are left out, or were left out when the ballot was closed, are not
-        included; in a continuous campaign all answers count.
+        Number of answers that closing counts: those of voters who are not excluded, or were not when the ballot was
+        closed. In a continuous campaign, all answers count.
     n_sheets, n_sheets_done : int
     opened_at : str
         ISO 8601.
@@ -221,9 +221,9 @@ class BallotState:
     ----------
     progress : BallotProgress
     stamp : str
-        A value that changes with the ballot's state and with the voters left out, but not with votes.
+        A value that changes with the state of the ballot and with the excluded voters, but not with votes.
     chain_digest : str or None
-        The chain digest of a closed ballot.
+        Chain digest of a closed ballot; None while it is open.
     going_on : tuple of hashable or None
         Items of the next ballot; None while this ballot is open or if no ballot follows.
     """
@@ -275,8 +275,7 @@ def status_of(transaction: Transaction) -> CampaignStatus:
 def by_ballot(transaction: Transaction) -> list[BallotProgress]:
     """Return the progress of each ballot or batch that was opened."""
     ballot = schema.ballot
-    # A separate query: in the grouped one, 120 kB of places would go through the sums with each sheet, which takes 30
-    # ms.
+    # A separate query, because in the grouped one, 120 kB of places for each sheet would take 30 ms.
     places = transaction.execute(sa.select(ballot.c.number, ballot.c.places).where(transaction.of_campaign(ballot)))
     n_items = {row.number: len(value_of(row.places)) for row in places}
     rows, dropped = _ballots(transaction), _n_dropped(transaction)
@@ -322,7 +321,7 @@ def _is_answered(info: CampaignInfo, row: Any, n_dropped: int) -> bool:
 
 
 def _ballots(transaction: Transaction) -> Sequence[Any]:
-    """Return the ballots with the answers of their sheets, which each vote keeps up to date."""
+    """Return the ballots with the answer counts of their sheets, which each vote updates."""
     ballot, sheet, lease = schema.ballot, schema.sheet, schema.lease
     is_done = sheet.c.n_answered == sheet.c.n_comparisons
     n_done = sa.case((is_done, 1), else_=0)
@@ -345,7 +344,7 @@ def _ballots(transaction: Transaction) -> Sequence[Any]:
 
 
 def _count_by_ballot(transaction: Transaction, rows: Sequence[Any]) -> list[int]:
-    """Return how many answers of each ballot closing counts, or has counted."""
+    """Return the number of answers of each ballot that closing counts, or has counted."""
     if not isinstance(transaction.info.plan, BallotPlan):
         return [int(row.n_answered) for row in rows]
     excluded = transaction.excluded_voters()
@@ -359,7 +358,7 @@ def _count_by_ballot(transaction: Transaction, rows: Sequence[Any]) -> list[int]
 
 
 def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
-    """Return the state, the number of the current ballot, and the rows that the figures cover."""
+    """Return the state, the number of the current ballot, and the rows of the ballots to count."""
     if not isinstance(info.plan, BallotPlan):
         is_open = any(row.state != "closed" for row in rows)
         state: State = "open" if is_open else "finished" if rows else "ready"
@@ -388,15 +387,14 @@ def _n_late(transaction: Transaction) -> Counter[str]:
 
 
 def _rate(transaction: Transaction) -> float | None:
-    """Return votes a minute over the last ones; votes from a file arrive at one moment and are left out."""
+    """Return the rate of recent votes per minute, without votes from files, which arrive all at once."""
     event, ballot = schema.vote_event, schema.ballot
     is_open = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state == "open")
     latest = sa.select(sa.func.max(event.c.id)).scalar_subquery()
     n_scored = sa.select(ballot.c.n_comparisons).where(ballot.c.id == event.c.ballot_id).scalar_subquery()
     times = transaction.execute(
         sa.select(event.c.received_at, event.c.given_by)
-        # A sum has no index. With the index of the ballots, all 400,000 votes of one would be sorted, which takes 250
-        # ms.
+        # "+ 0" avoids the index of ballots, with which all 400,000 votes of a ballot would be sorted in 250 ms.
         .where(event.c.id > latest - _SEARCHED, (event.c.ballot_id + 0).in_(is_open), event.c.place < n_scored)
         .order_by(event.c.id.desc())
         .limit(_RECENT)
@@ -415,7 +413,7 @@ def campaign_stamp(transaction: Transaction) -> str:
     state = sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)
     parts = [
         *(sa.select(sa.func.max(table.c.id)) for table in (schema.vote_event, schema.late_vote, lease)),
-        # A transaction that commits after a later one leaves the highest number unchanged, but not this sum.
+        # If a transaction commits after one with a higher number, the highest number stays, but this sum changes.
         sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(ballot_ids)),
         sa.select(sa.func.sum(state)).where(transaction.of_campaign(ballot)),
         sa.select(sa.func.max(audited.c.id)).where(transaction.of_campaign(audited)),
@@ -433,7 +431,7 @@ def progress_stamp(transaction: Transaction) -> str:
 
 
 def awaited_sheets(transaction: Transaction) -> Awaited | None:
-    """Return the sheets held without an answer now; None if all have answers."""
+    """Return the sheets that voters hold without an answer; None if there are none."""
     lease = schema.lease
     counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(schema.LEASES)
     rows = transaction.execute(counts.where(*held_unanswered(transaction)).group_by(lease.c.address)).all()
@@ -444,7 +442,7 @@ def awaited_sheets(transaction: Transaction) -> Awaited | None:
 
 
 def spending_of(transaction: Transaction) -> Spending | None:
-    """Return a campaign's spending so far and in the end; None if it neither pays nor asks checks."""
+    """Return the spending of a campaign so far and in total; None if it has neither pay nor checks."""
     plan, pay, probing = transaction.info.plan, transaction.info.settings.pay, transaction.info.settings.probing
     if pay is None and probing is None:
         return None
@@ -469,7 +467,7 @@ def spending_of(transaction: Transaction) -> Spending | None:
 def _count_checks(transaction: Transaction) -> int:
     """Return the number of drawn checks that will be asked.
 
-    If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
+    If sheets are claimed, each has the practice, but a voter does it only once, so it counts once for each slot.
     """
     ballot, probe, probing = schema.ballot, schema.comparison, transaction.info.settings.probing
     if probing is None:

@@ -1,12 +1,11 @@
 """A database and its transactions: SQLite in a file or in memory, or PostgreSQL by URL.
 
-`Database.write` is the only way to change anything. It runs a function in one transaction and runs it again if the
-database asks for that, so the function must have no effect except through its connection.
+`Database.write` is the only way to change anything. It runs a function in a transaction and retries it if the database
+requires that, so the function must have no effect except through its connection.
 
-A ledger may be on a disk mounted read-only, or in another user's folder. SQLite keeps the locks of readers in a file
-next to the ledger. If SQLite cannot create that file and no other process has created it, there is no writer either,
-and the ledger can be read without locks. After reading, the ledger is checked for changes, in case it was written
-anyway.
+A ledger may be on a read-only disk, or in another user's folder. SQLite keeps the locks of readers in a file next to
+the ledger. If SQLite cannot create that file and no other process has created it, nobody can be writing, and the ledger
+can be read without locks. After reading, it is checked that the ledger was not changed nevertheless.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _LONGEST_PAUSE: Final = 0.5
 _POLL_SECONDS: Final = (0.0005, 0.0015)  # polling interval for SQLite's lock, for the first thread in a process's queue
 _MOST_CLASHES: Final = 8
 _LOCK_SECONDS: Final = 5.0
-_FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
+_FORK_SECONDS: Final = 5.0  # longest time that a fork waits for a writing thread
 SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
 # Read when a statement runs, so that a statement can be built once.
 PROCESS_CLOCK: Final = sa.bindparam("process_clock", type_=sa.BigInteger, callable_=now)
@@ -50,8 +49,8 @@ _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() A
 _TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
 # A report on many votes is fitted within its transaction, which holds no lock that others wait for.
 _READS_AS_LONG_AS_IT_TAKES: Final = "SET LOCAL idle_in_transaction_session_timeout = 0"
-_IDENTITIES: Final = "rankcorr files"  # in the information of a connection
-# Numbers that keep clear of the advisory locks of other programs: "rcl" and the one after it.
+_IDENTITIES: Final = "rankcorr files"  # key in the `info` of a connection
+# Numbers that other programs are unlikely to use for advisory locks: "rcl" in ASCII, and the next one.
 BALLOT_LOCKS: Final = 0x72636C
 EVENT_LOCKS: Final = 0x72636D
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
@@ -67,13 +66,13 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
     """
     text = os.fspath(target)
     if not isinstance(text, str):
-        raise LedgerError(f"a ledger is a path or a URL of PostgreSQL; got {shown(target)}")
+        raise LedgerError(f"a ledger must be a path or a URL of PostgreSQL; got {shown(target)}")
     if "://" not in text:
         return sa.URL.create("sqlite", database=os.path.abspath(text))
     try:
         url = sa.make_url(text)
     except (sa.exc.ArgumentError, ValueError):
-        raise LedgerError("not a URL of a database; one is like postgresql://user@host:5432/database") from None
+        raise LedgerError("not a URL of a database, such as postgresql://user@host:5432/database") from None
     if url.drivername not in _SCHEMES:
         raise LedgerError(
             f"a ledger must be the path of a file, or a URL like postgresql://host/database; got the scheme "
@@ -84,7 +83,7 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
 
 @dataclass(frozen=True, eq=False)
 class _Connections:
-    """The connections of one process, made anew after a fork."""
+    """The connections of one process; a forked process makes new ones."""
 
     process: int
     engine: sa.Engine
@@ -92,19 +91,19 @@ class _Connections:
 
 
 class Database:
-    """One database, whose connections belong to the process that uses them.
+    """A database, with connections that belong to the process that uses them.
 
-    A forked process makes new connections, because two processes that share one garble its data.
+    A forked process makes new connections, because two processes that share a connection corrupt its data.
 
     Parameters
     ----------
     target : str, path-like, or None
-        Path of a file, or URL of a PostgreSQL database. None: SQLite in memory, visible only through this object in
-        this process and lost when it is closed. It has a single connection, so a nested transaction would wait for
-        itself.
+        Path of a file, or URL of a PostgreSQL database. None for SQLite in memory, which only this object in this
+        process can see, and which is lost when it is closed. It has a single connection, so a nested transaction would
+        wait for itself.
     patience : float
-        How long to retry a transaction, in seconds. Recording a file of votes may wait long; a visitor of a page should
-        learn soon that the database is busy.
+        Longest time to retry a transaction, in seconds. Recording a file of votes may wait long, but a visitor of a
+        page should learn soon that the database is busy.
     """
 
     def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
@@ -124,7 +123,7 @@ class Database:
 
     @property
     def is_file(self) -> bool:
-        """Whether the database is an SQLite file, not SQLite in memory."""
+        """Whether the database is an SQLite file."""
         return self.is_sqlite and self.url.database is not None
 
     @property
@@ -151,10 +150,10 @@ class Database:
         return not self.is_file or os.path.lexists(self.path)
 
     def write_ahead(self) -> None:
-        """Let readers work while a file is being written; the file remembers the setting."""
+        """Switch a file to write-ahead logging, which lets readers work during a write; the setting is permanent."""
         if not self.is_file:
             return
-        # Leave a read-only file, and one whose folder does not exist, unchanged.
+        # The error is suppressed for a read-only file, and for one whose folder does not exist.
         with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=1.0)) as connection:
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -170,39 +169,39 @@ class Database:
     def write(self, work: Callable[[Connection], T], *, knows_itself: bool = False) -> T:
         """Run `work` in one transaction, and return its result once the transaction is on the disk.
 
-        If another transaction interferes or inserts the same key, or if the server disconnects, `work` is run again for
+        If another transaction interferes or inserts the same key, or if the server disconnects, `work` is retried for
         up to `patience` seconds, with growing, randomised pauses. If the server disconnects between a commit and its
-        response, the transaction's status is queried afterwards, so that nothing is done twice.
+        response, the status of the transaction is queried afterwards, so that nothing is done twice.
 
         Parameters
         ----------
         work : callable
             Takes the connection.
         knows_itself : bool
-            Whether `work` itself detects that it has already been done, as a vote does by its event id. This saves one
+            Whether `work` detects by itself that it was already done, as a vote does by its event id. This saves a
             round trip to the server.
 
         Raises
         ------
         LedgerBusyError
-            If other transactions interfered the whole time; nothing was changed.
+            Other transactions interfered the whole time; nothing was changed.
         UnreachableError
-            If the database cannot be reached, or its disk is full.
+            The database cannot be reached, or its disk is full.
         LedgerMovedError
-            If the file of the ledger was moved, deleted or replaced.
+            The file of the ledger was moved, deleted or replaced.
         """
         return self._run(work, writes=True, asks=not knows_itself)
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction that sees a single state of the database and changes nothing."""
+        """Run `work` in a transaction that sees a consistent state of the database and changes nothing."""
         return self._run(work, writes=False, asks=False)
 
     def draws(self, campaign_id: int) -> FairLock:
-        """Return the lock of a campaign's next batch: its fit is made once for all threads that wait for it."""
+        """Return the lock for drawing a campaign's next batch, so that waiting threads need only one fit."""
         return self._draws.setdefault(campaign_id, FairLock())
 
     def look_up(self, work: Callable[[Connection], T]) -> T:
-        """Run `work`, which reads with one statement; PostgreSQL then needs one round trip instead of three."""
+        """Run `work`, which reads with a single statement, so that PostgreSQL needs one round trip instead of three."""
         return self._run(work, writes=False, asks=False, level="AUTOCOMMIT")
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool, level: str = "REPEATABLE READ") -> T:
@@ -216,7 +215,7 @@ class Database:
                 raise self._busy("others write all the time") from error
             except DBAPIError as error:
                 if is_clash(error) and n_clashes < _MOST_CLASHES:
-                    n_clashes += 1  # another transaction inserted the same key: `work` will find it
+                    n_clashes += 1  # another transaction inserted the same key, and the retry will find it
                 elif not is_transient(error):
                     raise self._translate(error) from error
                 elif not (self.is_sqlite or self._was_reached):
@@ -247,31 +246,26 @@ class Database:
                 if sent is None or not is_transient(error) or not self._is_committed(sent, deadline):
                     raise
             if writes and self.is_file:
-                self._check_is_in_place(connection)  # also after the commit: only now is the answer sent
+                self._check_is_in_place(connection)  # again after the commit, before the change is acknowledged
             if before is not None and file_state(self.path) != before:
                 raise UnreachableError(f"{self.name}: was written while it was read without locks; read it again")
             return result
 
     def _check_is_in_place(self, connection: Connection) -> None:
-        """Refuse to acknowledge what is written to a file that the path no longer names.
+        """Raise LedgerMovedError if the ledger or its log was moved, deleted or replaced since the connection opened.
 
-        A file that was moved, deleted or replaced keeps its connections, and their commits are lost with it. So are
-        those to a write-ahead log that was deleted: SQLite goes on writing to it.
-
-        Raises
-        ------
-        LedgerMovedError
-            If the ledger or its log was moved, deleted or replaced since the connection was opened.
+        Connections to such a file stay open, but their commits are lost, as are those to a write-ahead log that was
+        deleted: SQLite continues to write to it.
         """
         opened, there = connection.info[_IDENTITIES], _identities(self.path)
-        # The log exists from the first transaction on, as long as any connection is open.
+        # The log is created by the first transaction, and exists as long as any connection is open.
         opened |= {name: there[name] for name, identity in opened.items() if identity is None}
         if opened == there:
             return
         name = next(name for name, identity in opened.items() if there[name] != identity)
         change = "moved or deleted" if there[name] is None else "replaced"
         mine, self._mine = self._mine, None
-        if mine is not None:  # leave them open: closing them could delete the log of the file that is there now
+        if mine is not None:  # leave the connections open: closing them could delete the log of the new file
             self._inherited.append(mine)
         raise LedgerMovedError(
             f"{self.name}: {name} was {change} while the ledger was in use, so the change is not acknowledged; put the "
@@ -279,12 +273,12 @@ class Database:
         )
 
     def _turn(self, writes: bool, deadline: float) -> AbstractContextManager[None]:
-        # In memory, readers and writers take turns on one connection.
+        # In memory, readers and writers share one connection.
         waits = writes if self.is_file else self.is_sqlite
         return self._connections().turns.turn(deadline) if waits else nullcontext()
 
     def _is_committed(self, transaction: str, deadline: float) -> bool:
-        """Ask whether a transaction was committed whose commit got no response."""
+        """Return whether a transaction was committed, if the response to its commit was lost."""
         pause = _FIRST_PAUSE
         while True:
             try:
@@ -303,7 +297,7 @@ class Database:
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
     def _stand_still(self, pause: ExitStack) -> None:
-        """Block writing threads and close unused connections until `pause` ends."""
+        """Block writing threads until `pause` ends, and close unused connections."""
         mine = self._mine
         if mine is not None and mine.process == os.getpid():
             with suppress(TimeoutError):
@@ -316,7 +310,7 @@ class Database:
         )
 
     def _translate(self, error: DBAPIError) -> Exception:
-        # A violated constraint or trigger is a bug of ours, or an attempt to change history; raise it unchanged.
+        # A violated constraint or trigger is a bug, or an attempt to change history, and is raised unchanged.
         state = getattr(error.orig, "sqlstate", None)
         if isinstance(error, DataError):  # a value that no column can hold, such as text with a null byte
             advice = "; the database needs the encoding UTF8" if state == _NOT_IN_ENCODING else ""
@@ -332,7 +326,7 @@ class Database:
         mine = self._mine
         if mine is None or mine.process != os.getpid():
             if mine is not None:
-                # Keep it open: closing an SQLite connection here would drop the parent's locks, and closing one of
+                # Keep them open: closing an SQLite connection would drop the parent's locks, and closing one to
                 # PostgreSQL would end the parent's session.
                 self._inherited.append(mine)
             self._mine = mine = _Connections(os.getpid(), self._make_engine(), FairLock())
@@ -343,13 +337,12 @@ class Database:
             if not self.is_file:
                 pool: dict[str, Any] = {"poolclass": sa.StaticPool, "connect_args": {"check_same_thread": False}}
             elif is_read_only(self.path):
-                # Each reader opens a separate connection, because one without locks sees only the data it has read
-                # before.
+                # A new connection for each reader, because a connection without locks does not notice changes.
                 pool = {"creator": lambda: connect(self.path), "poolclass": sa.NullPool}
             else:
                 # A writer waits in `_begin_sqlite`; any other thread that finds the database locked waits in `_run`.
                 pool = {"connect_args": {"timeout": 0}, "max_overflow": -1}
-                if self._was_reached:  # a file that was deleted is not made anew, without its tables
+                if self._was_reached:  # do not recreate a file that was deleted, without its tables
                     pool = {"creator": lambda: connect(self.path), "max_overflow": -1}
             engine = sa.create_engine(self.url, **pool)
             sa.event.listen(engine, "connect", _set_up_sqlite)
@@ -358,7 +351,7 @@ class Database:
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
         # Without keepalives, TCP reports a dead server only after two hours.
-        connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
+        connecting = max(2, min(10, math.ceil(self.patience)))  # libpq treats 1 as 2
         defaults: dict[str, Any] = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
         # A database in SQL_ASCII would return bytes, and PGCLIENTENCODING may name an encoding without some letters.
         defaults |= {"keepalives_count": 3, "client_encoding": "UTF8"}
@@ -372,8 +365,8 @@ class Database:
         return engine
 
 
-# SQLite remembers in each process which locks of a file its connections hold, and a child process inherits this memory.
-# A child forked while a thread wrote could never write.
+# SQLite records in each process the locks that its connections hold, and a child process inherits this record. A child
+# that is forked while a thread writes could never write.
 _files: weakref.WeakSet[Database] = weakref.WeakSet()
 _pauses: list[ExitStack] = []
 
@@ -390,17 +383,17 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # The child gets a new queue and leaves the parent's alone, which another thread may have been using.
+    # Not after_in_child: the child gets a new queue, because another thread may have been using the parent's.
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
 
 
 def _note_identity(_: sqlite3.Connection, record: Any, *, path: Path) -> None:
-    """Note which file a connection has opened; its log is opened by the first transaction."""
+    """Record the file that a connection has opened; the first transaction opens the log."""
     record.info[_IDENTITIES] = {**dict.fromkeys(_identities(path)), path.name: _identities(path)[path.name]}
 
 
 def _identities(path: Path) -> dict[str, tuple[int, int] | None]:
-    """Return device and inode of a ledger, its write-ahead log and the log's index; None for one that is missing."""
+    """Return the device and inode of a ledger, its write-ahead log and the log's index; None for missing files."""
     identities: dict[str, tuple[int, int] | None] = {}
     for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         try:
@@ -413,19 +406,19 @@ def _identities(path: Path) -> dict[str, tuple[int, int] | None]:
 
 
 def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:
-    """Lock a ballot until the transaction ends; on SQLite the single writer holds it in any case."""
+    """Lock a ballot until the transaction ends; SQLite has a single writer anyway."""
     if connection.dialect.name == "postgresql":
         name = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
         connection.execute(sa.text(f"SELECT {name}(:space, :ballot)"), {"space": BALLOT_LOCKS, "ballot": ballot_id})
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # stops the module from beginning transactions; `_begin_sqlite` does
+    connection.isolation_level = None  # the module must not begin transactions: `_begin_sqlite` does
     cursor = connection.cursor()
-    # NORMAL may lose the last commits in a power failure.
+    # NORMAL could lose the last commits in a power failure.
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
-    # Without this setting, INSERT OR REPLACE deletes rows without firing the triggers that protect history.
+    # Otherwise INSERT OR REPLACE deletes rows without running the triggers that protect history.
     cursor.execute("PRAGMA recursive_triggers = ON")
     cursor.close()
 
@@ -435,9 +428,8 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     if deadline is None:
         connection.exec_driver_sql("BEGIN")
         return
-    # A transaction that first reads and then writes fails at once, whatever the timeout, if another has written in
-    # between. One that will write therefore declares it at the start. SQLite's own waiting sleeps for up to 100 ms at a
-    # time.
+    # A transaction that reads first fails at its first write, whatever the timeout, if another one has written in
+    # between. Writing transactions therefore begin with a lock. SQLite itself would wait in steps of up to 100 ms.
     raw = connection.connection.dbapi_connection
     while True:
         try:
@@ -451,19 +443,19 @@ def _begin_sqlite(connection: sa.Connection) -> None:
 
 
 def _set_up_postgresql(connection: Any, _: object, *, patience: float) -> None:
-    # A process that hangs in a transaction holds a lock of its ballot. Transactions that wait for the lock are tried
-    # again, and the server ends the hanging one.
+    # A process that hangs in a transaction holds the lock of a ballot. Transactions that wait for the lock are retried,
+    # and the server ends the hanging one.
     connection.execute(f"SET lock_timeout = {math.ceil(1e3 * min(_LOCK_SECONDS, patience))}")
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()
 
 
 class FairLock:
-    """A lock that goes to the thread that has waited longest; `threading.Lock` may always prefer the latest.
+    """A lock that goes to the thread that has waited longest, which `threading.Lock` does not guarantee.
 
-    SQLite has one writer at a time, and waiting writers sleep for longer and longer: with 24 writers, one in a hundred
-    waited for more than 5 seconds. Here the threads of a process take turns instead, and only the first in the queue
-    polls the database.
+    SQLite has one writer at a time, and waiting writers sleep for increasing times: with 24 writers, one in a hundred
+    waited for more than 5 seconds. With this lock, the threads of a process queue, and only the first one polls the
+    database.
     """
 
     def __init__(self) -> None:
@@ -483,12 +475,12 @@ class FairLock:
         Parameters
         ----------
         deadline : float
-            Latest time to wait until, on the clock of `time.monotonic`.
+            Time to stop waiting, on the clock of `time.monotonic`.
 
         Raises
         ------
         TimeoutError
-            If the lock was not free by the deadline.
+            The lock was not free by the deadline.
         """
         self._wait(deadline)
         try:
@@ -510,7 +502,7 @@ class FairLock:
             if mine in self._waiting:
                 self._waiting.remove(mine)
                 raise TimeoutError
-            # The lock was handed over at the last moment.
+            # Otherwise the lock was handed over at the last moment.
 
     def _next(self) -> None:
         with self._guard:
@@ -520,17 +512,17 @@ class FairLock:
                 self._taken = False
 
 
-# PostgreSQL: serialization failure, deadlock, lock timeout, a transaction that was idle too long, and a server that
+# States of PostgreSQL: serialization failure, deadlock, lock timeout, idle transaction timeout, and a server that
 # stops, starts or has no free connections.
 _TRANSIENT: Final = (
     *("40001", "40P01", "55P03", "25P03"),
     *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
 )
 _DISK_FULL: Final = "53100"
-# Missing rights, tables that are gone, a transaction that must not write, and a server that only follows another one.
+# Missing rights, missing tables, a transaction that must not write, and a server that only follows another one.
 _UNUSABLE: Final = ("42501", "42P01", "25006", "0A000")
 _NOT_IN_ENCODING: Final = "22P05"
-_LITTLE: Final = 64 * 1024  # bytes: SQLite takes 32 kB for the locks of readers, and more for what is written
+_LITTLE: Final = 64 * 1024  # bytes: SQLite needs 32 kB for the locks of readers, and more for writes
 
 
 def is_transient(error: DBAPIError) -> bool:
@@ -538,26 +530,26 @@ def is_transient(error: DBAPIError) -> bool:
     if isinstance(error.orig, sqlite3.OperationalError):
         return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
     state = getattr(error.orig, "sqlstate", None)
-    # A connection that breaks has no state at all.
+    # A broken connection has no state.
     return state in _TRANSIENT or (state is None and isinstance(error, OperationalError))
 
 
 def is_clash(error: DBAPIError) -> bool:
-    """Return whether a row was refused because another row has its key."""
+    """Return whether a row was rejected because another row has its key."""
     if isinstance(error.orig, sqlite3.IntegrityError):
         return error.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
     return getattr(error.orig, "sqlstate", None) == "23505"
 
 
 def is_damaged(error: DBAPIError) -> bool:
-    """Return whether a file is not a database, or a damaged one."""
+    """Return whether a file is not a database, or is damaged."""
     if not isinstance(error.orig, sqlite3.DatabaseError):
         return False
     return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def reason(error: DBAPIError, path: Path | None) -> str:
-    """Return the description of an error in one line; `path` is the SQLite file."""
+    """Return the cause of an error in one line; `path` is the SQLite file."""
     if isinstance(error.orig, sqlite3.Error) and path is not None:
         code = error.orig.sqlite_errorcode & 0xFF
         if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _has_no_room(path)):
@@ -568,8 +560,8 @@ def reason(error: DBAPIError, path: Path | None) -> str:
             return "is a folder, not a file"
         if code == sqlite3.SQLITE_CANTOPEN and Path(f"{path}-wal").exists():
             return (
-                f"cannot be read: {path.name}-wal has votes that are not in the file yet, and the folder cannot be "
-                f"written; copy both to one that can"
+                f"cannot be read: {path.name}-wal has votes that are not in the file yet, and the folder is read-only; "
+                f"copy both files to a folder that can be written"
             )
     lines = str(error.orig).strip().splitlines()
     line = lines[0] if lines else type(error.orig).__name__
@@ -577,7 +569,7 @@ def reason(error: DBAPIError, path: Path | None) -> str:
 
 
 def _has_no_room(path: Path) -> bool:
-    """Return whether the file's disk is full; SQLite reports damage if it cannot write the file of locks."""
+    """Return whether the disk is full; SQLite reports an I/O error if it cannot write the file of locks."""
     if not hasattr(os, "statvfs"):
         return False
     try:
@@ -588,12 +580,12 @@ def _has_no_room(path: Path) -> bool:
 
 
 def is_read_only(path: Path) -> bool:
-    """Return whether the ledger exists and its folder allows no new file."""
+    """Return whether the ledger exists in a folder that cannot be written."""
     return path.exists() and not os.access(path.parent, os.W_OK)
 
 
 def file_state(path: Path) -> tuple[int, int] | None:
-    """Return a state that changes when a file read without locks is written; None for one read with locks."""
+    """Return a value that changes when a file that is read without locks is written; None if it is read with locks."""
     if not is_read_only(path) or _has_locks(path):
         return None
     status = path.stat()
@@ -601,7 +593,7 @@ def file_state(path: Path) -> tuple[int, int] | None:
 
 
 def address(path: Path, mode: str = "mode=ro") -> str:
-    """Return the URI for opening an existing ledger: read-only, if its folder or the caller allows no more."""
+    """Return the URI for opening an existing ledger, immutable if it is read without locks."""
     how = "immutable=1" if is_read_only(path) and not _has_locks(path) else mode
     return f"{path.absolute().as_uri()}?{how}"
 
@@ -613,26 +605,25 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _has_locks(path: Path) -> bool:
-    """Return whether a process has the ledger open, or has left votes that are not in the file yet."""
+    """Return whether a process has the ledger open, or left votes in the log that are not in the file yet."""
     ahead = Path(f"{path}-wal")  # not with_name, which raises for /
     return Path(f"{path}-shm").exists() or (ahead.exists() and ahead.stat().st_size > 0)
 
 
-_PAGES: Final = 4_096  # 16 MB in one step; votes continue between two steps
+_PAGES: Final = 4_096  # 16 MB in a step; votes can be written between steps
 
 
 def back_up(database: Database, path: str | os.PathLike[str]) -> None:
     """Copy an SQLite ledger to a new file with SQLite's online backup.
 
-    The copy is complete or absent: it is written next to its destination, checked, and moved there. For PostgreSQL, use
-    pg_dump.
+    A copy is never partial: it is written next to its destination, checked, and renamed. For PostgreSQL, use pg_dump.
 
     Raises
     ------
     LedgerError
-        If the database is not an SQLite file, or the target exists.
+        The database is not an SQLite file, or the target exists.
     UnreachableError
-        If the copy cannot be written, or is damaged.
+        The copy cannot be written, or is damaged.
     """
     if not database.is_file:
         how = "has no file to copy" if database.is_sqlite else "a PostgreSQL database is backed up with pg_dump"

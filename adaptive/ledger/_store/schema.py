@@ -1,13 +1,12 @@
-"""Define the tables of a ledger.
+"""Define the tables of a ledger, and the encoding of labels, ids and answers.
 
 Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an integer, or a list of those. An item is
-identified by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
-A new ledger gets these tables; revisions in migrations/ bring older ledgers to them, as a test shows.
+identified by its place among the items of the campaign, and a comparison by its place in the ballot, both counted from
+0. A new ledger gets these tables; the revisions in migrations/ upgrade older ledgers to them.
 
-Checks on voters (`Probing` of the settings) are comparisons too, and answers to them are votes, so that the data
-that voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks
-have the places after those, which voters do not see. Voters and files identify a pair by its ballot, sheet and position
-on the sheet.
+Checks on voters (`Probing` of the settings) are comparisons, too, and answers to them are votes, so that the data that
+voters send and receive do not reveal the checks. Places 0 to `ballot.n_comparisons` - 1 are scored; checks have the
+later places, which voters do not see. Voters and files identify a pair by its ballot, sheet and position on the sheet.
 """
 
 import hashlib
@@ -41,7 +40,7 @@ def now() -> int:
 
 
 def time_text(at: int) -> str:
-    """Return the ISO 8601 form of a time of `now`.
+    """Return a time in microseconds since 1970 in ISO 8601.
 
     See Also
     --------
@@ -73,7 +72,7 @@ def label_text(label: Hashable) -> str:
     Raises
     ------
     ProtocolError
-        If it is not a string, an integer or a tuple of those.
+        The label is not a string, an integer or a tuple of those.
 
     Examples
     --------
@@ -92,7 +91,7 @@ def label_of(text: str) -> Hashable:
 def pair_id(number: int, sheet: int, position: int) -> str:
     """Return the id of a pair for voters and files: ballot, sheet, and position among all pairs of the sheet.
 
-    Comparisons and checks have ids of the same form, which depend on nothing that distinguishes the two.
+    Comparisons and checks have ids of the same form, which do not reveal the checks.
 
     See Also
     --------
@@ -108,7 +107,7 @@ def pair_id(number: int, sheet: int, position: int) -> str:
 
 
 def file_id(pair: str) -> str:
-    """Return the form of a pair's id in a table: a spreadsheet would make a date of "2-0-17".
+    """Return the id of a pair for tables, because a spreadsheet would turn "2-0-17" into a date.
 
     See Also
     --------
@@ -124,12 +123,12 @@ def file_id(pair: str) -> str:
 
 
 def pair_at(pair: object) -> tuple[int, int, int]:
-    """Return ballot, sheet and position of an id of `pair_id`.
+    """Return the ballot, sheet and position of an id of `pair_id` or `file_id`.
 
     Raises
     ------
     VoteError
-        If it is not an id of this form.
+        The id does not have this form.
 
     See Also
     --------
@@ -158,7 +157,7 @@ def sum_of(text: str) -> str:
 
 
 def digest_of(lines: Iterable[str]) -> str:
-    """Return the SHA-256 of UTF-8 lines, each ended by a line feed, as `sha256sum` gives for a file of them.
+    """Return the SHA-256 of UTF-8 lines that end with line feeds, as `sha256sum` does for a file of these lines.
 
     Examples
     --------
@@ -173,9 +172,9 @@ def digest_of(lines: Iterable[str]) -> str:
 
 CANNOT_SAY: Final = 2
 MOST_GRADES: Final = 3
-_MOST_NAMED: Final = 8  # answers that an error lists
-_GRADED: Final = 10  # a preference of grade 2 for the left side has the code 12, one for the right side -12
-_OF_SET: Final = 100  # the first item of a set as the best, and the fourth as the worst, have the code 114
+_MOST_NAMED: Final = 8  # answers in an error message
+_GRADED: Final = 10  # code of a grade: 12 for "left 2", -12 for "right 2"
+_OF_SET: Final = 100  # code of an answer to a set: 114 for "best 1 worst 4"
 _SIDES: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT)}
 _PAIR_ANSWERS: Final = {
     **_SIDES,
@@ -192,9 +191,9 @@ _ANSWER_NAMES: Final = {code: name for name, code in ANSWERS.items()}
 
 @cache
 def answers_with(grades: int, set_size: int = 2) -> tuple[str, ...]:
-    """Return the answers that a campaign takes: with two grades of a preference also "left 2" and "right 2".
+    """Return the answers that a campaign accepts: with two grades of a preference, also "left 2" and "right 2".
 
-    In a set of items, an answer says which is the best and which the worst, counted from 1 in the order shown.
+    An answer to a set names the positions of the best and the worst item, counted from 1 in the order shown.
 
     Examples
     --------
@@ -212,27 +211,21 @@ def answers_with(grades: int, set_size: int = 2) -> tuple[str, ...]:
 
 
 def answer_code(answer: object, answers: Sequence[str]) -> int:
-    """Return the code of one of the answers that a campaign takes.
-
-    Raises
-    ------
-    VoteError
-        For any other answer.
-    """
+    """Return the code of an answer that a campaign accepts; raise VoteError for any other answer."""
     if not isinstance(answer, str) or answer not in answers:
         some = answers if len(answers) <= _MOST_NAMED else (*answers[:2], "...", answers[-1])
         names = " or ".join([", ".join(map(repr, some[:-1])), repr(some[-1])])
-        raise VoteError(f"an answer is {names}; got {shown(answer)}")
+        raise VoteError(f"an answer must be {names}; got {shown(answer)}")
     return ANSWERS[answer]
 
 
 def answer_name(code: int) -> str:
-    """Return the answer of a code that `answer_code` gave."""
+    """Return the answer that `answer_code` encoded."""
     return _ANSWER_NAMES[code]
 
 
 def graded_answer(side: str, grade: int) -> str:
-    """Return the answer that prefers a side by a grade.
+    """Return the answer that prefers a side with a grade.
 
     Examples
     --------
@@ -243,7 +236,7 @@ def graded_answer(side: str, grade: int) -> str:
 
 
 def side_and_grade(answer: str) -> tuple[str, int | None]:
-    """Return an answer without its grade, and the grade as files have it: above 0 for left, None for "cannot say".
+    """Return an answer without its grade, and the signed grade of files: above 0 for left, None for "cannot say".
 
     Examples
     --------
@@ -259,7 +252,7 @@ def side_and_grade(answer: str) -> tuple[str, int | None]:
 def directions_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return answers without their grades: 1 left, 0 tie, -1 right, 2 cannot say.
 
-    Of a set, the sides are the best and the worst item in the order shown: 1 if the best comes first.
+    For a set, the sides are the best and the worst item in the order shown: 1 if the best comes first.
 
     Examples
     --------
@@ -274,7 +267,7 @@ def directions_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 def best_and_worst(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the positions of the best and the worst item of each answer, counted from 0.
 
-    Of a pair that is shown as left and right, or of "cannot say", they are 0 and 1, whatever the answer.
+    For an answer to a pair, and for "cannot say", they are always 0 and 1.
 
     Examples
     --------
@@ -334,7 +327,7 @@ def _reference(table: str, **options: Any) -> Column[Any]:
 
 
 def _number_in_key(name: str) -> Column[int]:
-    """Make a column of the primary key that the database does not count."""
+    """Make a column of the primary key that the database does not fill."""
     return Column(name, Integer, primary_key=True, autoincrement=False)
 
 
@@ -360,9 +353,8 @@ campaign = sa.Table(
     metadata,
     _id(),
     Column("key", Text, nullable=False, unique=True),
-    # plan is JSON: of the ballots, or of the matching; slots too: names of the voters that ballots are drawn for, or
-    # their number. The seed is digits, because it may have more than 64 bits; hash_key hashes the names that platforms
-    # give to voters.
+    # plan and slots are JSON; slots are the names of the voters that ballots are drawn for, or their number. seed is
+    # digits, because it may have more than 64 bits. hash_key is the key for the hashes of voters' names.
     *_required(Text, "name", "mode", "plan", "slots", "seed", "settings", "hash_key"),
     *_required(BigInteger, "created_at"),
     _one_of("mode", ("ballots", "continuous")),
@@ -380,14 +372,14 @@ ballot = sa.Table(
     *_required(BigInteger, "opened_at"),
     *_optional(Text, "closer"),
     *_optional(BigInteger, "closer_until", "closed_at"),
-    # record is JSON: scores of the ballot and the places selected for the next. The chain digest covers the ballot
-    # before, draw, votes and record.
+    # record is JSON: the scores of the ballot and the places selected for the next one. The chain digest covers the
+    # previous ballot, the draw, the votes and the record.
     *_optional(Text, "record", "votes_digest", "chain_digest"),
     _one_of("kind", ("ballot", "batch")),
     _one_of("state", ("open", "closing", "closed")),
     sa.UniqueConstraint("campaign_id", "number"),
 )
-# The ballots of a plan come one after the other; the batches of a continuous campaign overlap.
+# Only one ballot of a plan may be open; the batches of a continuous campaign overlap.
 _unique_where("state <> 'closed' AND kind = 'ballot'", "uq_ballot_not_closed", ballot.c.campaign_id)
 
 item = sa.Table(
@@ -415,8 +407,8 @@ voter = sa.Table(
     sa.UniqueConstraint("campaign_id", "source", "external_hash"),
 )
 
-# The pages that a campaign shows to its voters, as JSON. Each change is a new version, so that the text that each voter
-# agreed to is known.
+# The pages that a campaign shows to its voters, as JSON. Each change is a new version, to record the text that each
+# voter agreed to.
 voting_pages = sa.Table(
     "voting_pages",
     metadata,
@@ -443,10 +435,10 @@ sheet = sa.Table(
     metadata,
     _reference("ballot", primary_key=True),
     _number_in_key("number"),
-    # The slot is the index of the drawn voter. It has a pair twice only if a plan has more presentations than slots; a
-    # voter is then asked one of the two.
+    # The slot is the index of the voter that the ballot was drawn for. A slot has a pair twice only if a plan has more
+    # presentations than slots; a voter is then asked only one of the two.
     *_required(Integer, "slot", "n_comparisons"),
-    # A sheet is asked to its end, also if another voter takes it over: otherwise the pairs left out would be recognised
+    # A sheet is asked completely, even if another voter takes it over: otherwise the omitted pairs could be recognised
     # as checks. Checks are counted without practice.
     *[
         Column(name, Integer, server_default=sa.text("0"), nullable=False)
@@ -470,7 +462,7 @@ token = sa.Table(
     _one_of("kind", ("organiser", "organiser session", "invitation", "session", "study")),
 )
 
-# The only rows that are ever deleted.
+# The only table whose rows are ever deleted.
 voter_identity = sa.Table(
     "voter_identity",
     metadata,
@@ -483,12 +475,12 @@ comparison = sa.Table(
     metadata,
     Column("ballot_id", _Id, primary_key=True),
     _number_in_key("place"),
-    # The position is among all pairs of the sheet, checks included, as it is shown.
+    # The position counts all pairs of the sheet in the order of display, including checks.
     *_required(Integer, "sheet", "position", "left_item", "right_item"),
-    *_optional(Text, "probe"),  # kind of check; NULL: scored
+    *_optional(Text, "probe"),  # kind of check; NULL for scored comparisons
     *_optional(SmallInteger, "expected"),
     *_optional(Integer, "repeats"),  # place of the comparison that a check asks again
-    *_optional(Text, "other_items"),  # of a set, the items after the first two, as a JSON list; NULL: a pair
+    *_optional(Text, "other_items"),  # items of a set after the first two, as a JSON list; NULL for pairs
     CheckConstraint("left_item <> right_item", name="items"),
     _one_of("probe", ("practice", "attention", "gold", "repeat", "overlap")),
     _of_sheet(),
@@ -507,21 +499,21 @@ lease = sa.Table(
     *_required(BigInteger, "given_at"),
     *_optional(BigInteger, "expires_at", "ended_at"),
     *_optional(Text, "end_reason"),
-    Column("unanswered", sa.Boolean, server_default=sa.false(), nullable=False),  # claimed, without a first answer
-    Column("address", Text, index=True),  # keyed hash, only of an unanswered lease: `forget_addresses` deletes it
+    Column("unanswered", sa.Boolean, server_default=sa.false(), nullable=False),  # claimed, and no answer yet
+    Column("address", Text, index=True),  # keyed hash, only while unanswered: `forget_addresses` deletes it
     CheckConstraint("(ended_at IS NULL) = (end_reason IS NULL)", name="end"),
     _of_sheet(),
     sa.UniqueConstraint("ballot_id", "sheet", "fence"),
 )
 _unique_where("ended_at IS NULL", "uq_lease_of_sheet", lease.c.ballot_id, lease.c.sheet)
-# A voter in a browser holds one sheet at a time; sheets that were given out as a file are exempt.
+# A voter in a browser holds one sheet at a time; sheets for voting by file are exempt.
 _unique_where("ended_at IS NULL AND exclusive", "uq_lease_of_voter", lease.c.voter_id)
 
 
 def _event_columns() -> list[Column[Any]]:
-    """Return the columns that every answer of a voter has.
+    """Return the columns that votes and late votes have in common.
 
-    An event id belongs to a vote or to a late vote. It belongs to both only if the same vote was sent too late and was
+    An event id belongs to a vote or to a late vote. It belongs to both only if the same vote arrived too late and was
     accepted later.
     """
     return [
@@ -532,12 +524,10 @@ def _event_columns() -> list[Column[Any]]:
         _reference("voter", nullable=False),
         *_optional(SmallInteger, "answer"),  # a code of ANSWERS
         *_optional(Integer, "response_ms"),
-        *_optional(
-            Text, "given_by", "layout", "extra"
-        ),  # extra is JSON: columns of a file that the ledger does not know
+        *_optional(Text, "given_by", "layout", "extra"),  # extra is JSON: unknown columns of a file
         *_required(BigInteger, "received_at"),
         *_required(Text, "payload_hash"),
-        # Of a late vote, the revision of the comparison's last event when it arrived, or 0.
+        # For a late vote: the revision of the comparison's last event when the vote arrived, or 0.
         *_required(Integer, "revision"),
     ]
 
@@ -558,7 +548,7 @@ vote_event = sa.Table(
     *_event_columns(),
     *_required(Text, "kind"),
     _reference("lease"),
-    *_optional(Text, "reason"),  # of a correction or a void
+    *_optional(Text, "reason"),  # for a correction or a void
     CheckConstraint("(kind = 'cast') = (answer IS NOT NULL)", name="answer"),
     _one_of("kind", ("cast", "retract", "void")),
     _of_pair(),
@@ -566,8 +556,8 @@ vote_event = sa.Table(
 )
 Index("ix_vote_event_voter_id", vote_event.c.voter_id)
 
-# Triggers raise if rows of these tables are changed or deleted, if they are deleted, or if these columns are changed. A
-# change here needs a revision that replaces the triggers of existing ledgers.
+# Triggers enforce these rules: rows of HISTORY are never changed, rows of NEVER_DELETED are never deleted, and columns
+# of FIXED are never changed. A change here needs a revision that replaces the triggers of existing ledgers.
 HISTORY: Final = ("item", "comparison", "vote_event", "late_vote", "audit_event", "voting_pages")
 NEVER_DELETED: Final = (*HISTORY, "campaign", "ballot", "sheet", "voter", "lease", "token")
 FIXED: Final = {
@@ -580,18 +570,18 @@ FIXED: Final = {
 }
 
 
-# Conditions are built once: building one takes longer than SQLite needs for a query.
+# Conditions are built once, because building one takes longer than SQLite needs for a query.
 _newer = vote_event.alias("later")
 _of_comparison = (_newer.c.ballot_id == vote_event.c.ballot_id, _newer.c.place == vote_event.c.place)
-# An event is the last one of its comparison; and it is a vote, so that the vote is in force.
+# Conditions that an event is the last one of its comparison, and that it is a vote in force.
 IS_LAST: Final = ~sa.exists().where(*_of_comparison, _newer.c.revision > vote_event.c.revision)
 IN_FORCE: Final = sa.and_(vote_event.c.kind == "cast", IS_LAST)
-# An event is about a comparison; and a comparison has a vote in force.
+# Conditions that an event belongs to a comparison, and that a comparison has a vote in force.
 OF_COMPARISON: Final = sa.and_(
     vote_event.c.ballot_id == comparison.c.ballot_id, vote_event.c.place == comparison.c.place
 )
 IS_ANSWERED: Final = sa.exists().where(OF_COMPARISON, IN_FORCE)
-# Rows with their ballot.
+# Joins of rows with their ballot.
 VOTES: Final = vote_event.join(ballot, ballot.c.id == vote_event.c.ballot_id)
 LEASES: Final = lease.join(ballot, ballot.c.id == lease.c.ballot_id)
 PAIRS: Final = comparison.join(ballot, ballot.c.id == comparison.c.ballot_id)
@@ -603,5 +593,5 @@ IS_NO_PRACTICE: Final = sa.or_(comparison.c.probe.is_(None), comparison.c.probe 
 
 
 def is_scored(ballot_id: int) -> sa.ColumnElement[bool]:
-    """Return the condition that a vote event of a ballot is about a scored comparison and not about a check."""
+    """Return the condition that a vote event of a ballot belongs to a scored comparison, not to a check."""
     return vote_event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()

@@ -1,7 +1,7 @@
-"""Add voters, record their consent, exclude them, and let them leave.
+"""Add voters, record their consent and outcome, list them, and let them leave.
 
-A voter has a random key, and the name that a file or a platform uses, stored apart so that it can be erased. A platform
-is told the outcome of each of its participants, and whom to approve or reject there.
+A voter has a random key. The name that a file or a platform uses is stored separately, so that it can be erased. The
+outcomes of a platform's participants tell the organiser whom to approve or reject there.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ DECISIONS: Final[tuple[Decision, ...]] = get_args(Decision)
 _ENDED: Final = "ended"
 OPEN, INVITED = "open", "invitation"
 _PARTICIPANTS: Final = {
-    # The form of the ids that the platforms assign; any other id was made up.
+    # Form of the ids that each platform assigns.
     "prolific": re.compile(r"[0-9a-f]{24}"),
     "mturk": re.compile(r"A[0-9A-Z]{9,30}"),
 }
@@ -47,12 +47,12 @@ class Participant:
     voter : str
         Random key.
     outcome : {"complete", "screened out", "quota full"} or None
-        Outcome whose code was given out; None if no code was given out yet.
+        Outcome whose code the participant got; None if there was no code yet.
     decision : {"approve", "reject"} or None
-        Decision on a participant who has the completion code: approve if the votes count, reject if they were left out
-        or none is in force. None: there is nothing to decide.
+        Decision on a participant with the completion code: approve if the votes count, reject if the voter was excluded
+        or no vote is in force. None if there is nothing to decide.
     reason : str or None
-        Why the votes do not count.
+        Reason why the votes do not count.
 
     See Also
     --------
@@ -118,22 +118,22 @@ class PlatformVoters:
 
 
 def external_hash(info: CampaignInfo, external_id: str) -> str:
-    """Return the keyed hash of the name that a source uses for a voter."""
+    """Return the keyed hash of a voter's name at the source."""
     return hmac.new(bytes.fromhex(info.hash_key), external_id.encode(), hashlib.sha256).hexdigest()
 
 
 def file_name(name: Hashable) -> str:
-    """Return the name that a file uses for a voter or an item, in one cell."""
+    """Return the name of a voter or an item in a file, in one cell."""
     return " ".join(item_cells(name))
 
 
 def register(transaction: Transaction, external_id: str, *, source: str = FILE) -> int:
-    """Return the id of a voter, adding the voter when a source first names one.
+    """Return the id of the voter with a name at the source, and add the voter if the name is new.
 
-    A returning voter is the same voter, so the same person is not asked a pair twice.
+    A returning person is therefore the same voter, and is not asked a pair twice.
     """
     if external_id != external_id.strip() or not is_line(external_id):
-        raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
+        raise LedgerError(f"a voter's name must be one line of text without spaces around it; got {shown(external_id)}")
     if (voter_id := find_voter(transaction, external_id, source=source)) is not None:
         return voter_id
     table, hashed = schema.voter, external_hash(transaction.info, external_id)
@@ -145,7 +145,7 @@ def register(transaction: Transaction, external_id: str, *, source: str = FILE) 
 
 
 def find_voter(transaction: Transaction, external_id: str, *, source: str) -> int | None:
-    """Return the id of the voter with this name in a source, or None."""
+    """Return the id of the voter with this name at the source, or None."""
     table, hashed = schema.voter, external_hash(transaction.info, external_id)
     same = (transaction.of_campaign(table), table.c.source == source, table.c.external_hash == hashed)
     voter_id: int | None = transaction.scalar(sa.select(table.c.id).where(*same))
@@ -153,13 +153,7 @@ def find_voter(transaction: Transaction, external_id: str, *, source: str) -> in
 
 
 def voter_named(transaction: Transaction, name: str) -> int:
-    """Return the id of the voter whom a file calls `name`, or whose key it is.
-
-    Raises
-    ------
-    NoVoterError
-        If no voter has this name or key.
-    """
+    """Return the id of the voter with a name in a file or with a key, or raise NoVoterError."""
     voter_id = voters_named(transaction, [name]).get(name)
     if voter_id is None:
         raise NoVoterError(f"no voter is called {shown(name)}")
@@ -167,7 +161,7 @@ def voter_named(transaction: Transaction, name: str) -> int:
 
 
 def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, int]:
-    """Return the ids of those voters who are known, by the name of a file or by key."""
+    """Return the ids of the known voters among these names in a file or keys."""
     table = schema.voter
     hashes = [(external_hash(transaction.info, name), name) for name in dict.fromkeys(names)]
     voters = sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source)
@@ -185,14 +179,14 @@ def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, in
 
 
 def write_outcome(transaction: Transaction, voter_id: int, outcome: Outcome) -> None:
-    """Record that a voter has finished, and which code a participant got; repeating this changes nothing."""
+    """Record the outcome of a voter who has finished; do nothing if it is already recorded."""
     ended = {"outcome": outcome}
     if _last_details(transaction, _ENDED, voter_id) != {voter_id: ended}:
         transaction.audit(_ENDED, ended, voter_id=voter_id)
 
 
 def platform_voters(transaction: Transaction) -> PlatformVoters:
-    """Return all participants whose ids are known, in order of joining; those who withdrew are forgotten."""
+    """Return all participants whose ids are known, in order of joining; the ids of those who withdrew are erased."""
     voter, identity = schema.voter, schema.voter_identity
     excluded = transaction.excluded_voters()
     ended, reasons = (_last_details(transaction, kind) for kind in (_ENDED, "excluded"))
@@ -215,17 +209,17 @@ def platform_voters(transaction: Transaction) -> PlatformVoters:
 
 
 def has_finished(transaction: Transaction, voter_id: int) -> bool:
-    """Return whether a voter has finished with all that was to be answered."""
+    """Return whether a voter has finished with the outcome "complete"."""
     return _last_details(transaction, _ENDED, voter_id) == {voter_id: {"outcome": "complete"}}
 
 
 def source_of(transaction: Transaction, voter_id: int) -> str:
-    """Return where a voter came from: a platform, an invitation, the open link or a file."""
+    """Return the source of a voter: a platform, an invitation, the open link or a file."""
     return str(transaction.scalar(sa.select(schema.voter.c.source).where(schema.voter.c.id == voter_id)))
 
 
 def _voters_heard(transaction: Transaction) -> set[int]:
-    """Return the voters with an answer that is in force, practice left out."""
+    """Return the voters with an answer in force, apart from practice."""
     answers = schema.VOTES.join(schema.comparison)
     voters = sa.select(schema.vote_event.c.voter_id).distinct().select_from(answers)
     is_counted = (transaction.of_campaign(schema.ballot), schema.IN_FORCE, schema.IS_NO_PRACTICE)
@@ -233,7 +227,7 @@ def _voters_heard(transaction: Transaction) -> set[int]:
 
 
 def _last_details(transaction: Transaction, kind: str, *voters: int) -> dict[int, dict[str, Any]]:
-    """Return the details that were recorded last of one kind, by voter; of some voters or all."""
+    """Return the latest details of one kind of event by voter, for these voters or all."""
     event = schema.audit_event
     query = sa.select(event.c.voter_id, event.c.details).where(transaction.of_campaign(event), event.c.kind == kind)
     if voters:
@@ -257,9 +251,9 @@ class VoterRow:
         ISO 8601.
     consent_version : str or None
     n_comparisons, n_answered : int
-        Comparisons on the sheets that the voter holds in open ballots, and how many are answered.
+        Number of comparisons, and of answered ones, on the sheets that the voter holds in open ballots.
     n_votes : int
-        Votes in the whole campaign, including those on sheets later given to another voter.
+        Number of votes in the whole campaign, including those on sheets that were later given to another voter.
     last_vote : str or None
         ISO 8601.
     excluded, withdrawn : bool
@@ -332,17 +326,11 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
 
 
 def voter_of_key(transaction: Transaction, key: str) -> int:
-    """Return the id of the voter with this key; names are not accepted.
-
-    Raises
-    ------
-    NoVoterError
-        If no voter has this key.
-    """
+    """Return the id of the voter with this key, or raise NoVoterError; names are not accepted."""
     table = schema.voter
     voter_id = transaction.scalar(sa.select(table.c.id).where(transaction.of_campaign(table), table.c.key == key))
     if voter_id is None:
-        raise NoVoterError(f"there is no voter of the key {shown(key)}")
+        raise NoVoterError(f"there is no voter with the key {shown(key)}")
     return int(voter_id)
 
 
@@ -376,27 +364,27 @@ class Visit:
 
 
 def join(transaction: Transaction, pages: VotingPages, visit: Visit | None) -> int:
-    """Return the id of a new voter by the open link, or of a platform's participant, added on the first visit.
+    """Return the id of a new voter by the open link, or of a platform's participant, who is added on the first visit.
 
-    A participant of a study is one voter, because the platform opens another session on each visit.
+    Each visit of a participant is the same voter, although the platform opens another session.
 
     Raises
     ------
     LedgerError
-        If the campaign has no open link, is not on the platform or belongs to another study there, if the id does not
-        have the platform's form, or if the id is that of a voter who was left out of the scores and then left.
+        The campaign has no open link, is not on the platform, or belongs to another study there; or the id does not
+        have the platform's form, or is that of an excluded voter who has left.
     """
     if visit is not None:
         return _register_voter(transaction, *platform_name(pages, visit))
     if not pages.open_link:
-        raise LedgerError("this campaign is for those who were invited")
+        raise LedgerError("this campaign is only for invited voters")
     return register(transaction, secrets.token_hex(16), source=OPEN)
 
 
 def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
     """Add voters and return the tokens of their links; see `Voters.invite`."""
     if len(set(names)) < len(names):
-        raise LedgerError("each name can be invited only once; one is repeated")
+        raise LedgerError("names must be unique; one is repeated")
     voters = [_register_voter(transaction, name, INVITED) for name in names]
     transaction.audit("invited", {"voters": len(names)})
     return [issue(transaction, "invitation", voter_id=voter_id) for voter_id in voters]
@@ -405,7 +393,7 @@ def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
 def consent(transaction: Transaction, pages: VotingPages, voter_id: int, version: str) -> None:
     """Record that a voter agreed to a version of the consent text; see `Voter.consent`."""
     if version != pages.consent_version:
-        raise LedgerError(f"the consent text is of version {pages.consent_version}; got {shown(version)}")
+        raise LedgerError(f"the consent text has version {pages.consent_version}; got {shown(version)}")
     table = schema.voter
     before = transaction.execute(sa.select(table.c.consent_version).where(table.c.id == voter_id)).scalar_one()
     if before == version:
@@ -415,12 +403,12 @@ def consent(transaction: Transaction, pages: VotingPages, voter_id: int, version
 
 
 def leave(transaction: Transaction, voter_id: int) -> int:
-    """Forget a voter, void the votes in ballots that are not closed, and return how many were voided.
+    """Erase a voter's name, void the votes in ballots that are not closed, and return how many were voided.
 
-    Votes in closed ballots are kept under an untraceable key, because those ballots have been decided. For a voter who
-    was left out of the scores, the keyed hash of the name is also kept, so that the voter cannot leave and then rejoin.
+    Votes in closed ballots are kept under an untraceable key, because those ballots are decided. For an excluded voter,
+    the keyed hash of the name is kept, too, so that the voter cannot leave and rejoin.
 
-    Its errors are those of `Voter.leave`.
+    Errors are those of `Voter.leave`.
     """
     n_voided = _void_all(transaction, voter_id, "the voter left")
     transaction.audit("left", {"voided": n_voided}, voter_id=voter_id)
@@ -430,13 +418,13 @@ def leave(transaction: Transaction, voter_id: int) -> int:
 
 
 def ask_others(transaction: Transaction, voter_id: int) -> int:
-    """Ask other voters the comparisons of a voter who is left out, and return how many votes were voided.
+    """Ask other voters the comparisons of an excluded voter, and return how many votes were voided.
 
-    Only ballots that are not closed are affected: there, a vote that does not count still prevents its comparison from
-    being asked again. The voter's sheets become free for others. Voided votes stay in the ledger and do not count again
-    if the voter is taken back.
+    This affects only ballots that are not closed, where a vote of an excluded voter still prevents its comparison from
+    being asked again. The voter's sheets become free for others. Voided votes stay in the ledger, and do not count
+    again if the voter is included again.
 
-    Its errors are those of `Voter.ask_others`.
+    Errors are those of `Voter.ask_others`.
     """
     if voter_id not in transaction.excluded_voters():
         raise LedgerError("the voter is not excluded: the answers count, so no other voter is asked")
@@ -450,11 +438,11 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
 
 
 def _void_all(transaction: Transaction, voter_id: int, why: str) -> int:
-    """Void the voter's votes in all ballots that are not closed; return how many, not counting checks."""
+    """Void the voter's votes in all ballots that are not closed, and return their number, without checks."""
     n_voided = 0
     for ballot_id in transaction.execute(_ballots_not_closed(transaction).order_by(schema.ballot.c.id)).scalars().all():
-        transaction.lock_ballot(ballot_id, exclusive=True)  # no vote of this voter and no closing is in progress
-        transaction.open_overdue(ballot_id)  # voters can leave even if the closer died
+        transaction.lock_ballot(ballot_id, exclusive=True)  # excludes votes of this voter, and closing
+        transaction.open_overdue(ballot_id)  # a voter can leave even if the closer died
         state = transaction.ballot_state(ballot_id)
         if state == "closing":
             raise LedgerBusyError("a ballot is being closed: try again in a moment")
@@ -476,9 +464,9 @@ def platform_name(pages: VotingPages, visit: Visit) -> tuple[str, str]:
     if pages.study is not None and study != pages.study:
         raise LedgerError("the link belongs to another study")
     if not _PARTICIPANTS[visit.platform].fullmatch(participant):
-        raise LedgerError(f"this is not the id of a participant of {visit.platform}: {shown(participant)}")
+        raise LedgerError(f"not an id of a participant of {visit.platform}: {shown(participant)}")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
-        raise LedgerError(f"this is not the id of a study: {shown(study)}")
+        raise LedgerError(f"not an id of a study: {shown(study)}")
     return f"{study} {participant}", visit.platform
 
 
@@ -493,7 +481,7 @@ def _register_voter(transaction: Transaction, name: str, source: str) -> int:
 
 def _void(transaction: Transaction, ballot_id: int, voter_id: int, why: str) -> int:
     event, comparison = schema.vote_event, schema.comparison
-    # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
+    # All other writers wait for this query, so it reads only the voter's events, not all of the ballot's.
     conditions = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, schema.IN_FORCE)
     columns = (event.c.place, event.c.revision, comparison.c.sheet, comparison.c.probe)
     votes = sa.select(*columns).select_from(event.join(comparison)).where(*conditions)
@@ -513,12 +501,12 @@ def _void(transaction: Transaction, ballot_id: int, voter_id: int, why: str) -> 
 
 
 def erase(transaction: Transaction, voter_id: int, *, keep_hash: bool = False) -> None:
-    """Erase a voter's name, e-mail and the hash that identifies a returning voter; votes are kept under the key.
+    """Erase a voter's name, e-mail address and the hash that recognises a returning voter; votes are kept by key.
 
     Parameters
     ----------
     keep_hash : bool
-        Whether to keep the keyed hash of the name. Not for voters of files, who do not join by themselves.
+        Whether to keep the keyed hash of the name; ignored for voters from files, who do not join by themselves.
     """
     voter = schema.voter
     transaction.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
@@ -533,10 +521,9 @@ def erase(transaction: Transaction, voter_id: int, *, keep_hash: bool = False) -
 
 
 def withdraw(transaction: Transaction, voter_id: int) -> None:
-    """Release a voter: the sheets that the voter holds become free for others."""
+    """Record that a voter has withdrawn, and make the voter's sheets free for others."""
     at = now()
-    # Lock the voter first: a request that is claiming a sheet holds that row, and its lease is then ended with the
-    # others.
+    # Update the voter first. A request that claims a sheet has locked that row, so its lease is then ended, too.
     transaction.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
     in_hand = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
     transaction.execute(sa.update(schema.lease).where(*in_hand).values(ended_at=at, end_reason="withdrawn"))

@@ -1,4 +1,4 @@
-"""Manage access tokens: a token, 256 random bits, lets its holder vote or organise; the ledger keeps only its hash."""
+"""Access tokens: 256 random bits that let their holder vote or organise; the ledger keeps only their hash."""
 
 import re
 import secrets
@@ -15,9 +15,9 @@ from adaptive.ledger.errors import LedgerError
 
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
 
-# Tokens of voters' browsers are not listed, because they end with the invitation.
+# Kinds that are listed; the sessions of voters' browsers end with their invitation.
 _LISTED: Final[tuple[TokenKind, ...]] = ("organiser", "organiser session", "invitation", "study")
-_ID_LENGTH: Final = 16  # characters of the hash: enough to distinguish a campaign's tokens, without revealing them
+_ID_LENGTH: Final = 16  # characters of the hash, which distinguish the tokens of a campaign without revealing them
 _FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 bytes in URL-safe base64
 _HOLDER: Final = (
     sa.select(
@@ -41,8 +41,9 @@ class Holder:
     campaign_key : str
     kind : str
     voter_id : int or None
-        None if the token is not a voter's.
+        None if the token does not belong to a voter.
     voter_key, consent_version : str or None
+        Random key of the voter, and version of the consent text that the voter agreed to.
     withdrawn : bool
 
     See Also
@@ -83,7 +84,7 @@ class TokenRow:
         The first characters of its hash.
     kind : {"organiser", "organiser session", "invitation", "study"}
     voter, name : str or None
-        Random key and name of the invited voter; no name if it was erased or not requested.
+        Random key and name of the invited voter; the name is None if it was erased or not requested.
     made_at : str
         ISO 8601.
     ends_at, revoked_at : str or None
@@ -121,7 +122,7 @@ class TokenRow:
 
 
 def issue(transaction: Transaction, kind: TokenKind, *, voter_id: int | None = None, hours: float | None = None) -> str:
-    """Make a token, which cannot be read back later.
+    """Make a token, which cannot be retrieved later.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def issue(transaction: Transaction, kind: TokenKind, *, voter_id: int | None = N
     voter_id : int or None
         The voter who holds the token.
     hours : float or None
-        Hours until it expires; None: it does not expire.
+        Hours until it expires; None if it does not expire.
     """
     token, at = secrets.token_urlsafe(32), now()
     row = {"hash": sum_of(token), "campaign_id": transaction.info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
@@ -153,7 +154,7 @@ def holder_of(transaction: Transaction, token: str, kinds: Collection[TokenKind]
 
 
 def voter_of_session(transaction: Transaction, token: str) -> int | None:
-    """Return the id of this campaign's voter whose session a token is or was, even if revoked or expired."""
+    """Return the id of the voter of a session's token, even if it was revoked or has expired; None if unknown."""
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
@@ -198,7 +199,7 @@ def token_rows(
 
 
 def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") -> bool:
-    """Revoke a token of `token_rows`, as `Tokens.revoke_listed` does."""
+    """Revoke a token; see `Tokens.revoke_listed`."""
     table = schema.token
     transaction.lock_campaign()  # otherwise two simultaneous calls could revoke the last two tokens
     of_campaign = transaction.of_campaign(table)
@@ -230,13 +231,13 @@ class Tokens(OpenCampaign):
     """The tokens of a campaign; each step is one transaction."""
 
     def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
-        """Make a token that is not a voter's and that cannot be read back later.
+        """Make a token that does not belong to a voter and cannot be retrieved later.
 
         Parameters
         ----------
         kind : {"organiser", "organiser session", "study"}
         hours : float or None
-            Hours until it expires; None: it does not expire.
+            Hours until it expires; None if it does not expire.
         """
         return self.write(issue, kind, hours=hours)
 
@@ -252,8 +253,9 @@ class Tokens(OpenCampaign):
     def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
         """Revoke a token of `rows`; return False if the id is unknown.
 
-        Revoking an organiser's token also ends the sessions of all organisers' browsers, and revoking an invitation
-        ends those of its voter, because the link may have been used. The row is kept, and the action is recorded.
+        Revoking a token of an organiser also ends the sessions of all organisers' browsers. Revoking an invitation also
+        ends the sessions of its voter, because the link may have been used. The row is kept, and the action is
+        recorded.
 
         Parameters
         ----------
@@ -263,12 +265,12 @@ class Tokens(OpenCampaign):
         Raises
         ------
         LedgerError
-            For the last token of an organiser, without which the campaign could not be organised.
+            It is the last token of an organiser.
         """
         return self.write(revoke_listed, token_id, mine=mine)
 
     def rows(self, *, start: int = 0, most: int = 200, names: bool = False) -> tuple[int, tuple[TokenRow, ...]]:
-        """Return the number of tokens of organisers, invitations and studies, and some of them, the latest first.
+        """Return the number of tokens of organisers, invitations and studies, and a page of them, latest first.
 
         Parameters
         ----------

@@ -1,12 +1,12 @@
-"""Cast, retract and correct single votes, and list those that were set aside.
+"""Cast, retract and correct single votes, and list conflicting votes.
 
-The result is final and visible to all, whatever others do at the same time.
+A result is final and visible to all, regardless of concurrent requests.
 
-A vote is an event. The events of a comparison are numbered, and the last one counts; nothing is changed or deleted. An
-event has an id of the sender's choosing, so that a vote that is sent again after a lost answer is the same vote.
+A vote is an event. The events of a comparison are numbered, and the last one counts; nothing is changed or deleted. The
+sender chooses the id of an event, so a vote that is sent again after a lost response is recognised.
 
-Answers to checks are votes too, in the same tables and by the same statements. Otherwise a voter could tell from a
-response, or from its time, which pairs are scored.
+Answers to checks are votes, too, in the same tables and by the same statements. Otherwise the response, or its time,
+would tell a voter which pairs are scored.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _LOCK: Final = (
     .where(*_IS_COMPARISON)
     .with_for_update(of=schema.sheet, key_share=True)
 )
-_RENEWED_BELOW: Final = 0.9  # share of the lease time; saves writing one row for most votes
+_RENEWED_BELOW: Final = 0.9  # share of the lease time below which a vote renews it; saves a write for most votes
 Step: TypeAlias = Callable[[Transaction, Any, "LateVoteError | None"], "Receipt | LateVoteError"]
 
 
@@ -67,19 +67,19 @@ class VoteCast:
     Attributes
     ----------
     event_id : str
-        UUID in lower case, of the sender's choosing.
+        UUID in lower case, chosen by the sender.
     number, place : int
         Ballot, counted from 1, and comparison in it, counted from 0.
     voter_id : int
     answer : str
-        One of `CampaignInfo.answers`: "left", "right", "tie", "cannot say"; with grades also "left 2" and so on; of a
+        One of `CampaignInfo.answers`: "left", "right", "tie", "cannot say"; with grades, also "left 2" and so on; for a
         set, "best 1 worst 4" and so on.
     response_ms : int or None
-        Time that the answer took.
+        Response time in milliseconds.
     given_by : str or None
-        The means of input: "click", "key", "touch" or "file".
+        Means of input: "click", "key", "touch" or "file".
     layout : str or None
-        How the pair was shown: "side by side", "stacked".
+        Layout of the pair: "side by side" or "stacked".
     extra : dict or None
         Other fields sent with the vote.
 
@@ -107,7 +107,7 @@ class VoteCast:
     extra: dict[str, str] | None = None
 
     def payload_hash(self) -> str:
-        """Hash of the vote's content, which distinguishes a repeated vote from another one with the same id."""
+        """Return a hash of the content, which distinguishes a repeated vote from another one with the same id."""
         return vote_hash(self.number, self.place, self.voter_id, self.answer)
 
 
@@ -124,7 +124,7 @@ class Receipt:
     answer : str or None
         The answer now in force; None after a retraction.
     repeated : bool
-        Whether the ledger had the event already.
+        Whether the ledger already had the event.
 
     See Also
     --------
@@ -166,7 +166,7 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
         is_change = comparison.kind == "cast" and comparison.voter_id == vote.voter_id and late is None
         is_change = is_change and comparison.answer != code and has_finished(transaction, vote.voter_id)
         if known is not None and (late is not None or comparison.kind == "cast"):
-            return known  # still too late; otherwise the ballot was reopened or the sheet returned, and the vote counts
+            return known  # still late; otherwise the ballot was reopened or the sheet returned, and the vote counts
         row = event_row(vote, comparison.ballot_id, code, payload)
         if late is not None:
             transaction.execute(sa.insert(schema.late_vote).values(**row, why=late, revision=comparison.revision or 0))
@@ -177,7 +177,7 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
             raise ConflictError(f"comparison {pair} already has the vote {recorded!r}", recorded=recorded)
         revision = (comparison.revision or 0) + 1
         row |= {"revision": revision, "lease_id": comparison.lease_id}
-        if is_change:  # the number of answers stays
+        if is_change:  # the number of answers does not change
             transaction.execute(sa.insert(schema.vote_event).values(**row, kind="cast"))
             return Receipt(vote.event_id, revision, "cast", vote.answer)
         row["ballot"] = row.pop("ballot_id")
@@ -218,16 +218,16 @@ def _replace_vote(
     refusals: tuple[str, str],
     voter_id: int | None = None,
 ) -> Receipt:
-    """Write an event that replaces the current vote on a comparison, which stays its voter's.
+    """Write an event that replaces the current vote on a comparison; it belongs to the same voter.
 
     Parameters
     ----------
     event : mapping of str to value
-        Columns of the event that are not those of the vote.
+        Columns of the event that differ from those of the vote.
     refusals : (str, str)
-        The ends of the messages if the ballot is closed, and if there is no vote.
+        Ends of the error messages if the ballot is closed, and if there is no vote.
     voter_id : int or None
-        The vote must be this voter's; None: anyone's.
+        Voter who must have given the vote; None for any voter.
     """
 
     def work(transaction: Transaction, comparison: Any, _: LateVoteError | None) -> Receipt:
@@ -236,7 +236,7 @@ def _replace_vote(
         if voter_id is not None and has_finished(transaction, voter_id):
             raise FinishedError("you have finished: an answer can be changed, but not taken back")
         if voter_id is not None and comparison.holder not in (None, voter_id) and comparison.voter_id == voter_id:
-            # The pair would be the other voter's, and this voter could not answer it again.
+            # After a retraction, only the other voter could answer the pair.
             raise LateVoteError(f"the sheet now belongs to another voter: {refusals[0]}")
         if comparison.kind != "cast" or voter_id not in (None, comparison.voter_id):
             pair = pair_id(number, comparison.sheet, comparison.position)
@@ -264,15 +264,15 @@ def _written(
     *,
     voter_id: int | None = None,
 ) -> Receipt:
-    """Run `work` on the state of a comparison, with its locks, unless the ledger has the event already.
+    """Lock a comparison and run `work` on its state, unless the ledger already has the event.
 
     Parameters
     ----------
     work : callable
-        Takes the transaction, the state of the comparison, and the error if this vote is known as a late one.
-        A LateVoteError that it returns is raised after the transaction that keeps the late vote has committed.
+        Function of the transaction, the state of the comparison, and the error if this vote is known as a late vote.
+        If it returns a LateVoteError, that is raised once the transaction has stored the late vote.
     voter_id : int or None
-        A voter who may finish before or after this step, but not during it.
+        Voter to lock, who may finish before or after this step, but not during it.
     """
     _check_event_id(event_id)
 
@@ -297,18 +297,18 @@ def _written(
             return outcome
         if isinstance(outcome, LateVoteError):
             raise outcome
-        # The closer of the ballot died: voting continues.
+        # The closer of the ballot seems to have died: reopen it and try again.
         campaign.write(Transaction.open_overdue, outcome)
 
 
 def _check_event_id(event_id: object) -> None:
-    """Refuse an id that is not a UUID in lower case."""
+    """Raise LedgerError for an id that is not a UUID in lower case."""
     if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
-        raise LedgerError(f"an event id is a UUID in lower case; got {shown(event_id)}")
+        raise LedgerError(f"an event id must be a UUID in lower case; got {shown(event_id)}")
 
 
 def _known_event(transaction: Transaction, event_id: str, payload: str) -> Receipt | LateVoteError:
-    """Return the ledger's earlier response to an event of this id."""
+    """Return the earlier response of the ledger to the event with this id."""
     table, late, ballot = schema.vote_event, schema.late_vote, schema.ballot
     row = transaction.execute(sa.select(table).where(table.c.event_id == event_id)).first()
     if row is None:
@@ -323,7 +323,7 @@ def _known_event(transaction: Transaction, event_id: str, payload: str) -> Recei
 
 
 def why_late(state: str, holder: int | None, voter_id: int, end_reason: str | None) -> Lateness | None:
-    """Return why an answer on a sheet that a voter was given does not count; None if it counts.
+    """Return why an answer on a sheet that a voter once held does not count; None if it counts.
 
     Parameters
     ----------
@@ -332,11 +332,11 @@ def why_late(state: str, holder: int | None, voter_id: int, end_reason: str | No
     holder : int or None
         The voter who holds the sheet now.
     end_reason : str or None
-        Why the voter's latest lease of the sheet ended; None if it has not ended.
+        Reason why the voter's latest lease of the sheet ended; None if it has not ended.
     """
     if state != "open":
         return "closed"
-    # The voter's part was finished, or its ballot closed and is open again, and no other voter holds the sheet.
+    # Nobody holds the sheet, and the lease ended because the voter was done, or when the ballot, now reopened, closed.
     is_still_theirs = holder is None and end_reason in ("done", "closed")
     return None if holder == voter_id or is_still_theirs else "reassigned"
 
@@ -355,7 +355,7 @@ def _why_late(transaction: Transaction, comparison: Any, voter_id: int) -> Laten
 
 
 def _late_message(why: str, number: int) -> str:
-    """Return the message to a voter whose answer does not count."""
+    """Return the message for a voter whose answer does not count."""
     if why == "closed":
         return f"ballot {number} is closed: the vote was stored, but does not count"
     if why == "conflict":
@@ -370,7 +370,7 @@ def _renew(transaction: Transaction, comparison: Any, voter_id: int) -> None:
     minutes = transaction.info.settings.lease_minutes
     if comparison.remaining is None:
         return
-    length = 0 if minutes is None else int(minutes * 60_000_000)  # None: the lease of a study, which ends by itself
+    length = 0 if minutes is None else int(minutes * 60_000_000)  # None with an end: the lease time of a study
     if _RENEWED_BELOW * length < comparison.remaining <= length:
         return
     table = schema.lease
@@ -379,15 +379,15 @@ def _renew(transaction: Transaction, comparison: Any, voter_id: int) -> None:
 
 
 def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
-    """Return the columns that every answer of a voter has."""
+    """Return the columns that votes and late votes have in common, without the revision."""
     same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
     extra = None if vote.extra is None else json_of(vote.extra)
     values = {"ballot_id": ballot_id, "answer": code, "extra": extra, "received_at": now(), "payload_hash": payload}
     return {**{name: getattr(vote, name) for name in same}, **values}
 
 
-# Every module that writes events takes its hashes from here. In a restored campaign, new votes are compared with the
-# hashes that were computed when the bundle was read.
+# All modules that write events use these hashes: in a restored campaign, repeated votes are compared with hashes that
+# were computed when the bundle was read.
 def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str:
     """Return the hash of a vote on a comparison of ballot `number`, or of a retraction, whose answer is "retract"."""
     return sum_of(json_of([number, place, voter_id, answer]))
@@ -402,22 +402,22 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
     """Lock the ballot, sheet and event id of a vote, and return the current state of its comparison in one row.
 
     Columns of the ballot and the pair: ``ballot_id``, ``state``, whether its closer is ``overdue``, ``sheet``,
-    ``position``, and whether the comparison is ``scored`` (1 or 0) or ``checked``, a check other than practice. Columns
-    of the lease: ``lease_id``, ``holder``, ``remaining`` microseconds, and whether it is ``unanswered``. Columns of the
-    last event: ``revision``, ``kind``, ``answer`` and ``voter_id``. The last column says whether the event id is
-    ``known``.
+    ``position``, and whether the comparison is ``scored`` (1 or 0), or ``checked``: a check other than practice.
+    Columns of the lease: ``lease_id``, ``holder``, ``remaining`` microseconds, and whether it is ``unanswered``.
+    Columns of the last event: ``revision``, ``kind``, ``answer`` and ``voter_id``. The last column is ``known``:
+    whether the ledger has the event id.
 
     Raises
     ------
     VoteError
-        If the ballot or the comparison does not exist.
+        The ballot or the comparison does not exist.
     """
     for value in (number, place):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
             raise _unknown(number, place)
     values = {"campaign": transaction.info.id, "number": number, "comparison": place, "event": event_id}
     postgresql = transaction.is_postgresql
-    # A separate statement reads the state: one that waits for a lock sees the data from before the wait.
+    # A separate statement reads the state: a statement that waits for a lock sees the data from before the wait.
     if not postgresql or transaction.execute(_LOCK, values).first() is not None:
         parameters = values if postgresql else {**values, "at": now()}
         row = transaction.execute(_state_statement(postgresql), parameters).first()
@@ -469,19 +469,20 @@ def _state_statement(postgresql: bool) -> sa.Select[Any]:
 
 @dataclass(frozen=True)
 class Conflict:
-    """A vote that was not counted because it contradicts another one.
+    """A vote that does not count because it contradicts another one.
 
     Attributes
     ----------
     comparison : str
+        Id of the comparison.
     voter : str
         Voter who sent it.
     recorded, conflicting : str
-        The vote that counts, or "" if it has been retracted; and the vote that does not count.
+        The vote that counts, or "" if it was retracted, and the vote that does not count.
     received_at : str
         ISO 8601.
     corrected : bool
-        Whether the organiser has resolved the conflict since.
+        Whether an organiser has resolved the conflict.
     """
 
     comparison: str
@@ -493,7 +494,7 @@ class Conflict:
 
 
 def conflicts(transaction: Transaction) -> list[Conflict]:
-    """Return the votes that were set aside because they contradict another one, oldest first."""
+    """Return the votes that do not count because they contradict another one, oldest first."""
     late, ballot, event, comparison = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
     names, change = transaction.voter_names(), event.alias("change")
     same = (change.c.ballot_id == late.c.ballot_id, change.c.place == late.c.place)

@@ -1,15 +1,14 @@
-"""Export the current votes in other programs' formats, and all events of votes one by one.
+"""Export the current votes in the formats of other programs, and all events of votes one by one.
 
-Votes that a format cannot express are counted, not altered.
+Votes that a format cannot express are counted, not altered. Comparisons without a vote are written if the format allows
+them.
 
-Comparisons without a vote are also written if the format allows them.
-
-- Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without
-  the first two columns it is the format that evalica reads. A campaign with grades adds grade: above 0 if the left
-  item is preferred. No other format has grades. In a campaign of sets, item_1, item_2, ..., best and worst replace
-  left, right and winner; no other format has sets.
+- Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without the
+  first two columns, this is the format of evalica. A campaign with grades adds grade, which is above 0 if the left item
+  is preferred. In a campaign of sets, item_1, item_2, ..., best and worst replace left, right and winner. No other
+  format has grades or sets.
 - The JSON Lines of arenas: model_a, model_b, winner, judge and tstamp, and the id of the comparison.
-- Tasks of Label Studio with a `Pairwise` tag, which has no ties. The labeling configuration that fits is::
+- Tasks of Label Studio with a `Pairwise` tag, which has no ties. They fit this labeling configuration::
 
       <View>
         <Pairwise name="pairwise" toName="text1,text2"/>
@@ -21,8 +20,8 @@ Comparisons without a vote are also written if the format allows them.
   alt_text2 if there are any. A configuration may, for example, show ``$content1`` in an `Image`.
 - JSON Lines of potato's pairwise scheme with the name "preference", items_key "responses" and allow_tie. If items
   have content, an instance also has contents [a, b], with kinds and alt_texts; items_key "contents" shows it.
-- Pairs of winner and loser as choix takes them: whole numbers from 0, in the order of a second file.
-- Target groups as `rankcorr.vectors.read_target_groups` reads them, of a campaign that has them.
+- Pairs of winner and loser for choix: indices from 0 into the items of a second file.
+- Target groups for `rankcorr.vectors.read_target_groups`, of a campaign that has them.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class Export:
     Attributes
     ----------
     files : dict of str to str
-        Text by name.
+        Content by name.
     n_votes : int
         Number of votes in the files.
     left_out : dict of str to int
@@ -112,7 +111,7 @@ def export_votes(
     if format == "target_groups" and transaction.info.settings.targets is None:
         raise LedgerError("the campaign has no target groups to export")
     if format != "csv" and transaction.info.set_size > 2:
-        raise LedgerError(f"{format} has pairs, and the voters of this campaign chose from sets: export them as csv")
+        raise LedgerError(f"{format} is for votes on pairs, but this campaign has sets: export its votes as csv")
     votes, left_out = _expressible(
         read_comparisons(transaction, names=names), format, unanswered=unanswered and form.unanswered
     )
@@ -148,7 +147,7 @@ def _expressible(
 
 
 def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool) -> str:
-    """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
+    """Return our CSV; an extra column with the name of a standard column gets the prefix file_."""
     items = {label for vote in votes for label in (vote.left, vote.right)}
     has_grades = info.settings.grades > 1
     answer_columns = [*item_columns("left", items), *item_columns("right", items), "winner", *["grade"] * has_grades]
@@ -180,7 +179,7 @@ def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool)
 
 
 def label_cell(label: Hashable) -> str:
-    """Return a label as one cell: text as it is, and JSON of a number or of several parts.
+    """Return a label as one cell: text unchanged, and anything else as JSON.
 
     Examples
     --------
@@ -215,7 +214,7 @@ def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str
 
 
 def arena_lines(votes: Sequence[VotedComparison]) -> str:
-    """Return one line for each vote, in seconds since 1970; all must be left, right or tie."""
+    """Return one line for each vote, with times in seconds since 1970; all votes must be left, right or tie."""
     return _lines(
         {
             "comparison": vote.comparison,
@@ -230,7 +229,7 @@ def arena_lines(votes: Sequence[VotedComparison]) -> str:
 
 
 def choix_files(votes: Sequence[VotedComparison], items: Sequence[Hashable], guard: bool) -> list[str]:
-    """Return CSV with the columns winner and loser, and one of the items; all votes must be left or right."""
+    """Return CSV of winners and losers, and CSV of the items; all votes must be left or right."""
     place = {item: at for at, item in enumerate(items)}
     pairs = ((place[vote.left], place[vote.right]) for vote in votes)
     sides = (vote.answer == "left" for vote in votes)
@@ -241,7 +240,7 @@ def choix_files(votes: Sequence[VotedComparison], items: Sequence[Hashable], gua
 
 
 def groups_of_votes(votes: Iterable[VotedComparison], targets: Targets) -> TargetGroups:
-    """Count the votes on positive candidates of each target; a tie is half a vote for either."""
+    """Count the votes on positive candidates of each target; a tie counts as half a vote for each."""
     from rankcorr.vectors import TargetGroups
 
     shares: dict[Any, float] = {}
@@ -271,8 +270,7 @@ def _task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[
     for side, label in ((1, vote.left), (2, vote.right)):
         if label in items:
             item = items[label]
-            # An item without content gets its label here, because a configuration names a variable that all tasks must
-            # have.
+            # An item without content gets its label, because all tasks need the variables of the configuration.
             data[f"content{side}"] = file_name(label) if item.content is None else item.content
             data[f"kind{side}"] = item.kind
             data[f"alt_text{side}"] = item.alt_text
@@ -321,24 +319,24 @@ class VotedComparison:
     Attributes
     ----------
     comparison : str
-        Its id, "2-0-17".
+        Id of the comparison, such as "2-0-17".
     voter : str or None
-        Key or name of the voter, or else of the holder of the sheet.
+        Key or name of the voter, or of the holder of the sheet if there is no vote.
     left, right : hashable
         Labels.
     other_items : tuple of hashable
         Labels of the items of a set after its first two, which are `left` and `right`.
     answer : {"left", "right", "tie", "cannot say"} or None
-        Of a set, one of `CampaignInfo.answers`.
+        For a set, one of `CampaignInfo.answers`.
     grade : int or None
-        Grade of the preference, above 0 for the left side; None without one.
+        Grade of the preference, above 0 for the left side; None without a grade.
     response_ms : int or None
     received_at : int or None
-        Time in the unit of `adaptive.ledger._store.schema.now`.
+        Microseconds since 1970.
     extra : dict of str to str
         Further fields sent with the vote.
     is_excluded : bool
-        Whether the voter is left out of all scores.
+        Whether the voter is excluded.
     """
 
     comparison: str
@@ -357,8 +355,8 @@ class VotedComparison:
 class _Form(NamedTuple):
     """A format: its files, the answers that it can express, and whether it has comparisons without a vote.
 
-    `write` takes votes, contents of items (none if no item has more than its label), the campaign and whether to guard
-    cells, and returns the text of each file.
+    `write` is a function of the votes, the contents of items (empty if items have only labels), the campaign, and
+    whether to guard cells. It returns the content of the file, or of each file.
     """
 
     files: tuple[str, ...]
@@ -386,7 +384,7 @@ FORMATS: Final = tuple(_FORMS)
 
 
 def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[VotedComparison]:
-    """Return all comparisons in their order; with `names` of voters, if known, instead of their random keys."""
+    """Return all comparisons in order, with the random keys of voters, or with their names if `names` is true."""
     called = transaction.voter_names() if names else transaction.voter_keys()
     excluded = transaction.excluded_voters()
     comparison, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
@@ -425,7 +423,7 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[V
 
 @dataclass(frozen=True)
 class LedgerEvent:
-    """A line of the ledger.
+    """An event of a vote in the ledger.
 
     Attributes
     ----------
@@ -433,7 +431,7 @@ class LedgerEvent:
         Increasing number, with gaps.
     event_id : str
     comparison : str
-        Its id, "2-0-17".
+        Id of the comparison, such as "2-0-17".
     left, right : hashable
         Labels.
     other_items : tuple of hashable
@@ -489,7 +487,7 @@ class LedgerEvent:
 
 
 def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-    """Return the events of `Campaign.events_after`, in a transaction that may write: it waits for votes by locks."""
+    """Return the events of `Campaign.events_after`; needs a writing transaction, because it locks ballots."""
     ballot, event, comparison, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
     opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot))
     numbers = {row.id: row.number for row in transaction.execute(opened.order_by(ballot.c.id))}

@@ -1,11 +1,11 @@
 """Record a file of votes: all rows in one transaction; recording the same file twice changes nothing.
 
-A row that contradicts the recorded vote is kept as a conflict for the organiser to resolve and does not affect other
-rows. An invalid row (an unknown comparison, other items, a voter without the sheet) makes the ledger refuse the whole
-file and name all invalid rows. Answers to checks are treated as votes.
+A row that contradicts the recorded vote is kept as a conflict, which the organiser can resolve, and does not affect
+other rows. If a row is invalid (an unknown comparison, other items, a voter without the sheet), the whole file is
+rejected with an error that names the invalid rows. Answers to checks are treated as votes.
 
-A file of votes on sets has a row for each set, with its items and cells for the best and the worst of them. Pairs whose
-answer is known, for checks, are read from a file of votes on pairs.
+A file of votes on sets has a row for each set, with its items, the best and the worst. Known pairs, for checks, are
+read from a file of votes on pairs.
 """
 
 import os
@@ -54,15 +54,16 @@ class Recorded:
     Attributes
     ----------
     n_new : int
-        Votes that count from now on, without answers to checks.
+        Number of new votes, without answers to checks.
     n_known : int
-        Votes that the ledger already had.
+        Number of votes that the ledger already had.
     n_conflicts : int
-        Votes that contradict the recorded one: kept, not counted.
+        Number of votes that contradict the recorded vote; they are stored but do not count.
     n_late : int
-        Votes on a closed ballot, or on a sheet that was given to another voter: kept, not counted.
+        Number of votes on a closed ballot, or on a sheet that was given to another voter; they are stored but do not
+        count.
     n_probes : int
-        New answers to checks. `n_known`, `n_conflicts` and `n_late` include checks.
+        Number of new answers to checks. `n_known`, `n_conflicts` and `n_late` include checks.
     """
 
     n_new: int
@@ -74,13 +75,13 @@ class Recorded:
 
 @dataclass(eq=False)
 class _Ballot:
-    """The state of a ballot that rows of a file are compared with; lists are indexed by place."""
+    """The state of a ballot, which rows of a file are compared with; lists are indexed by place."""
 
     id: int
     number: int
     state: str
     n_scored: int
-    checks: set[int]  # places, practice left out
+    checks: set[int]  # places, without practice
     place: dict[tuple[int, int], int]  # sheet, position
     sheet: list[int]
     items: list[list[int]]  # in the order shown
@@ -102,14 +103,15 @@ def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
 
 
 def with_grades(info: CampaignInfo, file: VoteFile) -> VoteFile:
-    """Return the rows with the grades of the column ``grade`` in their answers, in a campaign that has grades.
+    """Return the file with the column ``grade`` merged into the answers, if the campaign has grades.
 
-    A grade is a whole number, with or without a sign: above 0 for the left side, below 0 for the right. Empty is 1.
+    A grade is a whole number, with or without a sign: above 0 for the left side, below 0 for the right. An empty cell
+    is grade 1.
 
     Raises
     ------
     VoteError
-        With file and line: a grade that the campaign does not have, or of the other side, or of a tie.
+        A grade that the campaign does not have, of the other side, or of a tie; the message names the file and line.
     """
     if info.settings.grades == 1:
         return file
@@ -121,7 +123,7 @@ def with_grades(info: CampaignInfo, file: VoteFile) -> VoteFile:
         if answer in ("left", "right") and grade:
             signs = {"left": ("", "+"), "right": ("", "-")}[answer]
             grades = {f"{sign}{g}": g for sign in signs for g in range(1, info.settings.grades + 1)}
-            number = grade.strip().removesuffix(".0")  # as pandas writes whole numbers of a column with gaps
+            number = grade.strip().removesuffix(".0")  # pandas writes whole numbers like this in a column with gaps
             if number not in grades:
                 file.fail(f"grade {grade!r} does not fit the winner {answer!r}: {', '.join(grades)}", row.line)
             answer = schema.graded_answer(answer, grades[number])
@@ -204,7 +206,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
 
 def _held_against(transaction: Transaction, number: int) -> _Ballot:
     ballot_id = transaction.ballot_numbered(number)
-    # Exclusive: the current votes are read once for the whole file and must not change until its votes are written.
+    # Exclusive, because the votes that are read here must not change until the votes of the file are written.
     transaction.lock_ballot(ballot_id, exclusive=True)
     state = transaction.ballot_state(ballot_id)
     if state == "closing":
@@ -255,7 +257,7 @@ def _place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
 def _voter_of(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, known: Mapping[str, int], names: Mapping[int, str]
 ) -> int:
-    """Return the voter of a row, or refuse the row if its items are not those of the comparison."""
+    """Return the voter of a row; raise VoteError if its items are not those of the comparison, or without a voter."""
     items = [info.items[item] for item in ballot.items[place]]
     if info.set_size > 2:
         expected_cells = tuple(map(label_cell, items))
@@ -286,7 +288,7 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     recorded = ballot.answer[place]
     if recorded == code:
         return "known"
-    if recorded != _NO_VOTE and (place, voter, code) in ballot.votes:  # but it has been corrected or voided since
+    if recorded != _NO_VOTE and (place, voter, code) in ballot.votes:  # recorded, but corrected or voided since
         return "known"
     sheet = ballot.sheet[place]
     _, holder = ballot.holder.get(sheet, (None, None))
@@ -298,8 +300,8 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
 
 
 def _vote_of(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str) -> VoteCast:
-    # The same vote on the same revision of its comparison is the same event, no matter who reads the file again. This
-    # also holds in a ledger that has restored the campaign, where the voter has the same key but another id.
+    # The event id depends only on the vote and the revision of its comparison, so that recording the file again is
+    # recognised. It uses the voter's key, because a restored ledger has other ids.
     content = json_of([ballot.number, place, key, row.answer, ballot.revision[place]])
     extra = dict(row.extra)
     return VoteCast(
@@ -327,7 +329,7 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
 
 
 def file_of(info: CampaignInfo, votes: VoteColumns) -> VoteFile:
-    """Return the rows of a file of votes, whose items are those of a campaign."""
+    """Return the rows of a file of votes on the items of a campaign."""
     if votes.format == "choix":
         votes = votes.of_items(info.items)
     rows = list(votes.file().rows)
@@ -340,14 +342,14 @@ def file_of(info: CampaignInfo, votes: VoteColumns) -> VoteFile:
 def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
     """Give each row the id of its comparison.
 
-    A row without an id is matched with a comparison of its two items, on either side, on a sheet of its voter. If a
-    voter has several rows for a pair, the second is matched with the second comparison. Without a voter, the pair must
+    A row without an id is matched with a comparison of its two items, on either side, on a sheet of its voter. Several
+    rows of a voter for the same pair are matched with its comparisons in order. If a row has no voter, its pair must
     have been drawn only once.
 
     Raises
     ------
     VoteError
-        If the voter does not have the pair, or several voters have it; the message gives file and line.
+        The voter does not have the pair, or several voters have it; the message names the file and line.
     """
     if all(row.comparison is not None for row in file.rows):
         return file
@@ -372,7 +374,7 @@ def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
 
 
 def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pair], list[tuple[str, str]]]:
-    """Return id and left item of each comparison in open ballots, by voter and pair; the voter None has them all."""
+    """Return the id and left item of each comparison in open ballots, by voter and pair; None stands for any voter."""
     ballot = schema.ballot
     texts = [file_name(item) for item in transaction.info.items]
     comparisons: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
@@ -403,7 +405,7 @@ def _next(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: 
 
 
 def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
-    """Return the row as an answer to a comparison, which may show its items on the other sides."""
+    """Return the row as an answer to a comparison, with its sides swapped if the comparison shows them so."""
     row = row._replace(comparison=comparison)
     if row.left is None or file_name(row.left) == left:
         return row
@@ -414,9 +416,9 @@ def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
 def read_known_pairs(
     path: str | os.PathLike[str], items: Collection[Hashable], *, data: bytes | None = None
 ) -> tuple[KnownPair, ...]:
-    r"""Read pairs whose answer is known from a CSV or TSV file in UTF-8.
+    r"""Read pairs with known answers from a CSV or TSV file in UTF-8.
 
-    Its columns are left and right (or left_1, left_2, ...), winner (the expected answer: left, right or tie) and kind
+    The columns are left and right (or left_1, left_2, ...), winner (the expected answer: left, right or tie) and kind
     (practice, attention or gold). Other columns are ignored.
 
     Parameters
@@ -425,15 +427,15 @@ def read_known_pairs(
     items : collection of hashable
         Labels of the campaign.
     data : bytes, optional
-        Contents of the file if it was already read; `path` is then its name.
+        Contents of the file if it was already read; `path` is then only its name.
 
     Raises
     ------
     TableError
-        If a column is missing, an item is not in the campaign, a pair is repeated or is a single item, an answer is
-        missing, or a kind is unknown; the message gives file and line. Also if the file cannot be read.
+        The file cannot be read, a column is missing, an item is not in the campaign, a pair is repeated or has the same
+        item twice, an answer is missing, or a kind is unknown; the message names the file and line.
     VoteError
-        If the winner is unknown; the message gives file and line.
+        The winner is unknown; the message names the file and line.
 
     See Also
     --------
@@ -482,7 +484,7 @@ def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:
 
 
 def set_file(comparisons: Sequence[Comparison], info: CampaignInfo) -> str:
-    """Return sets as CSV, voter by voter, with empty cells for the best and the worst item of each."""
+    """Return sets as CSV, voter by voter, with empty cells for the best and the worst item."""
     voters = {voter: at for at, voter in enumerate(dict.fromkeys(row.voter for row in comparisons))}
     rows = []
     for row in sorted(comparisons, key=lambda row: voters[row.voter]):
@@ -495,17 +497,16 @@ def set_file(comparisons: Sequence[Comparison], info: CampaignInfo) -> str:
 def read_set_file(
     info: CampaignInfo, path: str | os.PathLike[str], *, encoding: str = "utf-8", guard: bool | None = None
 ) -> VoteFile:
-    """Read the file of `set_file` with its answers, or an export of votes.
+    """Read a file that `set_file` wrote and voters filled in, or an export of votes.
 
     Rows without best and worst have no answer. Best may be "cannot say" if worst is empty or the same.
 
     Raises
     ------
     TableError
-        If the file cannot be read, or lacks a column.
+        The file cannot be read, or lacks a column.
     VoteError
-        With file and line: the best or worst item is not one of the set, both are the same, or one of them is
-        missing.
+        The best or worst item is missing or not in the set, or both are the same; the message names the file and line.
     """
     records = records_of_file(path, encoding=encoding, guard=guard)
     names = set_columns(info.set_size)
@@ -537,5 +538,5 @@ def _answer_of(file: VoteFile, line: int, items: Sequence[str], best: str, worst
             file.fail(f"the {kind} item must be one of {', '.join(map(repr, items))}; got {cell!r}", line)
         places.append(items.index(cell) + 1)
     if places[0] == places[1]:
-        file.fail(f"{best!r} is the best and the worst", line)
+        file.fail(f"{best!r} is both the best and the worst", line)
     return f"best {places[0]} worst {places[1]}"

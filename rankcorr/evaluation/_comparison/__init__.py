@@ -1,1 +1,1 @@
-"""Runs compared: tests over queries, their results, and the queries and documents behind a difference."""
+"""Comparison of runs: tests over queries, their results, and the queries and documents that cause a difference."""

@@ -1,4 +1,4 @@
-"""Runs by query -> means with intervals, tests of pairs, groups of runs that do not differ significantly."""
+"""Compare runs over queries: means with intervals, tests of pairs, and groups of runs."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def compare_runs(
 ) -> RunComparison:
     """Compare runs over queries, with intervals, tests and groups.
 
-    The unit is the query: queries are resampled, and runs exchange whole queries. The figures therefore apply to
-    further queries of the same kind. A test that resampled documents would report a difference for about a third of all
-    pairs of equally good runs at the 5 % level.
+    The unit is the query: queries are resampled, and runs exchange whole queries. The results therefore apply to
+    further queries of the same kind. A test that resampled documents would reject for about a third of all pairs of
+    equally good runs at the 5 % level.
 
     - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
       up to 12 queries. "t" is Student's test. The interval of a difference inverts its test; with few queries it can
       be unbounded.
-    - The interval of a run's mean is a bootstrap-t interval, from resampled queries. It applies to further queries like
-      these, and does not compare runs.
-    - P-values of pairs are corrected for all of them, step-down: the signs of all pairs are flipped together, and the
-      largest difference in each flip is what chance gives. With a baseline, these are the pairs with it. Ranks, groups
-      and p-values against the best run come from all pairs in the same way, also with Student's test.
+    - The interval of a run's mean is a bootstrap-t interval from resampled queries. It applies to further queries of
+      the same kind, and does not compare runs.
+    - P-values are corrected for all pairs, or with a baseline for all pairs that include it, by a step-down method: the
+      signs of all pairs are flipped together, and each difference is compared with the largest difference in each flip.
+      Ranks, groups and p-values against the best run are based on this correction for all pairs with every `test`.
 
-    docs/results/levels.md has measured levels, also for runs that fail on a few queries.
+    docs/results/levels.md has the measured levels of the tests, also for runs that fail on a few queries.
 
     Parameters
     ----------
@@ -73,25 +73,30 @@ def compare_runs(
         Compare standardized values, for a rank correlation.
     test : {"randomization", "t", "bootstrap"}
         "randomization" and corrected p-values assume that queries are independent and that runs are exchangeable on
-        each: their differences are then symmetric about 0. Equal means are not enough. "bootstrap" tests equal means,
-        by a bootstrap-t interval, and needs more queries.
+        each query, so that differences are symmetric about 0. Equal means are not enough. "bootstrap" tests equal
+        means by a bootstrap-t interval, and needs more queries.
     baseline : str, optional
         Name of a run. Each other run is then compared with it, instead of all pairs.
     groups : mapping of query to group, or data frame, optional
-        Such as genre or language; every query of qrels needs one. Pairs are also compared within each group. A frame
-        has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called "group".
+        The group of each query of qrels, such as its genre or language. Pairs are also compared within each group. A
+        frame has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called
+        "group".
     clusters : mapping of query to cluster, or data frame, optional
-        Queries that are not independent, such as the variants of one information need; in the form of `groups`. Whole
-        clusters are then flipped and resampled.
+        The cluster of each query, if queries are not independent, such as the variants of one information need; in the
+        form of `groups`. Whole clusters are then flipped and resampled.
     equivalent_within : float, optional
         A margin in the units of the metric. Each pair then has a `verdict`: "equivalent" if two one-sided tests at
-        1 - level show that the difference lies within the margin, otherwise "better" or "worse" if its two-sided test
-        rejects, else "undecided". Verdicts are not corrected for the number of pairs. The level must be above 0.5.
+        1 - level show that the difference lies within the margin; otherwise "better" or "worse" if its two-sided test
+        rejects, and "undecided" if it does not. Verdicts are not corrected for the number of pairs. The level must be
+        above 0.5.
     level : float, default 0.95
+        Level of confidence.
     n_resamples : int, default 10,000
         Number of resamples of intervals and tests.
-    seed : int
+    seed : int, default 0
+        The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
+        Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
         Called with 1 after each run is evaluated, and with the number of resamples done since the last call.
 
@@ -173,16 +178,16 @@ def compare_evaluated(
     Parameters
     ----------
     evaluation : Evaluation
-        An evaluation of two runs or more.
+        An evaluation of two or more runs.
     metric : str, optional
-        One of its metrics; optional if it has only one.
+        One of its metrics; may be omitted if it has only one.
     standardized, test, baseline, groups, clusters, equivalent_within, level, n_resamples, seed, workers, progress
         As in `compare_runs`.
 
     Raises
     ------
     OptionError
-        Raised where `compare_runs` raises it, or if values were not standardized or the evaluation lacks the metric.
+        As `compare_runs`, and if the evaluation lacks the metric or standardized values.
 
     See Also
     --------
@@ -232,10 +237,10 @@ def compare_evaluated(
 
 
 def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunComparison, ...]:
-    """Correct the p-values of several comparisons as one family by Holm's method, such as those of several metrics.
+    """Correct the p-values of several comparisons, such as those of several metrics, together by Holm's method.
 
-    One comparison alone is returned unchanged. Pairs over all queries are one family, and pairs within groups of
-    queries another.
+    Pairs over all queries are one family of tests, and pairs within groups of queries another. A single comparison is
+    returned unchanged.
 
     See Also
     --------
@@ -282,7 +287,7 @@ def compare_metrics(evaluation: Evaluation, *, standardized: bool = False, **opt
     standardized : bool, default False
         Compare the standardized values of rank correlations; other metrics have none.
     **options
-        Those of `compare_evaluated`.
+        Options of `compare_evaluated`.
 
     Examples
     --------

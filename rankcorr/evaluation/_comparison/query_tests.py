@@ -1,6 +1,6 @@
-"""Values by query -> means with intervals, tests of differences, groups of queries; the unit is the query.
+"""Means over queries with their intervals, and tests of the differences between runs.
 
-Columns are runs or differences of runs, nan where a query has no value; each column is judged over its own queries.
+Columns are runs or differences of runs; nan marks a query without a value. Each column uses only its own queries.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from rankcorr.inference._multiple_tests import PairTests, holm, judge_pairs, ste
 from rankcorr.inference._system_comparison import N_LEFT_OUT, LeftOut
 
 Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
-Clusters: TypeAlias = NDArray[np.intp] | None  # the number of each query's cluster, from 0
+Clusters: TypeAlias = NDArray[np.intp] | None  # number of the cluster of each query, from 0
 
 TESTS: Final[tuple[Test, ...]] = get_args(Test)
 RANDOMIZATION: Final = "randomization"
 T: Final = "t"
 BOOTSTRAP: Final = "bootstrap"
-COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
-PAIRED, LEFT_OUT = 0, 2  # parts of those of pairs
-MOST_COLUMNS: Final = 256  # that are kept in memory at a time, with all their resamples
+COLUMNS, PAIRS, GROUPS = range(3)  # independent parts of the random numbers
+PAIRED, LEFT_OUT = 0, 2  # parts of PAIRS and of each group
+MOST_COLUMNS: Final = 256  # kept in memory at a time, with all their resamples
 
 
 class Plan(NamedTuple):
@@ -43,15 +43,21 @@ class Plan(NamedTuple):
     baseline: str | None
     level: float
     draws: Draws
-    bound: float  # of differences
-    clusters: Clusters  # those of the queries
-    margin: float | None = None  # within which runs are equivalent
+    bound: float  # largest possible difference
+    clusters: Clusters
+    margin: float | None = None  # of equivalence
 
 
 def compare_columns(
     values: Values, groups: dict[Hashable, list[int]], plan: Plan
 ) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
-    """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
+    """Compare runs by their values, shape (n_queries, n_runs).
+
+    Returns
+    -------
+    tuple
+        The runs from best to worst, and in this order their rows; the pairs; the comparisons within groups.
+    """
     summary = Means.of(values, plan.clusters)
     order = np.argsort(-summary.means, kind="stable").tolist()  # nan sorts last
     ranked = [run for run in order if not math.isnan(summary.means[run])]
@@ -123,19 +129,19 @@ def _compare_groups(
 
 
 def _compare_pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list[PairedDifference]:
-    """Differences of pairs of runs, without correction of their p-values."""
+    """Return the differences of pairs of runs, without corrected p-values."""
     one, other = np.array(pairs).T
     differences = np.asarray(values[:, one] - values[:, other])
     summary = Means.of(differences)
-    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters)
+    tests = compute_tests(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters)
     judged: list[Verdict | None] = [None] * len(pairs)
     if plan.margin is not None:
         draws = plan.draws.of_part(PAIRED)
-        inner = verdicts(differences, plan.test, 2 * plan.level - 1, draws, plan.bound, plan.clusters)
+        inner = compute_tests(differences, plan.test, 2 * plan.level - 1, draws, plan.bound, plan.clusters)
         judged = [*judge_differences(tests, inner, summary.means, plan.margin, plan.level)]
     sizes = effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
-    left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT), plan.clusters)
+    left_out = remove_extremes(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT), plan.clusters)
     alpha = alpha_of(plan.level)
     return [
         PairedDifference(
@@ -166,10 +172,10 @@ def _compare_pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan)
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Mean, its standard error and the number of queries of each column.
+    """Mean, standard error and number of queries `n` of each column.
 
-    The mean is nan without queries, and the error for fewer than two. `n_units` is the number of clusters with a
-    value: queries, unless clusters are given.
+    The mean is nan without queries, and the standard error is nan for fewer than two. `n_units` is the number of
+    clusters that have a value; without clusters, of queries.
     """
 
     means: Values
@@ -179,7 +185,7 @@ class Means:
 
     @classmethod
     def of(cls, columns: Values, clusters: Clusters = None) -> Means:
-        """Compute them for a matrix with a row for each query; the error is that of whole clusters."""
+        """Summarize a matrix with a row for each query; standard errors allow for clusters."""
         known = ~np.isnan(columns)
         n = known.sum(axis=0).astype(np.float64)
         sums = np.where(known, columns, 0.0).sum(axis=0)
@@ -191,7 +197,7 @@ class Means:
 
 
 def by_cluster(columns: NDArray[Any], clusters: Clusters) -> Values:
-    """Sums of the rows of each cluster; without clusters each row is one."""
+    """Return the sum of the rows of each cluster; without clusters, the rows themselves."""
     if clusters is None:
         return columns.astype(np.float64)
     sums = np.zeros((int(clusters.max()) + 1, *columns.shape[1:]))
@@ -200,16 +206,17 @@ def by_cluster(columns: NDArray[Any], clusters: Clusters) -> Values:
 
 
 def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Values:
-    """Means of resampled queries minus the mean, each over its standard error, shape (n_resamples, n_columns).
+    """Return bootstrap t statistics of each column, shape (n_resamples, n_columns).
 
-    Whole queries, or whole clusters of them, are resampled, the same for all columns. The result is nan if fewer than
-    two with a value were drawn. If all values drawn are equal, it is 0 if they equal the mean, else infinite.
+    Each is the mean of a resample minus the mean, divided by the standard error of the resample. Queries, or whole
+    clusters of them, are resampled, and all columns use the same resamples. A statistic is nan if fewer than two drawn
+    queries have a value. If all values drawn are equal, it is 0 if they equal the mean, and infinite otherwise.
     """
     from rankcorr.evaluation._query_kernels import draw_counts
 
     known = ~np.isnan(columns)
     centred = np.where(known, columns - Means.of(columns).means, 0.0)
-    # Rounding alone must not make a column of equal values vary.
+    # Rounding errors must not make a column of equal values vary.
     centred[np.abs(centred) < ROUNDING] = 0.0
     unit_sums, sizes = by_cluster(centred, clusters), by_cluster(known, clusters)
     parts = [unit_sums, unit_sums**2, sizes]
@@ -224,21 +231,24 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
         products, size_squares, n_units = others or (sums, n, n)
         means = _divide(sums, n)
         spread = squares - 2 * means * products + means**2 * size_squares
-        spread[spread <= ROUNDING * squares] = 0.0  # all that were drawn are equal
+        spread[spread <= ROUNDING * squares] = 0.0  # all values drawn are equal
         spread = _divide(spread * n_units, n**2 * (n_units - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = means / np.sqrt(spread)
         ratios[(spread == 0) & (sums == 0)] = 0.0
         return np.asarray(np.where(n_units > 1, ratios, math.nan))
 
-    return np.concatenate(draws.in_blocks(task, n_rows))  # whatever the columns, the same draws
+    return np.concatenate(
+        draws.in_blocks(task, n_rows)
+    )  # the block size depends on rows alone, so all columns get the same draws
 
 
 def bounds(summary: Means, ratios: Values, level: float) -> tuple[Values, Values]:
-    """Bootstrap-t intervals of the mean of each column, from its resamples by `studentize`.
+    """Return bootstrap-t intervals of the mean of each column, from the t statistics of `studentize`.
 
-    nan for fewer than two queries. If all values of a column are equal, its interval has no width. With two or three
-    queries an interval at 0.95 is unbounded: its ends are infinite. With a few more it can be, if values repeat.
+    They are nan for fewer than two queries. If all values of a column are equal, its interval has width 0. With two or
+    three queries, an interval at level 0.95 is unbounded, with infinite ends. With a few more queries it can be
+    unbounded if values repeat.
     """
     low, high = np.full(summary.n.size, math.nan), np.full(summary.n.size, math.nan)
     for column in np.flatnonzero(summary.n_units > 1).tolist():
@@ -252,7 +262,7 @@ def bounds(summary: Means, ratios: Values, level: float) -> tuple[Values, Values
     return low, high
 
 
-class Verdicts(NamedTuple):
+class MeanTests(NamedTuple):
     """Two-sided tests of the mean of each column against 0, with the intervals that invert them; nan if undefined."""
 
     pvalues: Values
@@ -261,17 +271,17 @@ class Verdicts(NamedTuple):
     detectable: Values
 
 
-def verdicts(
+def compute_tests(
     columns: Values, test: Test, level: float, draws: Draws, bound: float = math.inf, clusters: Clusters = None
-) -> Verdicts:
-    """Test the mean of each column; no detectable difference is above `bound`.
+) -> MeanTests:
+    """Test the mean of each column against 0; detectable differences above `bound` are nan.
 
-    - "randomization": signs of the differences are flipped at random; all of them up to 12 queries. See
-      `rankcorr.inference._exchange_distribution` for the interval.
+    - "randomization": the signs of the differences are flipped at random; up to 12 queries, all flips are enumerated.
+      See `rankcorr.inference._exchange_distribution` for the interval.
     - "t": Student's test of the mean; nan for a single query.
-    - "bootstrap": the mean over its standard error is compared with the same of resampled queries, minus the observed
-      mean: a test of equal means, which does not assume that differences are symmetric. If all n differences are equal,
-      no resample varies, and the p-value is that of flipped signs, 2^(1 - n).
+    - "bootstrap": the t statistic of the mean is compared with those of resampled queries, centred at the observed
+      mean. This is a test of equal means, which does not assume that differences are symmetric. If all n differences
+      are equal, resamples do not vary, and the p-value is that of the randomization test, 2^(1 - n).
     """
     summary = Means.of(columns, clusters)
     if test == BOOTSTRAP:
@@ -288,19 +298,20 @@ def verdicts(
         shifts = nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, (1 + level) / 2))  # of a noncentral t
         differences = shifts * power_margin(freedom) * summary.errors
         detectable = np.where((summary.errors > ROUNDING) & (differences < bound), differences, math.nan)
-        return Verdicts(tails, summary.means - half, summary.means + half, detectable)
-    verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
-    for column, orbit in flip_distributions(columns, draws, clusters):
-        verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level, bound)
-        verdict.lows[column], verdict.highs[column] = orbit.interval(level)
-    return verdict
+        return MeanTests(tails, summary.means - half, summary.means + half, detectable)
+    tests = MeanTests(*np.full((4, columns.shape[1]), math.nan))
+    for column, flips in flip_distributions(columns, draws, clusters):
+        tests.pvalues[column], tests.detectable[column] = flips.pvalue(), flips.detectable(level, bound)
+        tests.lows[column], tests.highs[column] = flips.interval(level)
+    return tests
 
 
-def judge_differences(tests: Verdicts, inner: Verdicts, means: Values, margin: float, level: float) -> list[Verdict]:
+def judge_differences(tests: MeanTests, inner: MeanTests, means: Values, margin: float, level: float) -> list[Verdict]:
     """Return a verdict for each difference.
 
-    It is equivalent if both one-sided tests reject: that it is -margin or less, and that it is margin or more. This is
-    so if the interval `inner`, at the level 2 level - 1, lies between the two. Otherwise the two-sided test decides.
+    Two runs are equivalent if two one-sided tests reject that the difference is at most -margin, and that it is at
+    least margin. This is the case if the interval of `inner`, at level 2 level - 1, lies between -margin and margin.
+    Otherwise the two-sided test decides.
     """
     alpha = alpha_of(level)
     judged: list[Verdict] = []
@@ -316,11 +327,11 @@ def judge_differences(tests: Verdicts, inner: Verdicts, means: Values, margin: f
 
 def _bootstrap_tests(
     columns: Values, summary: Means, level: float, draws: Draws, bound: float, clusters: Clusters
-) -> Verdicts:
-    """Bootstrap-t tests: twice the smaller share of studentized resamples that reach the observed value."""
+) -> MeanTests:
+    """Return bootstrap-t tests: twice the smaller share of resamples at least as extreme as the observed value."""
     from scipy.special import ndtri
 
-    verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
+    tests = MeanTests(*np.full((4, columns.shape[1]), math.nan))
     alpha = alpha_of(level)
     for start in range(0, columns.shape[1], MOST_COLUMNS):
         part = slice(start, start + MOST_COLUMNS)
@@ -330,44 +341,44 @@ def _bootstrap_tests(
             if not summary.n_units[column] > 1:
                 continue
             if error <= ROUNDING:
-                # Resamples of equal differences do not vary: only flips of their signs tell how sure they are.
+                # Resamples of equal differences do not vary, so the p-value is that of flipped signs.
                 mean = 0.0 if abs(mean) <= ROUNDING else mean
                 pvalue = max(2.0 ** (1 - summary.n_units[column]), 2 / (1 + row.size)) if mean else 1.0
                 is_sure = pvalue <= alpha or not mean
-                verdict.pvalues[column] = pvalue
-                verdict.lows[column], verdict.highs[column] = (mean, mean) if is_sure else (-math.inf, math.inf)
+                tests.pvalues[column] = pvalue
+                tests.lows[column], tests.highs[column] = (mean, mean) if is_sure else (-math.inf, math.inf)
                 continue
-            # An undefined resample counts against a difference, on either side.
+            # An undefined resample counts as extreme on both sides.
             known = np.sort(row[~np.isnan(row)])
             n_undefined, observed = row.size - known.size, mean / error
             above = known.size - np.searchsorted(known, observed - ROUNDING) + n_undefined
             below = np.searchsorted(known, observed + ROUNDING, side="right") + n_undefined
-            verdict.pvalues[column] = min(1.0, 2 * (1 + min(above, below)) / (1 + row.size))
-            # The smallest number of resamples beyond the observed value that does not reject.
+            tests.pvalues[column] = min(1.0, 2 * (1 + min(above, below)) / (1 + row.size))
+            # The smallest number of extreme resamples with which the test does not reject.
             least = math.floor(alpha * (1 + row.size) / 2 + ROUNDING) - n_undefined
             low, high = (known[-least], known[least - 1]) if 0 < least <= known.size else (math.inf, -math.inf)
             ends = (mean - low * error, mean - high * error)
-            verdict.lows[column], verdict.highs[column] = (0.0 if abs(end) <= ROUNDING else end for end in ends)
+            tests.lows[column], tests.highs[column] = (0.0 if abs(end) <= ROUNDING else end for end in ends)
             margin = power_margin(float(summary.n_units[column] - 1))
             difference = margin * error * ((low - high) / 2 + ndtri(POWER))
-            verdict.detectable[column] = difference if difference < bound else math.nan
-    return verdict
+            tests.detectable[column] = difference if difference < bound else math.nan
+    return tests
 
 
 def pvalues(columns: Values, test: Test, draws: Draws, clusters: Clusters = None) -> Values:
-    """Two-sided p-value that the mean of each column is 0; nan without queries, or if a test needs two."""
+    """Return two-sided p-values of the mean of each column against 0; nan if there are too few queries."""
     if test != RANDOMIZATION:
-        return verdicts(columns, test, 0.5, draws, clusters=clusters).pvalues
+        return compute_tests(columns, test, 0.5, draws, clusters=clusters).pvalues
     tails = np.full(columns.shape[1], math.nan)
-    for column, orbit in flip_distributions(columns, draws, clusters):
-        tails[column] = orbit.pvalue()
+    for column, flips in flip_distributions(columns, draws, clusters):
+        tails[column] = flips.pvalue()
     return tails
 
 
-def without_one(
+def remove_extremes(
     differences: Values, queries: Sequence[Hashable], test: Test, draws: Draws, clusters: Clusters = None
 ) -> list[tuple[LeftOut | None, LeftOut | None]]:
-    """Each difference without its largest value, and without its least; None with fewer than two queries."""
+    """Return each difference without its largest value, and without its smallest; None with fewer than two queries."""
     filled = [np.where(np.isnan(differences), missing, differences) for missing in (-math.inf, math.inf)]
     removed = np.array([filled[0].argmax(axis=0), filled[1].argmin(axis=0)])
     columns = np.arange(differences.shape[1])
@@ -385,7 +396,7 @@ def without_one(
 
 
 def effect_sizes(columns: Values) -> Values:
-    """Mean over the standard deviation of each column; nan for fewer than two queries, or without any spread."""
+    """Return the mean of each column divided by its standard deviation; nan if that is 0 or undefined."""
     summary = Means.of(columns)
     spread = summary.errors * np.sqrt(summary.n)
     return np.asarray(_divide(summary.means, np.where(spread > ROUNDING, spread, 0.0)))
@@ -394,10 +405,10 @@ def effect_sizes(columns: Values) -> Values:
 def flip_distributions(
     columns: Values, draws: Draws, clusters: Clusters = None
 ) -> Iterator[tuple[int, ExchangeDistribution]]:
-    """The number of each column that has values, its mean, and its means after random flips of signs.
+    """Yield the number of each column that has values, and the distribution of its mean over random flips of signs.
 
-    The queries of a cluster have the same sign. All columns longer than 12 have the same signs. They are computed in
-    parts, because 60 runs have 1,770 pairs, and 10,000 flips of each would take 300 MB.
+    All queries of a cluster get the same sign. All columns with more than 12 queries, or clusters, use the same random
+    signs. They are computed in parts, because 10,000 flips for the 1,770 pairs of 60 runs would take 300 MB.
     """
     known = ~np.isnan(columns)
     sums_of_units, sizes = by_cluster(np.where(known, columns, 0.0), clusters), by_cluster(known, clusters)
@@ -421,7 +432,7 @@ def flip_distributions(
 
 
 def _divide(numerator: Values, denominator: Values) -> Values:
-    """Quotients, nan where the denominator is 0."""
+    """Return quotients; nan where the denominator is 0."""
     undefined = np.full(numerator.shape, math.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))
 
@@ -431,20 +442,21 @@ def corrected_pvalues(
 ) -> Values:
     """Return p-values of pairs of runs, corrected for all these pairs together; nan without a test.
 
-    The differences of all pairs have the same random signs, one for each query, and each is compared with the largest
-    one of all pairs (`step_down`). Each difference is divided by the root of its sum of squares plus the average one,
-    neither of which depends on signs: near-duplicates then do not make other pairs look unusual, and a pair with few
-    distinct values is not divided by next to nothing. No p-value is below `paired`, the one without correction.
+    The differences of all pairs get the same random signs, one for each query, and each is compared with the largest of
+    all pairs (`step_down`). Each difference is first divided by the root of the sum of two numbers that do not depend
+    on signs: its own sum of squares, so that near-duplicates do not make other pairs look extreme, and the average one,
+    so that no divisor is near 0. No p-value is below `paired`, the p-value without correction.
 
     Parameters
     ----------
     values : ndarray of float64, shape (n_queries, n_runs)
-        nan where a query has no value; each pair is compared over the queries with a value for both.
+        nan if a query has no value; each pair is compared over the queries with a value for both runs.
     pairs : sequence of tuple of int
         Columns of the first and the second run of each pair.
     draws : Draws
-        Those of the paired tests, so that all have the same signs.
+        The draws of the paired tests, so that all tests use the same signs.
     paired : ndarray of float64, shape (n_pairs,)
+        P-values without correction.
     """
     if len(pairs) < 2:
         return paired
@@ -458,7 +470,7 @@ def corrected_pvalues(
     scales[scales <= ROUNDING] = 1.0
     is_exact = len(differences) <= MAX_EXACT
     signs = np.asarray(1.0 - 2.0 * all_swaps(len(differences)), np.float64) if is_exact else None
-    # Where no value is missing, the difference of the sums of two runs is the sum of their differences.
+    # If no value is missing, the difference of the sums of two runs is the sum of their differences.
     centred = values - values.mean(axis=1, keepdims=True)
     sums = _flip_signs(by_cluster(centred, clusters), signs, draws) if is_complete else None
 
@@ -474,7 +486,7 @@ def corrected_pvalues(
 
 
 def _flip_signs(columns: Values, signs: Values | None, draws: Draws) -> Values:
-    """Sums of columns with the given signs, or with random ones, shape (n_draws, n_columns)."""
+    """Return the sums of columns with the given signs, or with random ones, shape (n_draws, n_columns)."""
     from rankcorr.evaluation._query_kernels import draw_signs
 
     rows = np.ascontiguousarray(columns)
@@ -490,9 +502,9 @@ def _flip_signs(columns: Values, signs: Values | None, draws: Draws) -> Values:
 
 
 def _sum_rows(weights: Values, rows: Values) -> Values:
-    """Return ``weights @ rows``, without the threads of BLAS, which wait for each other on a busy machine.
+    """Return ``weights @ rows`` without BLAS, whose threads wait for each other on a busy machine.
 
-    With 655 resamples of 50 queries of 10 runs they took 16 ms, this 0.1 ms, and BLAS on one thread 0.05 ms.
+    For 655 resamples of 50 queries of 10 runs this takes 0.1 ms, BLAS with threads 16 ms, and with one thread 0.05 ms.
     """
     from rankcorr.evaluation._query_kernels import sum_rows
 
@@ -502,9 +514,9 @@ def _sum_rows(weights: Values, rows: Values) -> Values:
 
 
 def standings(values: Values, paired: Values, level: float, draws: Draws, clusters: Clusters = None) -> PairTests:
-    """Return the results of all tests of runs from best to worst, columns of `values`.
+    """Return the results of all tests of runs, the columns of `values`, which are ordered from best to worst.
 
-    `paired` has the p-value of each pair, in the order of `itertools.combinations`.
+    `paired` are the p-values of all pairs, in the order of `itertools.combinations`.
     """
     number = values.shape[1]
     pairs = list(combinations(range(number), 2))

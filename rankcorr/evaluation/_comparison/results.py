@@ -1,4 +1,4 @@
-"""Results of a comparison of runs: scores of runs, differences of pairs, groups of queries."""
+"""Results of a comparison of runs: scores of runs, differences of pairs, and both by group of queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import counted, first_few, shown
+from rankcorr._checks import check_choice, counted, first_few, shown
 from rankcorr._output.report import Report
 from rankcorr._output.results import Result, Rows, TableResult, columns_of
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
@@ -32,20 +32,21 @@ class RunScore(Result):
     Attributes
     ----------
     rank : float
-        1 is the best; tied runs share their mid-rank. nan without a mean.
+        1 is the best; tied runs share their mid-rank. nan if the run has no mean.
     group : int or None
         Number of the group, from 1. The first run of a group is significantly better than all runs of later groups;
-        other runs of two groups may not differ. None without a mean.
+        other runs of two groups may not differ. None if the run has no mean.
     least_rank, largest_rank : int or None
-        The ranks that tests of all pairs leave possible, for all runs together: a run with `least_rank` 1 may be the
-        best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may be 1
-        where `pvalue` is below 0.05. None without a mean.
+        Range of ranks that the tests of all pairs leave possible, simultaneously for all runs: a run with `least_rank`
+        1 may be the best. The correction for all pairs demands more evidence than the single test of `pvalue`, so
+        `least_rank` may be 1 where `pvalue` is below 0.05. None if the run has no mean.
     run : str
+        Name of the run.
     mean, low, high : float
         Mean over queries, and its interval.
     pvalue, corrected_pvalue : float
-        P-value of the test against the best run, without correction and corrected for all pairs of runs (step-down).
-        nan for the best run.
+        P-value of the test against the best run: uncorrected, and corrected for all pairs of runs (step-down). nan for
+        the best run.
     n_queries : int
         Number of queries with a value.
 
@@ -89,25 +90,25 @@ class PairedDifference(Result):
     first, second : str
         Names of the runs; the difference is the mean of the first minus that of the second.
     difference, low, high : float
-        Mean difference, and the differences that the same test does not reject: 0 is outside exactly if the p-value is
-        at most 1 - level.
+        Mean difference, and the interval of differences that the same test does not reject. It excludes 0 if and only
+        if the p-value is at most 1 - level.
     pvalue, corrected_pvalue : float
-        Two-sided, and corrected for all pairs listed with it; `RunComparison.correction` names the method.
+        Two-sided p-value: uncorrected, and corrected for all pairs of the comparison. `RunComparison.correction` names
+        the method.
     effect_size : float
-        Mean difference over the standard deviation of the differences.
+        Mean difference divided by the standard deviation of the differences.
     n_queries, n_better, n_worse : int
         Number of queries that both runs have, and of those where the first run is better or worse.
     detectable : float
-        The least true difference that the test finds with a power of 0.8; nan if there is none, because no p-value can
-        reach 1 - level, or if the runs differ by the same on every query.
+        Smallest true difference that the test finds with a power of 0.8. nan if no p-value can reach 1 - level, or if
+        the difference is the same on every query.
     least, most : LeftOut or None
-        The query without which the difference is least, and the one without which it is largest; None with fewer than
-        two queries.
+        The queries whose removal makes the difference smallest and largest; None with fewer than two queries.
     fragile : bool
-        Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
+        Whether removing a single query reverses the verdict of the test at 1 - level.
     verdict : str or None
-        With a margin (`equivalent_within`): "equivalent", "better", "worse" or "undecided", of the first run, by the
-        tests of this pair alone; else None.
+        "equivalent", "better", "worse" or "undecided": the first run relative to the second, by the uncorrected tests
+        with the margin `equivalent_within`. None without a margin.
 
     See Also
     --------
@@ -162,17 +163,18 @@ class PairedDifference(Result):
 
 @dataclass(frozen=True, eq=False)
 class GroupComparison(Result):
-    """Runs over the queries of one group.
+    """Comparison of the runs on one group of queries.
 
     Attributes
     ----------
     group : hashable
+        Name of the group.
     n_queries : int
         Number of queries of the group.
     means : tuple of float
         Means of the runs, in the order of `RunComparison.rows`.
     pairs : tuple of PairedDifference
-        P-values are corrected over the pairs of all groups.
+        Differences of the runs; p-values are corrected over the pairs of all groups.
 
     See Also
     --------
@@ -207,25 +209,25 @@ class RunComparison(TableResult):
     rows : tuple of RunScore
         Best first.
     pairs : tuple of PairedDifference
-        Each pair of runs, the better one first; with a baseline, each other run against it.
+        All pairs of runs, the better one first; with a baseline, only each other run against it.
     groups : tuple of GroupComparison
         The same pairs for each group of queries, if groups were given.
     queries : tuple
     values : ndarray of float64, shape (n_runs, n_queries), read-only
-        In the order of `rows`.
+        Value of the metric for each run, in the order of `rows`, and each query.
     coverage : tuple of Coverage
-        Which documents of each run were compared, in the order of `rows`.
+        Numbers of documents compared for each run, in the order of `rows`.
     metric : str
     standardized : bool
     test : str
     unit : str
-        The unit that is resampled, flipped and exchanged: "queries", or "clusters" of them.
+        The unit that is resampled, and whose differences are flipped or exchanged: "queries", or "clusters" of them.
     baseline : str or None
     correction : str
-        How the p-values of `pairs` are corrected: "step-down", by the largest difference of all of them in the same
-        exchanges, or "holm", by Holm's method over several metrics (`corrected_together`). In `rows`,
-        p-values, ranks and group numbers come from the step-down over all pairs of runs. In `groups`, p-values are
-        corrected by Holm's method.
+        Correction of the p-values of `pairs`: "step-down", by the largest difference of all pairs in the same
+        exchanges, or "holm", by Holm's method over several metrics (`corrected_together`). In `rows`, p-values, ranks
+        and group numbers always come from the step-down over all pairs of runs. In `groups`, p-values are corrected by
+        Holm's method.
     level : float
     n_resamples, seed : int
 
@@ -287,7 +289,7 @@ class RunComparison(TableResult):
         raise OptionError(f"{shown(first)} and {shown(second)} were not compared; runs are {', '.join(self.runs)}")
 
     def differences(self, first: str | None = None, second: str | None = None) -> NDArray[np.float64]:
-        """Values of `first` minus those of `second`, shape (n_queries,); by default those of the first pair.
+        """Return `first` minus `second` for each query, shape (n_queries,); by default for the first pair.
 
         Raises
         ------
@@ -298,9 +300,8 @@ class RunComparison(TableResult):
             raise OptionError("first and second go together: name both runs or neither")
         if first is None or second is None:
             first, second = self.pairs[0].first, self.pairs[0].second
-        for run in (first, second):
-            if run not in self.runs:
-                raise OptionError(f"there is no run {shown(run)}; runs are {', '.join(self.runs)}")
+        check_choice("first", first, self.runs)
+        check_choice("second", second, self.runs)
         return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
 
     def _notes(self) -> TableNotes:
@@ -325,5 +326,5 @@ class RunComparison(TableResult):
 
 
 def correct_pairs(pairs: Iterable[PairedDifference], pvalues: Iterator[float]) -> tuple[PairedDifference, ...]:
-    """Return the pairs, each with the next of the corrected p-values."""
+    """Return the pairs with their corrected p-values, which the iterator yields in the same order."""
     return Rows(replace(pair, corrected_pvalue=float(next(pvalues))) for pair in pairs)

@@ -31,18 +31,18 @@ N_DOCUMENTS: Final = 5
 
 @dataclass(frozen=True, eq=False)
 class DocumentDifference(Result):
-    """A document of a query, as two runs rank it.
+    """A document of a query, with its ranks in two runs.
 
     Attributes
     ----------
     document : str or int
     relevance : float
-        nan for a document without a judgement; with ``unjudged="zero"`` it is ranked as if its relevance were 0.
+        nan for a document without a judgement; with ``unjudged="zero"`` it counts as 0.
     first_rank, second_rank : float
-        Mid-ranks among the documents compared; documents that a run did not retrieve share the last ones. nan if a run
-        is compared without the document.
+        Mid-ranks among the documents compared; documents that a run did not retrieve are tied in last place. nan if the
+        document is not compared for this run.
     cost : float
-        How much the place of the document costs the first run, minus how much it costs the second.
+        The cost of the document for the first run minus its cost for the second, as defined in `worst`.
 
     See Also
     --------
@@ -77,8 +77,8 @@ class QueryDifference(Result):
     first, second, difference : float
         Values of the two runs, and the first minus the second.
     documents : tuple of DocumentDifference
-        Documents that make the most difference, in either direction; empty if the coefficient is undefined for one of
-        the runs, for example because it lacks the query.
+        Documents with the largest differences in cost, in either direction; empty if the coefficient is undefined for
+        one of the runs, for example because it lacks the query.
 
     See Also
     --------
@@ -126,7 +126,7 @@ def worst(
     qrels, runs, metric, unjudged, unretrieved, depth, self_hits
         As in `compare_runs`.
     first, second : str, optional
-        Names of the two runs; optional if there are only two.
+        Names of the two runs; may be omitted if there are only two.
     k : int, default 10
         Number of queries.
     direction : {"either", "worse", "better"}
@@ -136,7 +136,7 @@ def worst(
     Returns
     -------
     tuple of QueryDifference
-        The largest difference first; a query needs a value for both runs to be listed.
+        The largest difference first. Queries without a value for one of the runs are not listed.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def worst_evaluated(
     k: int,
     direction: Direction,
 ) -> tuple[QueryDifference, ...]:
-    """Do what `worst` does for runs that are already evaluated and matched, with checked arguments."""
+    """Return the result of `worst` for runs that are already matched and evaluated; arguments are not checked."""
     values = [evaluation.of(name_of(metric), run) for run in (first, second)]
     differences = values[0] - values[1]
     is_listed = {"either": ~np.isnan(differences), "worse": differences < 0, "better": differences > 0}[direction]

@@ -1,12 +1,12 @@
-"""Evaluate columns that are already joined by query, one partition at a time: files and clusters.
+"""Evaluate data that does not fit in memory, one partition at a time.
 
-In the order of the work:
+The rows of qrels and runs are already joined. The modules, in the order of the work:
 
-- `joined_columns` reads a partition from Arrow, one row for each document of a query, and makes partitions of batches
-  and Parquet files, where a query may straddle two batches
-- `evaluator` returns one row for each query: the function that engines call on their partitions
+- `joined_columns` reads a partition, one row for each document of a query, from Arrow, data frames and Parquet files; a
+  query may span two batches
+- `evaluator` returns one row for each query; distributed engines call it on their partitions
 - `poisson` resamples queries with weights that depend only on their ids
-- `means` sums those rows, and adds the sums of partitions: means, intervals, and differences of runs
+- `means` adds up the results of all partitions: means, intervals, and differences of runs
 
-However the queries are partitioned, the figures agree to 12 digits.
+The results do not depend on the partitioning, to 12 digits.
 """

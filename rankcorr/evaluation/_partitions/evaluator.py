@@ -1,4 +1,4 @@
-"""The options of an evaluation as one value, and the function that engines call on their partitions."""
+"""Evaluate a partition of joined columns: the options, and the function that distributed engines call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rankcorr._input.frames import arrow, is_rank_column
 from rankcorr._input.scores import read_only
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
-from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._columns import Codes, places_in_groups
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
 from rankcorr.evaluation._metric_values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
@@ -53,18 +53,18 @@ OPTIONS: Final = b"rankcorr"
 
 @dataclass(frozen=True)
 class QueryEvaluator:
-    """Evaluate partitions of joined columns by query: rows of documents in, one row for each query out.
+    """Evaluate partitions of joined columns by query: from rows of documents, return one row for each query.
 
-    A value depends only on the rows of its query and on the options, to 12 digits: not on the partition, its other
-    queries or the order of its rows. Standardized values draw a null distribution for each pattern of length and ties,
-    from the seed and the pattern. `evaluate`, which sees all queries, interpolates most patterns if there are many.
+    To 12 digits, a value depends only on the rows of its query and on the options, and not on the partition, its other
+    queries or the order of rows. For standardized values, the null distribution of each pattern of length and ties is
+    drawn from the seed and the pattern. `evaluate` knows all queries, and interpolates most patterns if there are many.
 
     Parameters
     ----------
     metrics : sequence of str, Coefficient or measure of ir_measures
         As in `evaluate`.
     query, relevance : str
-        Names of the columns of query ids, text or whole numbers, and of gold scores.
+        Names of the columns of query ids (text or whole numbers) and of gold scores.
     scores : str or sequence of str
         Names of the columns of scores, one for each run.
     document : str, optional
@@ -73,12 +73,12 @@ class QueryEvaluator:
     unjudged : {"error", "zero", "omit"}
         How to treat a document with a score and a null relevance; "zero" and "omit" as in `evaluate`.
     unretrieved : {"error", "last", "omit"}
-        How to treat a document with relevance and a null score; "last" and "omit" as in `evaluate`. A row without
-        either is not part of the run.
+        How to treat a document with a relevance and a null score; "last" and "omit" as in `evaluate`. A row with
+        neither is ignored.
     undefined : {"omit", "zero", "error"}
-        How a query counts if a metric is undefined for it: null, 0, or an error.
+        The value of a query for which a metric is undefined: null, 0, or an error.
     standardized : bool, default False
-        Also standardize each rank correlation by its own null.
+        Also standardize each rank correlation by its own null distribution.
     n_resamples : int, default 500
         Number of permutations behind each null distribution.
     seed : int, default 0
@@ -91,7 +91,7 @@ class QueryEvaluator:
 
     See Also
     --------
-    evaluate : Runs and qrels that memory holds.
+    evaluate : Runs and qrels that fit in memory.
     streamed_means : Means over all queries of a stream.
     partial_means : Sums of a partition, which `combined_means` combines.
 
@@ -131,7 +131,7 @@ class QueryEvaluator:
             raise OptionError(f"scores must be a name or a list of names; got {shown(self.scores)}")
         scores = (self.scores,) if isinstance(self.scores, str) else tuple(self.scores)
         if not scores:
-            raise OptionError("scores must name a column at least")
+            raise OptionError("scores must name at least one column")
         object.__setattr__(self, "scores", scores)
         names = self.inputs
         if wrong := [name for name in names if not isinstance(name, str) or not name]:
@@ -155,7 +155,7 @@ class QueryEvaluator:
         tied = [name for name, metric in named.items() if isinstance(metric, by_id)]
         if tied and self.document is None:
             raise MetricError(
-                f"{', '.join(tied)}: documents with equal scores go by their ids; name their column by document="
+                f"{', '.join(tied)}: documents with equal scores are ordered by id; give the column of ids as document="
             )
 
     @cached_property
@@ -171,7 +171,7 @@ class QueryEvaluator:
 
     @cached_property
     def columns(self) -> dict[str, tuple[str, str, bool]]:
-        """Names of the columns of values: which run, which metric, whether standardized."""
+        """The run, the metric and whether it is standardized, by name of the column of values."""
         column_keys = {}
         for score in self.scores:
             for metric, kind in self.metrics_by_name.items():
@@ -182,7 +182,7 @@ class QueryEvaluator:
         return column_keys
 
     def schema(self, query_type: QueryType = "string") -> Any:
-        """Arrow schema of the result, for engines that want to know it beforehand."""
+        """Return the Arrow schema of the result, for engines that need it in advance."""
         pa = arrow()
         check_choice("query_type", query_type, ("string", "int64"))
         kinds = {self.query: getattr(pa, query_type)(), N_DOCUMENTS: pa.int64()}
@@ -190,7 +190,7 @@ class QueryEvaluator:
         return pa.schema(list(kinds.items()), metadata={OPTIONS: json.dumps(self.option_texts())})
 
     def option_texts(self) -> dict[str, Any]:
-        """Options as text, which show that parts belong to one result."""
+        """Return the options as text, to check that partial results belong together."""
         listed = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value if isinstance(value, int) else repr(value) for name, value in listed.items()}
 
@@ -215,27 +215,21 @@ class QueryEvaluator:
         """
         pa = arrow()
         columns = joined_columns(rows, (self.query, self.relevance, *self.scores), self.document)
-        values_of_run = {score: run_values(columns, place, self) for place, score in enumerate(self.scores)}
-        values = []
+        results = {score: run_values(columns, place, self) for place, score in enumerate(self.scores)}
+        arrays = [columns.queries, pa.array(np.diff(columns.offsets))]
         for score, metric, standardized in self.columns.values():
-            column_values = (values_of_run[score].standardized if standardized else values_of_run[score].raw)[metric]
-            values.append(
-                self._apply_policy(column_values, values_of_run[score], columns.queries, f"{score}, {metric}")
-            )
-        sizes = pa.array(np.diff(columns.offsets))
-        arrays = [
-            columns.queries,
-            sizes,
-            *(pa.array(column_values, mask=np.isnan(column_values)) for column_values in values),
-        ]
+            result = results[score]
+            raw_values = (result.standardized if standardized else result.raw)[metric]
+            values = self._apply_policy(raw_values, result, columns.queries, f"{score}, {metric}")
+            arrays.append(pa.array(values, mask=np.isnan(values)))
         kind: QueryType = "string" if pa.types.is_string(columns.queries.type) else "int64"
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema(kind))
 
     def batches(self, batches: Iterable[Any], *, workers: int = 1) -> Iterator[Any]:
         """Evaluate a stream of batches that keeps the rows of a query together, as in a sorted file.
 
-        A query that straddles two batches is carried over. If rows of a query reappear after those of another,
-        `SplitQueryError` is raised at the end of the stream, wherever the batches are cut.
+        A query may span several batches. If the rows of a query are interrupted by another query, `SplitQueryError` is
+        raised at the end of the stream.
 
         Parameters
         ----------
@@ -246,7 +240,7 @@ class QueryEvaluator:
         return mapped(self.batch, whole_queries(batches, self.query, self.inputs), checked_workers(workers))
 
     def frame(self, rows: Any) -> Any:
-        """Evaluate the queries of a partition that is a data frame of pandas, polars or pyarrow; one of its kind."""
+        """Evaluate a partition given as a data frame of pandas, polars or pyarrow; return a frame of the same kind."""
         import narwhals.stable.v2 as nw
 
         table = arrow().Table.from_batches([self.batch(rows)])
@@ -256,7 +250,7 @@ class QueryEvaluator:
         return nw.from_arrow(table, backend=frame.implementation).to_native()
 
     def _apply_policy(self, values: Any, result: RunValues, queries: Any, noun: str) -> Any:
-        """Values by the policy for undefined ones; a query without any judgement does not count as a query of qrels."""
+        """Apply the policy for undefined values to the queries of qrels, which are those with a judgement."""
         undefined = np.isnan(values) & result.judged
         if self.undefined == "omit" or not undefined.any():
             return values
@@ -267,7 +261,7 @@ class QueryEvaluator:
 
 
 class RunValues(NamedTuple):
-    """Values of each metric by name, nan where undefined, the standardized ones, and which queries qrels have."""
+    """Raw and standardized values by metric, nan if undefined, and whether each query has a judgement."""
 
     raw: dict[str, Values]
     standardized: dict[str, Values]
@@ -288,12 +282,12 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
     others = {name: metric for name, metric in plan.metrics_by_name.items() if not isinstance(metric, Coefficient)}
     is_complete = not (columns.relevance.absent.any() or scores.absent.any())
     joint = None if is_complete and not others else _join(columns, scores, judged)
-    if joint is None or is_complete:  # matched as they are: half of the time of a coefficient
+    if joint is None or is_complete:  # nothing to match, which saves half of the time
         x, y, offsets = map(read_only, (columns.relevance.values, scores.values, columns.offsets))
         nothing = Coverage(offsets.size - 1, (), (), x.size, 0, 0, 0, 0)
         pairs = Matched(x, y, offsets, np.empty(0, np.int64), (), nothing)
     else:
-        unretrieved = "last" if plan.unretrieved == "error" else plan.unretrieved  # of an error, none is left
+        unretrieved = "last" if plan.unretrieved == "error" else plan.unretrieved  # errors were raised above
         pairs = matched(joint, unjudged=plan.unjudged, unretrieved=unretrieved)
     raw: dict[str, Values] = {}
     standardized: dict[str, Values] = {}
@@ -314,7 +308,7 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
 
 
 def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryEvaluator) -> None:
-    """Refuse documents without a judgement or without a score, unless the options define how they count."""
+    """Refuse documents without a judgement or without a score, if the options make them an error."""
     no_gold, no_score = columns.relevance.absent, scores.absent
     for lone, option, policy, kind, fault in (
         (no_gold & ~no_score, "unjudged", plan.unjudged, UnjudgedError, f"{name}, no relevance"),
@@ -329,9 +323,9 @@ def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryE
 
 def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Joined:
     """Join qrels and a run as `evaluate` does, for the queries with a judgement."""
-    offsets = columns.offsets
-    documents = columns.documents or Documents(_places(offsets), tuple(range(int(np.diff(offsets).max(initial=0)))))
-    is_gold, is_scored = ~columns.relevance.absent, ~scores.absent & np.repeat(judged, np.diff(offsets))
+    offsets, sizes = columns.offsets, np.diff(columns.offsets)
+    documents = columns.documents or Documents(places_in_groups(sizes), tuple(range(int(sizes.max(initial=0)))))
+    is_gold, is_scored = ~columns.relevance.absent, ~scores.absent & np.repeat(judged, sizes)
     gold, run = (_kept_offsets(is_kept, offsets)[np.append(judged, True)] for is_kept in (is_gold, is_scored))
     queries = tuple(compress(columns.queries.to_pylist(), judged.tolist()))
     gold_columns = documents.codes[is_gold], columns.relevance.values[is_gold]
@@ -347,18 +341,13 @@ def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) ->
     )
 
 
-def _places(offsets: Codes) -> Codes:
-    """Place of each row within its query, from 0."""
-    return np.asarray(np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], np.diff(offsets)))
-
-
 def _kept_offsets(is_kept: NDArray[np.bool_], offsets: Codes) -> Codes:
-    """Where the kept rows of each query begin."""
+    """Return the offsets of the queries among the kept rows."""
     return np.asarray(np.append(0, np.cumsum(is_kept))[offsets])
 
 
 def _scatter(values_of: dict[str, Values], places: NDArray[np.bool_]) -> dict[str, Values]:
-    """Values of all queries, nan for those that have no place among the found ones."""
+    """Expand values of the queries in `places` to all queries; nan for the others."""
     if places.all():
         return values_of
     spread = {name: np.full(places.size, np.nan) for name in values_of}

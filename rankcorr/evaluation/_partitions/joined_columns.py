@@ -1,10 +1,10 @@
-"""Batches of joined columns, also from Parquet files -> tables of whole queries -> checked numbers by query.
+"""Read joined columns from data frames, batches and Parquet files.
 
-A row is a document of a query, with its relevance and its scores by one or more runs. A null means that qrels (or a
-run) lack the document, as after an outer join.
+A row is a document of a query, with its relevance and its scores by one or more runs. A null means that qrels or a run
+lack the document, as after an outer join.
 
-A query that straddles two batches is carried over to the second, also across files. A query whose rows reappear after
-those of another is refused. Where the batches are cut makes no difference.
+A query may span several batches and files, but its rows must be together. The result does not depend on where the
+batches are cut.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
 from rankcorr.evaluation._partitions.poisson import repeated_ids
 
 NOT_OF_ARROW: Final = ("Object", "Int128", "UInt128")
-# Rows evaluated at once: engines pass far fewer at a time, and a call takes as long as 50 queries.
+# Least number of rows evaluated at once. Engines pass far fewer, and the overhead of a call is that of 50 queries.
 LEAST_ROWS: Final = 1 << 17
 BATCH_ROWS: Final = 1 << 19
 
 
 def as_table(rows: Any, names: tuple[str, ...]) -> Any:
-    """Columns of a record batch, a table or a data frame as a pyarrow Table; nan of pandas becomes null.
+    """Return columns of a record batch, a table or a data frame as a pyarrow Table; nan of pandas becomes null.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
         if lacking := [name for name in names if name not in rows.schema.names]:
             raise _missing(lacking, rows.schema.names)
         if again := [name for name in names if rows.schema.names.count(name) > 1]:
-            raise ColumnError(offending("a column comes more than once", again))
+            raise ColumnError(offending("a column occurs more than once", again))
         return pa.table({name: decoded(rows.column(name)) for name in names})
     columns = columns_of(rows)
     if columns is None:
@@ -88,14 +88,14 @@ def _missing(lacking: list[str], there: Any) -> ColumnError:
 
 
 class Numbers(NamedTuple):
-    """A column of numbers, 0 where it has none, and where that is."""
+    """A column of numbers, and whether each is absent; absent ones are 0."""
 
     values: NDArray[np.float64]
     absent: NDArray[np.bool_]
 
 
 class Documents(NamedTuple):
-    """Documents as codes, and their ids."""
+    """The code of the document of each row, and the id of each code."""
 
     codes: Codes
     ids: tuple[Any, ...]
@@ -150,12 +150,12 @@ def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> J
 
 
 def query_ids(column: Any) -> Any:
-    """Ids as an Arrow array of one of two types, string or int64.
+    """Return ids as an Arrow array of type string or int64.
 
     Raises
     ------
     ColumnError
-        Ids of another type, a null, or an empty text.
+        Ids are of another type, or an id is null or empty.
     """
     pa = arrow()
     kind = column.type
@@ -180,7 +180,7 @@ def query_ids(column: Any) -> Any:
 
 
 def _group_rows(ids: Any) -> tuple[Any, Codes, Codes | None]:
-    """Queries, where the rows of each begin, and the order that groups the rows; None if they are grouped."""
+    """Return the queries, the offsets of their rows, and the order that groups the rows; None if already grouped."""
     pa = arrow()
     runs = pa.compute.run_end_encode(ids, run_end_type=pa.int64())
     ends = runs.run_ends.to_numpy().astype(np.int64)
@@ -193,7 +193,7 @@ def _group_rows(ids: Any) -> tuple[Any, Codes, Codes | None]:
 
 
 def _numbers(column: Any, name: str, ids: Any) -> Numbers:
-    """Numbers of a column; nan and infinite ones are refused, since two overflows would be a tie."""
+    """Return the numbers of a column; refuse nan, and infinite ones, because two overflows would be tied."""
     pa = arrow()
     if pa.types.is_dictionary(column.type):
         raise categories_are_no_numbers(name)
@@ -213,7 +213,7 @@ def _numbers(column: Any, name: str, ids: Any) -> Numbers:
 
 
 def _fill_nulls(column: Any) -> Any:
-    """A column with 0 in the place of nulls; one that holds no numbers loses them, to be refused for its type."""
+    """Replace nulls by 0; a column of another type only loses them, and is refused later."""
     types = arrow().types
     if types.is_boolean(column.type):
         return column.fill_null(fill_value=False)
@@ -249,17 +249,18 @@ def read_batches(
     batch_rows: int = BATCH_ROWS,
     workers: int = 1,
 ) -> Iterator[Any]:
-    """Read columns of Parquet files in batches, and hold few batches in memory at a time.
+    """Read columns of Parquet files in batches, with few batches in memory at a time.
 
     Parameters
     ----------
     files : path or sequence of paths
         Files in the order of their rows.
     columns : sequence of str
+        Names of the columns.
     batch_rows : int, default 524,288
         Largest number of rows of a batch.
     workers : int, default 1
-        More than one lets pyarrow decode on all processors.
+        With more than one, pyarrow decodes on all processors.
 
     Yields
     ------
@@ -272,7 +273,7 @@ def read_batches(
     TableError
         A file cannot be read as Parquet.
     OptionError
-        There is no file, or `batch_rows` is no positive whole number.
+        There is no file, or `batch_rows` is not a positive whole number.
 
     See Also
     --------
@@ -312,15 +313,14 @@ def _read(paths: list[Path], columns: list[str], batch_rows: int, use_threads: b
 
 
 def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) -> Iterator[Any]:
-    """Tables of whole queries, with about `LEAST_ROWS` rows or more, from batches that may cut a query anywhere.
+    """Yield tables of whole queries, with at least about `LEAST_ROWS` rows, from batches that may split queries.
 
     Raises
     ------
     ColumnError
-        Ids that cannot be used, or whose type differs from that of the batch before.
+        Ids cannot be used, or differ in type between batches.
     SplitQueryError
-        The rows of a query are not together. This is raised at the end of the stream: memory holds the id of each run
-        of rows with the same query.
+        The rows of a query are not together. This is raised at the end of the stream, since it needs all query ids.
     """
     waiting: list[Any] = []
     run_ids: list[Any] = []
@@ -336,13 +336,13 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
         rows = _concatenate(waiting)
         ids = rows.column(query)
         others = np.flatnonzero(arrow().compute.not_equal(ids, ids[-1]).to_numpy())
-        start = int(others[-1]) + 1 if others.size else 0  # of the last query
+        start = int(others[-1]) + 1 if others.size else 0  # first row of the last query
         if start:
             complete = rows.slice(0, start)
             run_ids.append(_run_ids(complete.column(query)))
             yield complete
         waiting, n_rows = [rows.slice(start)], rows.num_rows - start
-        least = max(LEAST_ROWS, 2 * n_rows)  # doubled, so that one endless query is not searched at each batch
+        least = max(LEAST_ROWS, 2 * n_rows)  # doubled, so that a very long query is not searched at each batch
     if waiting:
         complete = _concatenate(waiting)
         run_ids.append(_run_ids(complete.column(query)))
@@ -351,12 +351,12 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
 
 
 def _run_ids(ids: Any) -> Any:
-    """Ids of consecutive rows, one for each run of equal ones."""
+    """Return one id for each run of consecutive rows with the same id."""
     return arrow().compute.run_end_encode(ids.combine_chunks()).values
 
 
 def _check_runs(run_ids: list[Any]) -> None:
-    """Refuse a query that has two runs of rows; the message names the first that begins again."""
+    """Refuse queries whose rows are in two runs; the message names the first that reappears."""
     pa = arrow()
     ids = pa.concat_arrays(run_ids)
     if again := repeated_ids(ids):

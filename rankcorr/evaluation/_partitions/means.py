@@ -1,6 +1,7 @@
-"""Values by query of a partition -> sums that add up -> means, their intervals, and differences of runs.
+"""Means over the queries of several partitions, with their intervals, and differences of runs.
 
-Each partition resamples its queries with weights that depend only on their ids, so that these sums add up too.
+Each partition gives sums over its queries and over resamples. The weights of resamples depend only on the ids of the
+queries, so that the sums of partitions can be added.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ RESAMPLES: Final = 1_000
 
 
 class Quantity(NamedTuple):
-    """A quantity that is averaged: a metric of a run, or the difference of two runs."""
+    """A quantity to average: a metric of a run, or the difference of two runs."""
 
     first: str
     second: str | None
@@ -51,15 +52,17 @@ class Quantity(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialMeans:
-    """Sums over the queries of some partitions. `combined_means` adds them up; they can be pickled.
+    """Sums over the queries of some partitions, which `combined_means` adds up. They can be pickled.
 
     Attributes
     ----------
     evaluator : QueryEvaluator
     n_resamples, seed : int
+        Number of resamples of the intervals, and their seed.
     queries : pyarrow.Array
-        Ids of the queries, used to find a query that is in two partitions.
+        Ids of the queries, used to detect a query in two partitions.
     sums : dict of Quantity to Moments
+        Sums of each metric of a run, and of the differences of each two runs.
 
     See Also
     --------
@@ -94,11 +97,13 @@ def partial_means(
     Parameters
     ----------
     rows : pyarrow RecordBatch or Table, or a data frame
-        A row for each query, as `evaluator` returned it; null and nan do not count as values.
+        A row for each query, as returned by `evaluator`; null and nan are not values.
     evaluator : QueryEvaluator
     n_resamples : int, default 1,000
-        Number of resamples behind each interval. How often each counts a query depends only on its id and the seed.
+        Number of resamples of each interval. The weight of a query in each resample depends only on its id and the
+        seed.
     seed : int, default 0
+        Seed of the resamples.
     workers : int, default 1
         Number of threads; the result does not depend on it.
 
@@ -125,7 +130,7 @@ def partial_means(
     """
     number, key = checked_resamples(n_resamples), checked_seed(seed)
     metadata = getattr(getattr(rows, "schema", None), "metadata", None) or {}
-    if OPTIONS in metadata:  # rows that say which evaluator made them
+    if OPTIONS in metadata:  # written by `QueryEvaluator.batch`
         _check_same(json.loads(metadata[OPTIONS]), evaluator.option_texts(), "the rows", "the evaluator")
     table = as_table(rows, (evaluator.query, *evaluator.columns))
     queries = query_ids(table.column(evaluator.query))
@@ -136,21 +141,21 @@ def partial_means(
 
 
 def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
-    """Add parts into one, in any order and any grouping.
+    """Add parts into one; the order and grouping of the parts do not matter.
 
     Raises
     ------
     OptionError
         There is no part.
     PartialMismatchError
-        Parts of different evaluators, resamples, seeds or types of ids.
+        Parts have different evaluators, resamples, seeds or types of ids.
     SplitQueryError
         A query is in two parts, or twice in one.
 
     See Also
     --------
     partial_means : The parts.
-    combined_means : Means, once all parts are there.
+    combined_means : The means of all parts.
 
     Examples
     --------
@@ -182,14 +187,14 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
     split = repeated_ids(ids)
     if split:
         raise SplitQueryError(
-            f"{offending('queries come in more than one partition, or twice', split)}; all rows of a query must be in "
+            f"{offending('queries occur in more than one partition, or twice', split)}; all rows of a query must be in "
             "one partition"
         )
     return PartialMeans(total.evaluator, total.n_resamples, total.seed, ids, total.sums)
 
 
 def _quantities(evaluator: QueryEvaluator, columns: dict[str, Values]) -> dict[Quantity, Values]:
-    """Columns of values, and differences of each pair of runs."""
+    """Return the columns of values, and the differences of each pair of runs."""
     singles = {
         Quantity(run, None, metric, standardized): columns[name]
         for name, (run, metric, standardized) in evaluator.columns.items()
@@ -204,14 +209,14 @@ def _quantities(evaluator: QueryEvaluator, columns: dict[str, Values]) -> dict[Q
 
 
 def _values(column: Any, name: str) -> Values:
-    """Values of a column, nan for null."""
+    """Return the values of a column; nan for null."""
     pa = arrow()
     if not (pa.types.is_floating(column.type) or pa.types.is_null(column.type)):
         raise MetricError(f"column {name!r} must hold values of a metric; it is of type {column.type}")
     values = np.asarray(column.cast(pa.float64()).fill_null(np.nan).to_numpy())
     largest = np.abs(values[~np.isnan(values)]).max(initial=0.0)
     if largest > 1 + ROUNDING:
-        raise MetricError(f"{name}: means with intervals are of values between -1 and 1; got {largest:g}")
+        raise MetricError(f"{name}: means with intervals need values between -1 and 1; got {largest:g}")
     return values
 
 
@@ -247,13 +252,13 @@ class QueryMean(Result):
     metric : str
     standardized : bool
     mean : float
-        Over the queries with a value; nan if there are none.
+        Mean over the queries with a value; nan if there are none.
     error : float
         Standard error of the mean; nan for fewer than two queries.
     low, high : float
         Bootstrap-t interval; nan for fewer than two queries.
     n_queries, n_undefined : int
-        Number of queries with a value, and without one.
+        Numbers of queries with and without a value.
 
     See Also
     --------
@@ -290,7 +295,7 @@ class MeanDifference(Result):
     See Also
     --------
     QueryMeans : Lists the differences as `differences`.
-    compare_runs : The same for runs that memory holds, with a test.
+    compare_runs : The same for runs that fit in memory, with a test.
 
     Examples
     --------
@@ -313,7 +318,7 @@ class MeanDifference(Result):
     n_queries: int
 
     def reverse(self) -> MeanDifference:
-        """Return the second run minus the first."""
+        """Return the difference with the two runs swapped."""
         return replace(
             self,
             first=self.second,
@@ -332,13 +337,13 @@ class QueryMeans(TableResult):
     ----------
     rows : tuple of QueryMean
     differences : tuple of MeanDifference
-        Each pair of columns of scores, the earlier one minus the later one.
+        One for each pair of columns of scores, the earlier one minus the later one.
     n_queries : int
         Number of all queries.
     level : float
-        Of the intervals.
+        Level of confidence of the intervals.
     n_resamples, seed : int
-        Of the intervals.
+        Number of resamples of the intervals, and their seed.
 
     See Also
     --------
@@ -365,7 +370,7 @@ class QueryMeans(TableResult):
     seed: int
 
     def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> QueryMean:
-        """Row of a metric and a run; either may be omitted if there is only one.
+        """Return the row of a metric and a run; either may be omitted if there is only one.
 
         Raises
         ------
@@ -397,14 +402,14 @@ class QueryMeans(TableResult):
         if first is not None and first == second:
             raise OptionError(f"two different runs are needed; got {shown(first)} twice")
         if not self.differences:
-            raise OptionError(f"a difference is of two columns of scores, and there is one: {self.rows[0].run!r}")
+            raise OptionError(f"a difference needs two columns of scores; there is only {self.rows[0].run!r}")
         rows = self.differences
         if first is not None or second is not None:
             rows = tuple(difference for row in rows for difference in (row, row.reverse()))
         return _only(rows, first=first, second=second, metric=metric, standardized=standardized)
 
     def _check(self, metric: str | None, standardized: bool, **runs: str | None) -> None:
-        """Refuse what is not there."""
+        """Refuse unknown metrics and runs, and standardized values if there are none."""
         if standardized and not any(row.standardized for row in self.rows):
             raise OptionError("values were not standardized: make the QueryEvaluator with standardized=True")
         if metric is not None:
@@ -428,21 +433,22 @@ def _only(rows: tuple[Row, ...], **options: str | bool | None) -> Row:
         described = ", ".join(f"{name}={value!r}" for name, value in conditions.items())
         names = [field.name for field in fields(rows[0])[:3]] if rows else []
         candidates = [tuple(getattr(row, name) for name in names) for row in matches or rows]
-        message = f"one row is needed, and {len(matches)} have {described}; {', '.join(names)}"
+        message = f"exactly one row must match, but {len(matches)} have {described}; {', '.join(names)}"
         raise OptionError(offending(message, candidates))
     return matches[0]
 
 
 def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> QueryMeans:
-    """Combine the sums of all partitions into means, with bootstrap-t intervals, and into differences of runs.
+    """Combine the sums of all partitions into means with bootstrap-t intervals, and differences of runs.
 
-    However the queries were partitioned, and in whatever order parts arrive, the figures agree to 12 digits.
+    To 12 digits, the result does not depend on how the queries were partitioned, or on the order of the parts.
 
     Parameters
     ----------
     parts : iterable of PartialMeans
-        Only one part is held at a time, so that a stream of any length fits.
+        May be a stream: one part is in memory at a time.
     level : float, default 0.95
+        Level of confidence of the intervals.
 
     Raises
     ------
@@ -507,12 +513,12 @@ def streamed_means(
 ) -> QueryMeans:
     """Return means over the queries of a stream of batches that keeps the rows of each query together.
 
-    Memory holds a few batches and the ids of the queries, whatever the number of rows.
+    Only a few batches and the ids of the queries are in memory at a time.
 
     Parameters
     ----------
     batches : iterable of RecordBatch, Table or data frame
-        Such as those of `read_batches`; a query may straddle two.
+        Batches such as those of `read_batches`; a query may span several.
     evaluator, level, n_resamples, seed
         As in `partial_means` and `combined_means`.
     workers : int, optional
@@ -551,20 +557,21 @@ def _mean(moments: Moments) -> float:
 
 
 def _standard_error(n: float, values: float, squares: float) -> float:
-    """Standard error of a mean; `values` is the sum of deviations from it, which is 0 but for rounding."""
+    """Return the standard error of a mean; `values` is the sum of deviations from it, 0 up to rounding."""
     return math.sqrt(max(0.0, squares - values * values / n) / (n * (n - 1))) if n > 1 else math.nan
 
 
 def _ratios(moments: Moments) -> Values:
-    """Means of resamples minus the mean, each over its standard error; nan if fewer than two queries were drawn.
+    """Return bootstrap t statistics, as `studentize`; `moments` are about the mean.
 
-    `moments` are about the mean. If all values drawn are equal, 0 if they equal the mean, else infinite.
+    A statistic is nan if fewer than two queries were drawn. If all values drawn are equal, it is 0 if they equal the
+    mean, and infinite otherwise.
     """
     n, values, squares = moments.resampled
     ratios = np.full(n.size, math.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = squares - values * values / n
-        spread[spread <= ROUNDING * squares] = 0.0  # all that were drawn are equal
+        spread[spread <= ROUNDING * squares] = 0.0  # all values drawn are equal
         known = n > 1
         ratios[known] = (values / n / np.sqrt(spread / (n * (n - 1))))[known]
     ratios[known & (spread == 0) & (np.abs(values) <= ROUNDING * n)] = 0.0

@@ -1,8 +1,7 @@
-"""Queries resampled by weights that depend only on the seed and the id, so that partitions can work independently.
+"""Resample queries by weights that depend only on the seed and the id, so that partitions are independent.
 
-In each resample, each query counts a Poisson number of times, with mean 1. This replaces the multinomial numbers that
-result from drawing as many queries as there are (Chamandy et al. 2012, Estimating uncertainty for massive data
-streams).
+The weight of a query in a resample is a Poisson number with mean 1. It replaces the multinomial numbers of an ordinary
+bootstrap (Chamandy et al. 2012, Estimating uncertainty for massive data streams).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ BLOCK_QUERIES: Final = 1 << 14
 
 
 def query_keys(queries: Any, seed: int) -> Keys:
-    """Numbers of 64 bits that represent ids, the same on every machine.
+    """Return a 64-bit hash of each id, the same on every machine.
 
     Parameters
     ----------
@@ -51,36 +50,36 @@ def query_keys(queries: Any, seed: int) -> Keys:
 
 
 def repeated_ids(ids: Any) -> list[Any]:
-    """Ids that appear more than once; sorting the numbers of ids takes a tenth of the memory of counting ids."""
+    """Return ids that appear more than once. Sorting hashes of ids takes a tenth of the memory of counting ids."""
     pa = arrow()
     keys = query_keys(ids, 0)
     ordered = np.sort(keys)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if again.size == 0:
         return []
-    counts = pa.compute.value_counts(ids.filter(pa.array(np.isin(keys, again, kind="sort"))))  # two may share a number
+    counts = pa.compute.value_counts(ids.filter(pa.array(np.isin(keys, again, kind="sort"))))  # hashes may collide
     repeats: list[Any] = counts.filter(pa.compute.greater(counts.field("counts"), 1)).field("values").to_pylist()
     return repeats
 
 
 def thresholds() -> NDArray[np.int32]:
-    """Return limits; a random 32-bit number reaches or exceeds a Poisson number of them (its scaled distribution)."""
+    """Return the Poisson distribution function scaled to int32; a random int32 reaches a Poisson number of limits."""
     chances = accumulate(math.exp(-1) / math.factorial(count) for count in range(13))
     scaled = [round(chance * 2**32) for chance in chances]
     return np.array([limit - 2**31 for limit in scaled if limit < 2**32], np.int32)
 
 
 class Moments(NamedTuple):
-    """Number, sum and sum of squares of values about a center, which keeps the digits of values that are close.
+    """Number, sum and sum of squares of deviations from a center, which avoids cancellation.
 
     Attributes
     ----------
     center : float
         nan without values.
     sums : ndarray of float64, shape (3,)
-        Of all queries with a value: their number, and the sums of their deviations from the center and of the squares.
+        Number of queries with a value, sum of their deviations from the center, and sum of the squared deviations.
     resampled : ndarray of float64, shape (3, n_resamples)
-        The same of each resample.
+        The same for each resample.
     """
 
     center: float
@@ -98,7 +97,7 @@ class Moments(NamedTuple):
         return Moments(center, _shift(self.sums, shift), _shift(self.resampled, shift))
 
     def add(self, other: Moments) -> Moments:
-        """Return the moments of both."""
+        """Return the moments of all values of both."""
         if self.n == 0 or other.n == 0:
             return other if self.n == 0 else self
         other = other.about(self.center)
@@ -111,13 +110,13 @@ def _shift(sums: Values, shift: float) -> Values:
 
 
 def moments_of(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) -> list[Moments]:
-    """Return the moments of each column, of all queries and of resampled ones.
+    """Return the moments of each column, over all queries and over each resample.
 
     Parameters
     ----------
     keys : ndarray of uint64, shape (n_queries,)
     columns : ndarray of float64, shape (n_queries, n_columns)
-        nan where a query has no value.
+        nan if a query has no value.
     """
     from rankcorr.evaluation._query_kernels import add_resamples
 
@@ -125,7 +124,7 @@ def moments_of(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) 
     steps = np.array([(number + 1) * STEP & WORD for number in range(n_steps)], np.uint64)
     limits = read_only(thresholds())
     known = ~np.isnan(columns)
-    # The center is the first value, so that values that are all equal have no deviations.
+    # The center is the first value, so that all deviations are exactly 0 if all values are equal.
     centers = [column[mask][0] if mask.any() else math.nan for column, mask in zip(columns.T, known.T, strict=True)]
     deviations = np.where(known, columns - centers, 0.0)
     parts = np.concatenate([known, deviations, deviations**2], axis=1, dtype=np.float64)
@@ -137,7 +136,7 @@ def moments_of(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) 
         add_resamples(read_only(keys[rows]), read_only(steps), limits, read_only(parts[rows]), sums)
         return sums
 
-    # A few blocks at a time: each holds its sums.
+    # A few blocks at a time, because each has its own sums in memory.
     starts = list(range(0, keys.size, BLOCK_QUERIES))
     for first in range(0, len(starts), 4 * workers):
         for sums in in_threads(resample_block, starts[first : first + 4 * workers], workers):
@@ -148,7 +147,7 @@ def moments_of(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) 
 
 
 def _words(queries: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
-    """Length and beginning of each text in bytes, and the 8 bytes from each byte on."""
+    """Return the length and start of each text in bytes, and the 8 bytes that start at each byte."""
     _, offsets, data = queries.buffers()
     limits = np.frombuffer(offsets, np.int32)[queries.offset : queries.offset + len(queries) + 1].astype(np.int64)
     n_bytes = int(limits[-1] - limits[0])

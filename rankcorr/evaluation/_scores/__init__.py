@@ -1,1 +1,1 @@
-"""Tables of scores: systems by tasks -> checked values -> a leaderboard, and the number of tasks that a test needs."""
+"""Leaderboards of systems from tables of scores on tasks, and the number of tasks that a test needs."""

@@ -1,4 +1,4 @@
-"""A table of scores -> a leaderboard: means or mean ranks over tasks, with tests that exchange tasks."""
+"""Rank systems by a table of scores: means or mean ranks over tasks, with tests that exchange tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rankcorr._output.tables import TableNotes
 from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
 from rankcorr.evaluation._comparison import query_tests
-from rankcorr.evaluation._comparison.query_tests import PAIRED, RANDOMIZATION, Means, Verdicts
+from rankcorr.evaluation._comparison.query_tests import PAIRED, RANDOMIZATION, Means, MeanTests
 from rankcorr.evaluation._comparison.results import MIRRORED, Verdict
 from rankcorr.evaluation._reports import score_leaderboard_report
 from rankcorr.evaluation._scores.tables import LOW, ScoreTable, read_score_table
@@ -44,14 +44,14 @@ STATISTICS: Final = {"mean": "mean score", "borda": "Borda points", "mean_rank":
 FEW_TASKS: Final = 8
 ONLY_GROUP: Final = "tasks"
 MEAN_RANK: Final = "mean_rank"
-INTERVALS, TESTS = range(2)  # parts of the resamples
+INTERVALS, TESTS = range(2)  # independent parts of the random numbers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoreLeaderboard(Leaderboard):
     """Systems ranked by their scores on tasks: a `Leaderboard` whose gold sets are the groups of tasks.
 
-    `unit` is "tasks": these are resampled and exchanged. A `Score` counts tasks as items. `coefficient` is "mean
+    `unit` is "tasks", since tasks are resampled and exchanged. The items of a `Score` are tasks. `coefficient` is "mean
     score", "Borda points" or "mean rank".
 
     Attributes
@@ -59,17 +59,18 @@ class ScoreLeaderboard(Leaderboard):
     aggregate : str
         "mean", "borda" or "mean_rank"; for "mean_rank" smaller values are better.
     tasks : tuple of str
-        The tasks that count.
+        The tasks used.
     left_out : tuple of str
-        Tasks that some system lacks, with ``missing="intersection"``.
+        Tasks excluded because a system lacks them, with ``missing="intersection"``.
     lower_is_better : tuple of str
-        Tasks on which smaller scores are better, and whose signs were turned.
+        Tasks on which smaller scores are better, whose signs were changed.
     detectable : float
-        The least true difference from the best system that its test finds with a power of 0.8, the median over the
-        other systems. One with the scores of the best has none; nan if all are like that.
+        The smallest true difference from the best system that its test detects with power 0.8: the median over the
+        other systems, except those with the scores of the best. nan if there are no others.
     verdicts : tuple of tuple of str, or None
-        With a margin (`equivalent_within`): whether the system of a row is "better", "equivalent", "worse" or
-        "undecided" compared with that of a column, both in the order of `rows`; "equivalent" on the diagonal.
+        With a margin (`equivalent_within`): whether the system of each row is "better", "equivalent", "worse" or
+        "undecided" compared with the system of each column. Both are in the order of `rows`; the diagonal is
+        "equivalent".
 
     See Also
     --------
@@ -105,7 +106,7 @@ class ScoreLeaderboard(Leaderboard):
         return score_leaderboard_report(self)
 
     def _columns(self) -> dict[str, list[Any]]:
-        """Those of `Leaderboard`, without the sum over groups of tasks."""
+        """Return the columns of `Leaderboard` without the sum over groups of tasks."""
         left_out = {SUM} | ({ONLY_GROUP} if self.gold_sets == (ONLY_GROUP,) else set())
         return {name: column for name, column in super()._columns().items() if name not in left_out}
 
@@ -113,7 +114,7 @@ class ScoreLeaderboard(Leaderboard):
         return self.notes_of(list(self._columns()))
 
     def notes_of(self, names: Sequence[str]) -> TableNotes:
-        """Notes on a table with columns of these names."""
+        """Return the notes of a table with columns of these names."""
         places = {name: names.index(name) for name in (MEAN, *self.gold_sets) if name in names}
         heading = f"Systems by {self.coefficient} over {counted(len(self.tasks), 'task')}"
         return self.emphasis(heading, places, "significantly worse than", -1.0 if self.aggregate == MEAN_RANK else 1.0)
@@ -140,16 +141,16 @@ def leaderboard_of_scores(
 ) -> ScoreLeaderboard:
     """Rank systems by a table of their scores on tasks, with intervals, tests, possible ranks and groups.
 
-    The unit is the task: tasks are resampled, and systems exchange their scores on whole tasks. The figures therefore
-    apply to further tasks of the same kind, and few tasks tell little: fewer than 8 give a `FewTasksWarning`. Seeds or
-    queries within a task are averaged first, and are not a unit.
+    The unit is the task: tasks are resampled, and systems exchange their scores on whole tasks. The results therefore
+    apply to further tasks of the same kind, and few tasks give little evidence: fewer than 8 give a `FewTasksWarning`.
+    Seeds or queries within a task are averaged first, and are not a unit.
 
-    - The interval of a mean is a bootstrap-t interval over tasks. With groups, deviations are those from the mean of
-      the group, and each group needs two tasks.
-    - P-values are two-sided, each system against the best; the signs of the differences are flipped by task, all of
-      them up to 12 tasks. Corrected p-values, possible ranks and groups come from one step-down over all pairs, as in
-      `rankcorr.leaderboard`: a group ends before the first system from which on all are significantly worse than its
-      leader, so the numbers of groups and the possible ranks cannot contradict each other.
+    - The interval of a mean is a bootstrap-t interval over tasks. With groups, deviations are from the mean of the
+      group, and each group needs two tasks.
+    - P-values are two-sided, for each system against the best. The signs of the differences are flipped by task; up to
+      12 tasks, all flips are enumerated. Corrected p-values, possible ranks and groups come from one step-down
+      procedure over all pairs, as in `rankcorr.leaderboard`. The groups and possible ranks cannot contradict each
+      other.
 
     Parameters
     ----------
@@ -158,31 +159,35 @@ def leaderboard_of_scores(
         Parquet file with a row for each system and a column for each task. Long: a frame or a file with columns of
         systems, tasks and scores, a row for each score. An empty cell is a missing score.
     aggregate : {"mean", "borda", "mean_rank"}
-        "mean": mean score, which needs tasks of one scale. "borda": mean number of systems that a system beats on a
-        task; ties count half. "mean_rank": mean rank.
+        "mean": mean score, which needs tasks with the same scale. "borda": mean number of systems that a system beats
+        on a task; ties count half. "mean_rank": mean rank.
     groups : mapping of task to group, optional
-        Such as types of tasks. Each group then has a column, and systems are ranked by the mean over groups.
+        The group of each task, such as its type. Each group then has a column, and systems are ranked by the mean over
+        groups.
     lower_is_better : collection of str
-        Tasks on which smaller scores are better; their signs are turned.
+        Tasks on which smaller scores are better; their signs are changed.
     missing : {"raise", "intersection", "worst"}
-        How to treat scores that a system lacks. "raise": raise an error. "intersection": leave out the task.
-        "worst": the system gets the worst score of the task.
+        How to treat scores that a system lacks. "raise": raise an error. "intersection": exclude the task. "worst": use
+        the worst score of the task.
     equivalent_within : float, optional
         A margin in the units of the means. Each pair of systems then has a verdict, as in `compare_runs`, without a
         correction for the number of pairs.
     tasks : sequence of str, optional
-        Tasks to use; by default all columns that hold scores. Needed if there is a column of averages, or of properties
-        such as the number of parameters.
+        Tasks to use; by default, all columns of scores. Required if the table has a column of averages, or of
+        properties such as the number of parameters.
     system, task, score : str, optional
-        Columns of the table. By default recognized by their names, such as "model", "dataset" and "score"; in a wide
-        table the systems may also be the index of a pandas frame or the only column of text.
+        Columns of the table. By default, they are recognized by their names, such as "model", "dataset" and "score". In
+        a wide table the systems may also be the index of a pandas frame or the only column of text.
     within : str, optional
-        Column of the seeds or queries within a task in a long table; by default one named as such.
+        Column of the seeds or queries within a task in a long table; by default one with such a name.
     level : float, default 0.95
+        Level of confidence.
     n_resamples : int, default 1000
-        At least 1 / (1 - level) - 1, if there are more than 12 tasks.
+        Number of resamples; at least 1 / (1 - level) - 1 if there are more than 12 tasks.
     seed : int, default 0
+        The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
+        Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
         Called with the number of resamples done since the last call.
 
@@ -202,14 +207,14 @@ def leaderboard_of_scores(
     FewTasksWarning
         There are fewer than 8 tasks.
     UserWarning
-        A task that `lower_is_better` does not name is called loss, error, perplexity or the like.
+        A task has a name such as loss, error or perplexity, and is not in `lower_is_better`.
 
     See Also
     --------
     rankcorr.leaderboard : Systems ranked by their agreement with a gold ranking.
     compare_runs : Search runs, compared over queries.
-    rankcorr.rank_sets : From estimates and standard errors alone.
-    rankcorr.aggregate.kemeny : Other ways to merge rankings of tasks.
+    rankcorr.rank_sets : Possible ranks from estimates and standard errors.
+    rankcorr.aggregate.kemeny : Another way to combine the rankings of tasks.
 
     Examples
     --------
@@ -231,8 +236,8 @@ def leaderboard_of_scores(
     n_systems, n_tasks = scores.values.shape
     if n_tasks < FEW_TASKS:
         give_notice(
-            f"only {counted(n_tasks, 'task')}: intervals and tests treat the tasks as a sample, and so few say little "
-            "about other tasks",
+            f"only {counted(n_tasks, 'task')}: intervals and tests treat the tasks as a sample, and so few tasks "
+            "give little evidence about other tasks",
             FewTasksWarning,
         )
     if n_tasks > MAX_EXACT:
@@ -246,10 +251,12 @@ def leaderboard_of_scores(
     order = np.argsort(-means, kind="stable")
     weighted = (values * weights[:, np.newaxis])[:, order]
     tests = draws.of_part(TESTS)
-    best = query_tests.verdicts(weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED))
+    best = query_tests.compute_tests(
+        weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED)
+    )
     paired = np.zeros(n_systems * (n_systems - 1) // 2)
     paired[: n_systems - 1] = best.pvalues
-    detectable = best.detectable[~np.isnan(best.detectable)]  # nan for a system that has the scores of the best
+    detectable = best.detectable[~np.isnan(best.detectable)]  # nan for systems with the scores of the best
     judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).fewer(draws.n_resamples))
     totals = _interval(values, members, confidence, draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0))
     of_groups = {
@@ -302,14 +309,14 @@ def leaderboard_of_scores(
 
 
 def _judge(values: Values, margin: float, level: float, draws: Draws) -> tuple[tuple[Verdict, ...], ...]:
-    """Verdicts on all pairs of systems, columns of values, each by its own tests."""
+    """Return the verdicts on all pairs of systems, the columns of `values`, each by its own tests."""
     first, second = np.triu_indices(values.shape[1], 1)
     differences = values[:, first] - values[:, second]
     means = differences.mean(axis=0)
-    tests = Verdicts(*np.full((4, first.size), math.nan))
+    tests = MeanTests(*np.full((4, first.size), math.nan))
     for column, exchanges in query_tests.flip_distributions(differences, draws):
         tests.pvalues[column] = exchanges.pvalue()
-        if abs(means[column]) < margin:  # otherwise no interval lies within the margin
+        if abs(means[column]) < margin:  # otherwise the interval is not within the margin
             tests.lows[column], tests.highs[column] = exchanges.interval(2 * level - 1)
     judged = query_tests.judge_differences(tests, tests, means, margin, level)
     rows: list[list[Verdict]] = [["equivalent"] * values.shape[1] for _ in range(values.shape[1])]
@@ -335,7 +342,7 @@ def _signs(tasks: Sequence[str], lower_is_better: Collection[str]) -> Values:
 
 
 def _complete(table: ScoreTable, missing: str) -> tuple[ScoreTable, tuple[str, ...], NDArray[np.bool_]]:
-    """Scores without gaps, the tasks that were left out, and where scores were missing."""
+    """Return complete scores, the tasks that were excluded, and whether each score was missing."""
     is_missing = np.isnan(table.values)
     if not is_missing.any():
         return table, (), is_missing
@@ -356,7 +363,7 @@ def _complete(table: ScoreTable, missing: str) -> tuple[ScoreTable, tuple[str, .
 
 
 def _values_of(values: Values, aggregate: str) -> Values:
-    """Values whose means rank the systems: scores, points, or ranks with the opposite sign."""
+    """Return the values whose means rank the systems: scores, Borda points, or negative ranks."""
     if aggregate == "mean":
         return values
     ranks = midrank_rows(np.array(values.T, order="C"), descending=True)[0].T
@@ -366,7 +373,7 @@ def _values_of(values: Values, aggregate: str) -> Values:
 def _members(
     tasks: Sequence[str], groups: Mapping[Any, Hashable] | None, every_task: Collection[str] | None
 ) -> dict[str, list[int]]:
-    """Positions of the tasks of each group; with `every_task` of a table, no other task may have a group."""
+    """Return the indices of the tasks of each group; if `every_task` is given, groups may name no other task."""
     if groups is None:
         return {ONLY_GROUP: list(range(len(tasks)))}
     if not isinstance(groups, Mapping):
@@ -380,19 +387,19 @@ def _members(
     for place, task in enumerate(tasks):
         members.setdefault(str(groups[task]), []).append(place)
     if reserved := [group for group in members if group in (*TOTALS, *COLUMNS)]:
-        raise OptionError(offending("not a name of a group, because a column of the result has it", reserved))
+        raise OptionError(offending("a group must not have the name of a column of the result; got", reserved))
     return members
 
 
 def _interval(values: Values, members: Mapping[str, list[int]], level: float, draws: Draws) -> tuple[Values, ...]:
-    """Mean over groups of each system, a column, and the ends of its interval."""
+    """Return the mean over groups of each system, a column, and the ends of its interval."""
     residuals, n_tasks = np.empty(values.shape), len(values)
     means = np.mean([values[places].mean(axis=0) for places in members.values()], axis=0)
     sizes = [len(places) for places in members.values()]
     if min(sizes) < 2:
         return means, np.full(means.shape, math.nan), np.full(means.shape, math.nan)
     for places, size in zip(members.values(), sizes, strict=True):
-        # The error of the mean of these is that of the mean over groups, whose tasks vary about the mean of the group.
+        # Scaled so that the standard error of their mean is that of the mean over groups.
         factor = math.sqrt(n_tasks * (n_tasks - 1) / (size * (size - 1))) / len(members)
         residuals[places] = factor * (values[places] - values[places].mean(axis=0))
     low, high = query_tests.bounds(Means.of(residuals), query_tests.studentize(residuals, draws), level)

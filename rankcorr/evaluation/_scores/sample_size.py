@@ -1,4 +1,4 @@
-"""How many queries, items or tasks a comparison needs, from the noise of a pilot."""
+"""Sample size: the number of queries, items or tasks that a comparison needs, given the noise of a pilot."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard
 from rankcorr.inference._exchange_distribution import POWER, power_margin
 from rankcorr.inference._system_comparison import SystemComparison
 
-_MOST_NEEDED: Final = 10**15  # a double holds each smaller number exactly, and so does JSON
+_MOST_NEEDED: Final = 10**15  # smaller numbers are exact in floats and JSON
 
 
 @dataclass(frozen=True, eq=False)
 class NeededItems(JsonResult):
-    """The number of queries, items or tasks that finds a difference.
+    """The number of queries, items or tasks needed to detect a difference.
 
     Attributes
     ----------
     n : int
-        The number that gives the test this power, if the noise is that of the pilot.
+        The number with which the test has this power, if the noise is that of the pilot.
     low, high : int
-        The same for the ends of a 95 % interval of the noise: a small pilot tells little about it.
+        The same at the ends of a 95 % interval of the noise, which a small pilot estimates poorly.
     n_pilot : int
         Number of queries, items or tasks of the pilot.
     difference, power, level : float
+        The true difference to detect, the power, and the level of confidence of the test.
 
     See Also
     --------
@@ -59,22 +60,22 @@ def needed_items(
     power: float = POWER,
     level: float = 0.95,
 ) -> NeededItems:
-    """Return the number of queries, items or tasks with which the paired test finds a true difference.
+    """Return the number of queries, items or tasks with which the paired test detects a true difference.
 
-    The noise is that of the pilot, from its `detectable`, and falls with the root of the number. Further queries or
-    items must be of the same kind. The interval assumes that differences are normally distributed.
+    The noise is taken from `detectable` of the pilot, and decreases with the square root of the number. Further queries
+    or items must be of the same kind. The interval assumes that differences are normally distributed.
 
     Parameters
     ----------
     pilot : PairedDifference, SystemComparison or ScoreLeaderboard
         From `compare_runs`, `rankcorr.compare_systems` or `leaderboard_of_scores`. It should have more than 12
-        queries, items or tasks: with fewer, the p-values of its test take few values, and the result is rough.
+        queries, items or tasks: with fewer, its p-values have few possible values, and the result is rough.
     difference : float
-        The least true difference to find, in the units of the pilot; its sign does not count.
+        The smallest true difference to detect, in the units of the pilot; its sign is ignored.
     power : float, default 0.8
-        Probability of finding it.
+        Probability of detecting it.
     level : float, default 0.95
-        Level of the pilot, and of the test to come.
+        Level of the pilot and of the planned test.
 
     Returns
     -------
@@ -83,12 +84,12 @@ def needed_items(
     Raises
     ------
     OptionError
-        The pilot has no detectable difference, the difference is 0, not a number, or so small that more than 10^15
-        would be needed, or power or level are not between 0 and 1.
+        The pilot has no detectable difference; the difference is 0, not a number, or so small that more than 10^15
+        would be needed; or power or level are not between 0 and 1.
 
     See Also
     --------
-    compare_runs : Its differences have `detectable`, the same for the number at hand.
+    compare_runs : Its differences have `detectable`, the detectable difference with the given queries.
 
     Examples
     --------
@@ -124,11 +125,11 @@ def needed_items(
     shift = (critical + float(ndtri(chance))) / (critical + float(ndtri(POWER)))
     freedom = n_pilot - 1
     noise = pilot.detectable / power_margin(float(freedom)) * math.sqrt(n_pilot) * max(shift, 0.0)
-    # No p-value of 2^(1 - n) reaches alpha with fewer.
+    # With fewer, the smallest possible p-value 2^(1 - n) is above alpha.
     fewest = 1 + math.ceil(math.log2(1 / alpha) - 1e-9)
     ends = (1.0, freedom / float(chdtri(freedom, 0.025)), freedom / float(chdtri(freedom, 0.975)))
     ratios = [noise * math.sqrt(ratio) / effect for ratio in ends]
-    if not max(ratios) < math.sqrt(_MOST_NEEDED) / 2:  # `_number` begins at the square of twice this
+    if not max(ratios) < math.sqrt(_MOST_NEEDED) / 2:  # `_number` searches up to 4 times the square
         raise OptionError(
             f"difference must be larger; with the noise of this pilot, {shown(difference)} needs more than 10^15 values"
         )
@@ -137,7 +138,7 @@ def needed_items(
 
 
 def _number(ratio: float, fewest: int) -> int:
-    """Return the least n with margin(n) * ratio / sqrt(n) of at most 1."""
+    """Return the smallest n such that power_margin(n - 1) * ratio / sqrt(n) is at most 1."""
     low, high = fewest, fewest + math.ceil(4 * ratio**2)
     while low < high:
         middle = (low + high) // 2

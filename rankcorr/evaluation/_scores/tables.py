@@ -1,4 +1,4 @@
-"""Tables of systems by tasks, in any form -> a matrix of checked scores."""
+"""Read tables of scores of systems on tasks, in several forms, as a matrix."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", 
 
 
 class ScoreTable(NamedTuple):
-    """Scores of systems, a row each, on tasks, a column each; nan where there is none."""
+    """Scores of systems, a row each, on tasks, a column each; nan if missing."""
 
     systems: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -101,7 +101,7 @@ def read_score_table(
 
 
 def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
-    """Columns of a file, a frame or a mapping as lists, and the index of a pandas frame."""
+    """Return the columns of a file, a frame or a mapping as lists, and the index of a pandas frame."""
     if isinstance(source, str | os.PathLike):
         return _columns_of_file(os.fspath(source)), None
     if isinstance(source, Mapping):
@@ -155,7 +155,7 @@ def _check_names(table: TextTable, names: Sequence[str], line: int) -> None:
 
 
 def _find_column(names: Mapping[str, Any], column: str | None, pattern: re.Pattern[str], role: str) -> str | None:
-    """The column that is named, or the only one that fits the pattern."""
+    """Return the requested column, or the only one that matches the pattern; None if there is none."""
     if column is not None:
         if column not in names:
             raise ColumnError(f"the table has no column {shown(column)} for the {role}; it has {_quote(names)}")
@@ -202,12 +202,12 @@ def _wide(
 
 
 def _is_text(cell: Any) -> bool:
-    """Whether a cell is text, and neither a number nor a sign for a missing one."""
+    """Return whether a cell is text, and neither a number nor a mark of a missing value."""
     return isinstance(cell, str) and cell.lower() not in _ABSENT and _number(cell.rstrip("% ")) is None
 
 
 class _Names:
-    """Names of systems or tasks as text: no two of them may become the same, as 1 and "1" would."""
+    """Converts names of systems or tasks to text, and refuses different names with the same text, as 1 and "1"."""
 
     def __init__(self, role: str) -> None:
         self._role = role
@@ -238,7 +238,7 @@ class _Names:
 
 
 def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tuple[str, str], list[float]]:
-    """Scores of each system on each task: several if there are seeds or queries within the task."""
+    """Return the scores of each system on each task: several if there are seeds or queries within the task."""
     cells: dict[tuple[str, str], list[float]] = {}
     name_system, name_task = _Names("system"), _Names("task")
     for system, task, cell in rows:
@@ -255,7 +255,7 @@ def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tupl
 
 
 def _score(cell: Any, system: str, task: str) -> float:
-    """Number in a cell; nan where there is none."""
+    """Return the number in a cell; nan if it is missing."""
     if type(cell) is float and math.isfinite(cell):
         return cell
     where = f"system {shown(system)}, task {shown(task)}"
@@ -286,7 +286,7 @@ def _number(text: str) -> float | None:
 def _table_of(
     cells: Mapping[tuple[str, str], list[float]], systems: list[str] | None, tasks: Sequence[str] | None
 ) -> ScoreTable:
-    """Means of the cells in a matrix of all systems and tasks, or of the `tasks` that are named."""
+    """Return the means of the cells as a matrix of all systems, and all tasks or those in `tasks`."""
     every_task = list(dict.fromkeys(task for _, task in cells))
     systems = list(dict.fromkeys(system for system, _ in cells)) if systems is None else systems
     if tasks is not None:
@@ -336,7 +336,7 @@ def _table_of(
 
 
 def _mean(scores: Sequence[float]) -> float:
-    """Return a mean; infinity if a score is too large, whose sum with others may be no number."""
+    """Return a mean; infinity if a score is too large, because the sum may then overflow or be nan."""
     return math.fsum(scores) / len(scores) if max(map(abs, scores)) <= LARGEST else math.inf
 
 

@@ -228,7 +228,7 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
         check_version(pages, consent)
         if voter is None and platform is None:
             if not pages.open_link:
-                raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
+                raise Problem(403, "this campaign is only for invited voters", kind="not-invited")
             if access.is_left_out(joined):
                 raise Problem(403, "there are no more pairs for this voter", kind="nothing-left")
 

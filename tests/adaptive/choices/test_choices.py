@@ -267,7 +267,7 @@ def test_weights_count_and_clusters_widen():
     clustered = Choices.from_pairs(copied, clusters=np.repeat(np.arange(60), 10).tolist()).fit(prior=math.inf)
     single = Choices.from_pairs(Comparisons(3, left[::10], right[::10], winner[::10])).fit(prior=math.inf)
     assert_allclose(clustered.standard_errors, single.standard_errors, rtol=0.25)
-    assert "choices of one cluster depend on each other" in clustered.warnings[0]
+    assert "choices within a cluster depend on each other" in clustered.warnings[0]
 
 
 def test_one_item_is_better_than_another():
@@ -668,7 +668,7 @@ def covariate_of(left, right):
     [
         (lambda: Choices.from_pairs([1]), "votes on pairs are Comparisons"),
         (lambda: Choices.from_pairs(VOTES, weights=["a", "b"]), "weights must be 2 finite numbers from 0"),
-        (lambda: Choices.from_pairs(VOTES, covariates=["l"]), "covariates are a dict of names to"),
+        (lambda: Choices.from_pairs(VOTES, covariates=["l"]), "covariates must be a dict of name to"),
         (lambda: Choices.from_pairs(VOTES, covariates={"side": ([1, 2], [3, 4])}), "cannot be called 'side'"),
         (lambda: Choices.from_pairs(VOTES, covariates={"l": 3}), "covariate 'l' needs 2 finite numbers"),
         (lambda: Choices.from_pairs(VOTES, covariates={"tie": ([1, 2], [3, 4])}), "a covariate cannot be called 'tie'"),
@@ -684,15 +684,21 @@ def covariate_of(left, right):
         (lambda: Choices.from_pairs(VOTES, clusters=[["a"], "b"]), "clusters must be one name for each answer"),
         (lambda: Choices.from_pairs(VOTES, covariates={"x": ([1], [2])}), "covariate 'x' needs 2 finite numbers"),
         (lambda: Choices.from_grades(["a", "b"], [0], [0], [1]), "vote 0 compares an item with itself"),
-        (lambda: Choices.from_grades(["a", "b"], [0], [2], [1]), "left and right are places in the items, from 0 to 1"),
-        (lambda: Choices.from_grades(["a", "b"], [0], [1], [0]), "grades need one that prefers a side"),
+        (
+            lambda: Choices.from_grades(["a", "b"], [0], [2], [1]),
+            "left and right must be indices into items, from 0 to 1",
+        ),
+        (lambda: Choices.from_grades(["a", "b"], [0], [1], [0]), "at least one grade must prefer a side"),
         (lambda: Choices.from_grades(["a", "b"], [0], [1], [0.5]), "grades must be a column of whole numbers"),
-        (lambda: Choices.from_grades(["a", "b"], [0, 1], [1], [1]), "columns must have one length; got 2, 1 and 1"),
+        (
+            lambda: Choices.from_grades(["a", "b"], [0, 1], [1], [1]),
+            "left, right and grades must have the same length; got 2, 1 and 1",
+        ),
         (lambda: Choices.from_rankings([["a", "a"]]), "ranking 0 names an item twice"),
         (lambda: Choices.from_rankings([["a", []]]), "ranking 0 names an item twice, or has an empty group"),
-        (lambda: Choices.from_rankings([["a", "b"]], items=["a"]), "rankings name items that `items` lacks: 'b'"),
+        (lambda: Choices.from_rankings([["a", "b"]], items=["a"]), "rankings name items that are not in items: 'b'"),
         (lambda: Choices.from_rankings([["a"]], unlisted="worst"), "unlisted must be one of"),
-        (lambda: Choices.from_rankings([[list(range(30)), *range(30, 60)]]), "ties of 30 among so many items"),
+        (lambda: Choices.from_rankings([[list(range(30)), *range(30, 60)]]), "ties of 30 among all items"),
         (lambda: Choices.from_best_worst([(["a", "b"], "a", "a")]), "answer 0 must have different items"),
         (lambda: Choices.from_best_worst([(["a", "b"], "a", "c")]), "answer 0 must have different items"),
         (lambda: Choices.from_rankings(None), "rankings must be a list of rankings; got None"),
@@ -704,7 +710,7 @@ def covariate_of(left, right):
         (lambda: Choices.from_rankings([["a"]]).fit(), "a fit needs two items and a choice"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=0), "prior must be a positive number"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "without a prior some strengths are infinite"),
-        (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "all answers are ties, which say nothing about the order"),
+        (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "all answers are ties, which do not order the items"),
         (lambda: Choices.from_rankings([[["a", "b", "c"]]] * 2).fit(prior=1), "all answers are ties"),
         (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=1), "an effect other than the strengths has"),
         (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(), "an effect other than the strengths has"),

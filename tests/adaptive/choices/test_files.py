@@ -127,37 +127,37 @@ def test_arenas_have_lengths_in_conversations_and_metadata(written):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("left,right,grade\na,b,2\na,b,x\n", r'answers.csv:3: column "grade": a grade is a whole number, or A>>B'),
+        ("left,right,grade\na,b,2\na,b,x\n", r'answers.csv:3: column "grade": a grade must be a whole number, or A>>B'),
         ("left,right,grade\na,a,2\n", "an item is compared with itself: 'a'"),
         ("left,right,grade\na,b,0\n", "no grade prefers a side"),
         ("left,grade\na,0\n", "graded votes need a column right"),
-        ("items,best,worst\na|b,c,b\n", r"answers.csv:2: column \"best\": one of 'a', 'b' is expected; got 'c'"),
-        ("items,best,worst\na|b,a,\n", "one of 'a', 'b' is expected; got ''"),
-        ("items,best,worst\na|b,a,a\n", "'a' is the best and the worst"),
-        ("items,best,worst\na|a,a,a\n", "'a' comes twice in one answer"),
-        ("items,best,worst\na,a,a\n", "two items or more are shown"),
+        ("items,best,worst\na|b,c,b\n", r"answers.csv:2: column \"best\": must be one of 'a', 'b'; got 'c'"),
+        ("items,best,worst\na|b,a,\n", "must be one of 'a', 'b'; got ''"),
+        ("items,best,worst\na|b,a,a\n", "'a' is both the best and the worst"),
+        ("items,best,worst\na|a,a,a\n", "'a' occurs twice in one answer"),
+        ("items,best,worst\na,a,a\n", "an answer must show two items or more"),
         ("best,worst\na,b\n", "best-worst answers need a column items"),
-        ("item_1,item_3,best,worst\na,b,a,b\n", "columns are numbered from 1 without gaps"),
-        ("ranking\na > a\n", "'a' comes twice in one answer"),
+        ("item_1,item_3,best,worst\na,b,a,b\n", "columns must be numbered from 1 without gaps"),
+        ("ranking\na > a\n", "'a' occurs twice in one answer"),
         ("ranking\na > > b\n", "a ranking has an empty item"),
-        ("ranking\na\n", "a ranking has two items or more; got 'a' alone"),
-        ('[{"ranking": 3}]', "a ranking is a list of items, or text such as a > b = c; got 3"),
-        ('[{"ranking": ["a", true]}]', "an item is text or a whole number; got True"),
+        ("ranking\na\n", "a ranking must have two items or more; got only 'a'"),
+        ('[{"ranking": 3}]', "a ranking must be a list of items, or text such as a > b = c; got 3"),
+        ('[{"ranking": ["a", true]}]', "an item must be text or a whole number; got True"),
         ('[{"ranking": ["a ", "b"]}]', "a space or a line break"),
-        ("rank1,rank2,rank3\na,,b\n", 'column "rank2": an empty rank before others'),
-        ("item1,item2,item3,best,worst\na,,b,a,b\n", 'column "item2": an empty item before others'),
+        ("rank1,rank2,rank3\na,,b\n", 'column "rank2": this rank is empty, but a later one is not'),
+        ("item1,item2,item3,best,worst\na,,b,a,b\n", 'column "item2": this item is empty, but a later one is not'),
         ("Judge,best,worst,items\nAnn,a,b,a|b\n", 'column "Judge": did you mean "judge"'),
         ("left,right,grade,Winner\na,b,1,right\n", 'column "Winner": did you mean "winner"'),
         ("voter,ranking\nAnn,a > b\nAnn ,a > b\n", r":3: column \"voter\": 'Ann ' begins or ends with a space"),
         ("ranking,voter\na > b,Ann\nranking,voter\na > b,Ann\n", ":3: this row repeats the names of the columns"),
-        ("voter,item,rank\nAnn,a,1\nAnn,a,2\n", "'a' comes twice in one ranking"),
-        ("voter,item,rank\nAnn,a,0\nAnn,b,2\n", "a rank is a number above 0, 1 for the best; got '0'"),
-        ("voter,item,rank\nAnn,a,1\nBob,b,2\n", "a ranking has two items or more"),
-        ("ranking,voter,item,rank\n1,Ann,a,1\n1,Bob,b,2\n", "the rows of one ranking have several voters"),
-        ("left,right,grade,weight\na,b,1,-1\n", "a weight is a number from 0 to below 1e12; got '-1'"),
-        ("left,right,grade,n\na,b,1,1.5\n", "a count is a whole number from 0 to below 1e12; got '1.5'"),
-        ("left,right,grade,n,count\na,b,1,1,1\n", "both n and count say how often an answer counts"),
-        ("left,right,grade,voter\na,b,1,Ann\na,b,1,\n", "a voter is missing here, and other answers have one"),
+        ("voter,item,rank\nAnn,a,1\nAnn,a,2\n", "'a' occurs twice in one ranking"),
+        ("voter,item,rank\nAnn,a,0\nAnn,b,2\n", "a rank must be a number above 0, with 1 for the best; got '0'"),
+        ("voter,item,rank\nAnn,a,1\nBob,b,2\n", "a ranking must have two items or more"),
+        ("ranking,voter,item,rank\n1,Ann,a,1\n1,Bob,b,2\n", "the rows of one ranking have different voters"),
+        ("left,right,grade,weight\na,b,1,-1\n", "a weight must be a number from 0 to below 1e12; got '-1'"),
+        ("left,right,grade,n\na,b,1,1.5\n", "a count must be a whole number from 0 to below 1e12; got '1.5'"),
+        ("left,right,grade,n,count\na,b,1,1,1\n", "both n and count may be the count of an answer"),
+        ("left,right,grade,voter\na,b,1,Ann\na,b,1,\n", "a voter is missing, but other rows have one"),
         ("left,right,grade,best,worst\na,b,1,a,b\n", r"fit several kinds of answers: best-worst \(best, worst\) and"),
         ("left,right,winner,confidence\na,b,left,3\n", "says how much an item is preferred"),
         ("left,right,grade,n_a\na,b,1,3\n", "may count votes"),
@@ -188,7 +188,11 @@ def test_a_wrong_file_is_named_with_its_line(written, text, message):
             OptionError,
             "columns: unknown role 'x'; use left, right",
         ),
-        (lambda path: read_choices(path, columns={"prompt": "y"}), OptionError, "one for prompt that is not there"),
+        (
+            lambda path: read_choices(path, columns={"prompt": "y"}),
+            OptionError,
+            "for prompt, but there is no such column",
+        ),
         (lambda path: read_choices(path, ignore=["y"]), OptionError, "ignore: there is no column 'y'"),
         (
             lambda path: read_choices(path, covariates="length"),
@@ -196,20 +200,32 @@ def test_a_wrong_file_is_named_with_its_line(written, text, message):
             "covariates is a list of columns; got 'length'",
         ),
         (lambda path: read_choices(path, covariates=["x"]), TableError, "no columns left_x and right_x"),
-        (lambda path: read_choices(path, covariates=["word"]), TableError, "a covariate is a finite number; got 'w'"),
+        (
+            lambda path: read_choices(path, covariates=["word"]),
+            TableError,
+            "a covariate must be a finite number; got 'w'",
+        ),
         (lambda path: read_choices(path, answers={"left": 3}), OptionError, "an answer, text or a number, means"),
-        (lambda _: read_choices([{"ranking": "a > b"}], covariates=["x"]), OptionError, "covariates are those of two"),
-        (lambda _: read_choices([{"ranking": "a > b"}], format="arena"), OptionError, "format is one of pairs"),
+        (
+            lambda _: read_choices([{"ranking": "a > b"}], covariates=["x"]),
+            OptionError,
+            "covariates apply to pairs and grades",
+        ),
+        (
+            lambda _: read_choices([{"ranking": "a > b"}], format="arena"),
+            OptionError,
+            "format applies to votes on pairs",
+        ),
         (lambda _: read_choices([{"ranking": "a > b"}], answers={"a": "left"}), OptionError, "these answers are rank"),
         (
             lambda _: read_choices([{"left": 1, "right": 2, "grade": "x"}], answers={"x": "y"}),
             OptionError,
-            "a grade is a whole number",
+            "a grade must be a whole number",
         ),
         (
             lambda _: read_choices([{"left": 1, "right": 2, "grade": 1}], answers="codes"),
             OptionError,
-            "are those of winners; grades are whole numbers",
+            "applies to winners; grades are whole numbers",
         ),
         (
             lambda _: read_choices([{"left": "a", "right": "b", "winner": "x"}]),
@@ -217,14 +233,18 @@ def test_a_wrong_file_is_named_with_its_line(written, text, message):
             "answers:0: column \"winner\": the winner must be 'left', .*; got 'x'",
         ),
         (lambda _: read_choices([]), TableError, "no answers"),
-        (lambda _: read_choices([3]), TableError, "an answer is a dict by the names of its columns; got 3"),
+        (lambda _: read_choices([3]), TableError, "an answer must be a dict with the names of columns as keys; got 3"),
         (lambda _: read_choices(3), ComparisonError, "a data frame of pandas, polars or pyarrow is expected"),
         (lambda path: read_choices(path).choices(cluster="x"), OptionError, "cluster must be one of"),
         (lambda path: read_choices(path).choices(both_bad="x"), OptionError, "both_bad must be one of"),
         (lambda path: read_choices(path).choices(cluster="prompt"), ModelError, "need the prompt of each answer"),
         (lambda _: read_choices([{"ranking": "a > b"}]).choices(side_bias=True), ModelError, "only pairs have sides"),
-        (lambda _: read_choices([{"ranking": [["a"], ["b>c"]]}]).to_csv(), ModelError, "has > and = between items"),
-        (lambda _: ChoiceAnswers("grades", ((("a",), "b", 1),), np.ones(1)).to_csv(), ModelError, "is neither"),
+        (lambda _: read_choices([{"ranking": [["a"], ["b>c"]]}]).to_csv(), ModelError, "must not contain > or ="),
+        (
+            lambda _: ChoiceAnswers("grades", ((("a",), "b", 1),), np.ones(1)).to_csv(),
+            ModelError,
+            "items in CSV must be text or whole numbers",
+        ),
     ],
 )
 def test_a_wrong_option_is_named(written, call, error, message):
@@ -475,9 +495,11 @@ def test_answers_of_some_voters():
     answers = read_choices(rows)
     assert answers.of_voters([1]).voters == (1, 1, 1)
     assert answers.of_voters([1, "Bob"], others=True).voters == ("Ann",)
-    assert answers.warnings == ("60 % of the answers are of the voter 1, so the ranking is largely theirs",)
+    assert answers.warnings == ("60 % of the answers are from the voter 1, who dominates the ranking",)
     on_prompts = read_choices([{**row, "prompt": "p"} for row in rows])
-    assert on_prompts.warnings[0].endswith("largely theirs; if this is a judge, powered_by ranks by the people instead")
+    assert on_prompts.warnings[0].endswith(
+        "who dominates the ranking; if this is a judge, powered_by ranks by the people instead"
+    )
     shares = {(47, 20, 20, 13): True, (47, 40, 13): False, (30, 14, 14, 14, 14, 14): False, (51, 49): True}
     for numbers, is_noted in shares.items():
         rows = [
@@ -507,7 +529,7 @@ def test_counts_are_of_votes_on_pairs():
     assert answers.counts("left out")["b"] == {"presentations": 3, "wins": 1, "ties": 1, "losses": 1}
     weighted = read_choices([{"left": "a", "right": "b", "winner": "left", "n": 30, "weight": 0.5}])
     assert weighted.counts()["b"] == {"presentations": 15, "wins": 0, "ties": 0, "losses": 15}
-    with pytest.raises(ModelError, match="only votes on pairs are won and lost; these answers are rankings"):
+    with pytest.raises(ModelError, match="only votes on pairs have wins and losses; these answers are rankings"):
         read_choices([{"ranking": "a > b"}]).counts()
 
 
@@ -549,9 +571,9 @@ def test_a_scale_is_not_read_as_grades(written, grades):
 
 def test_a_scale_says_what_all_its_steps_mean():
     rows = [{"left": "a", "right": "b", "grade": grade} for grade in (1, 2)]
-    with pytest.raises(TableError, match='answers:1: column "grade": a grade is 1; got 2'):
+    with pytest.raises(TableError, match='answers:1: column "grade": a grade must be 1; got 2'):
         read_choices(rows, answers={1: 2})
-    with pytest.raises(OptionError, match="a grade is a whole number"):
+    with pytest.raises(OptionError, match="a grade must be a whole number"):
         read_choices(rows, answers={1: 0.5})
 
 
@@ -572,13 +594,13 @@ def test_a_grade_that_contradicts_the_winner(rows, message):
 @pytest.mark.parametrize("role", ["voter", "prompt"])
 def test_a_name_that_is_text_and_a_number(role):
     rows = [{"left": "a", "right": "b", "winner": "left", role: name} for name in (1, "1")]
-    with pytest.raises(TableError, match=f"the {role} '1' is text in one row, and a number in another"):
+    with pytest.raises(TableError, match=f"the {role} '1' is text in one row and a number in another"):
         read_choices(rows)
 
 
 @pytest.mark.parametrize("weight", ["1_000", "\N{ARABIC-INDIC DIGIT THREE}", "1e999"])
 def test_a_weight_is_written_as_numbers_are(weight):
-    with pytest.raises(TableError, match="a weight is a number from 0"):
+    with pytest.raises(TableError, match="a weight must be a number from 0"):
         read_choices([{"left": "a", "right": "b", "winner": "left", "weight": weight}])
 
 
@@ -601,8 +623,8 @@ def test_a_file_is_what_it_begins_with(data, tmp_path):
         ({"g2_winner": "A"}, r"^g2_winner\[1\]: one of model_2"),
         ({"model_2": "x"}, r"^winner\[1\]: an item is compared with itself: 'x'"),
         ({"model_2": ""}, r"^model_a\[1\]: a label is text"),
-        ({"judge": ""}, r"^judge\[1\]: a voter is missing here"),
-        ({"n": -1}, r"^n\[1\]: a count is a whole number"),
+        ({"judge": ""}, r"^judge\[1\]: a voter is missing"),
+        ({"n": -1}, r"^n\[1\]: a count must be a whole number"),
     ],
 )
 def test_games_in_a_frame_have_the_places_of_its_rows(write, change, message):
@@ -614,7 +636,7 @@ def test_games_in_a_frame_have_the_places_of_its_rows(write, change, message):
 
 def test_a_name_that_is_text_and_a_number_has_the_place_of_the_second():
     rows = [{"left": "a", "right": "b", "winner": "left", "voter": voter} for voter in (7, 8, "8")]
-    with pytest.raises(TableError, match=r"^answers:2: the voter '8' is text in one row, and a number in another"):
+    with pytest.raises(TableError, match=r"^answers:2: the voter '8' is text in one row and a number in another"):
         read_choices(rows)
 
 

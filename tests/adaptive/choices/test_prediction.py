@@ -121,7 +121,7 @@ def test_answers_bring_their_prompts_and_doubtful_ones_are_noted():
     apart = [place for place in range(60) if set(of_people[place][:2]) != {"a", "b"}][: len(other)]
     mixed = prediction_powered(human.select(apart), judge, other[: len(apart)], prior=1)
     assert "people and the judge compare different items on every prompt" in mixed.warnings[-1]
-    with pytest.raises(ModelError, match="answers need a column prompt, choices human_prompts"):
+    with pytest.raises(ModelError, match="answers need a column prompt, and choices need human_prompts"):
         prediction_powered(human.choices(), judge)
     with pytest.raises(ModelError, match="human must have votes on pairs or grades; got <ChoiceAnswers: 1 rankings"):
         prediction_powered(ChoiceAnswers("rankings", ((("a",), ("b",)),), np.ones(1)), judge)
@@ -214,7 +214,7 @@ def test_a_judge_without_votes_on_more_prompts_adds_nothing_and_a_note_says_so()
     human = choices(left, right, people)
     both = prediction_powered(human, choices(left, right, machine), range(300), range(300))
     assert (both.weight, both.theta.tolist()) == (0.0, both.human.theta.tolist())
-    assert "people voted on all prompts of the judge, who therefore adds nothing" in both.warnings[-1]
+    assert "people voted on all prompts of the judge, which therefore adds nothing" in both.warnings[-1]
 
 
 @pytest.mark.parametrize(("tied", "where"), [(range(80), ""), (range(40), " on prompts of people")])
@@ -230,7 +230,7 @@ def test_a_judge_who_only_ties_is_named(tied, where):
     ]
     all_answers = read_choices(rows)
     people, judge = all_answers.of_voters(["Ann"]), all_answers.of_voters(["gpt"])
-    message = f"^the votes of the judge 'gpt'{where}: all answers are ties, which say nothing about the order"
+    message = f"^the votes of the judge 'gpt'{where}: all answers are ties, which do not order the items"
     with pytest.raises(ModelError, match=message):
         prediction_powered(people, judge)
     with pytest.raises(ModelError, match=message.replace(" 'gpt'", "")):
@@ -251,7 +251,7 @@ def test_what_does_not_fit_is_refused():
         prediction_powered(human, other, range(50), range(300))
     with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
         prediction_powered(human, judge, 7, range(300))
-    with pytest.raises(ModelError, match="judge_prompts must be names, such as text or numbers, and no lists"):
+    with pytest.raises(ModelError, match="judge_prompts must be text, numbers or other hashable names"):
         prediction_powered(human, judge, range(50), [[n] for n in range(300)])
     left, right, people, machine = votes(8)
     no_weight = Choices.from_grades(

@@ -143,7 +143,7 @@ def test_what_limits_a_ranking_by_few_is_noted(tmp_path):
     assert "note: all votes are from one voter: other voters may differ" in notes
     (tmp_path / "unknown.csv").write_text("left,right,winner\na,b,left\nb,a,left\nb,a,left\n")
     notes = invoke("fit", "unknown.csv", "--swapped", "tie", "--prior", "1").stderr
-    assert "note: prompts are not known: votes of a voter on a pair from both sides are merged" in notes
+    assert "note: prompts are unknown: two votes of a voter on a pair from both sides are merged" in notes
     assert (
         "note: there are only 2 clusters: standard errors from fewer than 10 are imprecise"
         in invoke("fit", "pairs.csv", "--cluster", "voter", "--prior", "1").stderr
@@ -187,7 +187,7 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
             "--columns names prompts, but no option reads them: add --cluster prompt",
         ),
         ("pairs.csv --cluster voter --only Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
-        ("pairs.csv --cluster voter --only J", "all choices are of one cluster, such as one voter"),
+        ("pairs.csv --cluster voter --only J", "all choices are in one cluster, such as one voter"),
         ("votes.csv --only Z", "no voter is called 'Z'"),
         ("votes.csv --only Ann --without Ann", "give --only or --without, not both"),
         ("pairs.csv --covariate tokens", "for the covariate 'tokens'; covariates of this file: length"),

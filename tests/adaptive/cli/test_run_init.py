@@ -36,7 +36,9 @@ def test_items_have_their_contents():
 
 def test_a_content_that_cannot_be_has_its_line(items, tmp_path):
     items.write_text(items.read_text() + "kiwi,image,../kiwi.png,A kiwi\n")
-    assert refusal(*CONTINUOUS).startswith('items.csv:14: column "content": the content of image is the path of a file')
+    assert refusal(*CONTINUOUS).startswith(
+        'items.csv:14: column "content": the content of image must be the path of a file'
+    )
     assert not (tmp_path / "v.db").exists()
 
 
@@ -142,7 +144,7 @@ def test_sets_from_the_first_file_to_the_ranking():
     (first, *_) = rows
     run_ok("run", "correct", "v.db", first[0], "best 2 worst 3", "--reason", "misread")
     assert refusal("run", "correct", "v.db", first[0], "left", "--reason", "no").startswith(
-        "an answer is 'best 1 worst 2'"
+        "an answer must be 'best 1 worst 2'"
     )
     table = invoke("run", "result", "v.db", "--interim").stdout.splitlines()
     assert len(table) == 13

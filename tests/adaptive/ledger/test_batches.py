@@ -433,7 +433,7 @@ def test_plan_items_and_checks_must_be_those_of_the_targets(ledger):
         plan_of_targets(TARGETS, 0)
     with pytest.raises(LedgerError, match="must be those of items_of_targets"):
         make(items=[*items[:-1], ("fox", "vixen")])
-    with pytest.raises(LedgerError, match="the plan is not that of these target groups"):
+    with pytest.raises(LedgerError, match="the plan does not fit these target groups"):
         make(plan=ContinuousPlan(len(items), 20, n_pairs=9))
     for other in (
         ContinuousPlan(len(items), 20, target=0.9, n_pairs=10),
@@ -441,10 +441,10 @@ def test_plan_items_and_checks_must_be_those_of_the_targets(ledger):
     ):
         with pytest.raises(LedgerError, match="need a continuous campaign that ends with its budget"):
             make(plan=other)
-    with pytest.raises(LedgerError, match="n_pairs of a plan belongs to target groups"):
+    with pytest.raises(LedgerError, match="the plan has n_pairs, which is only for target groups"):
         make(targets=None)
     across = KnownPair("attention", ("oak", "tree"), ("fox", "canid"), "left")
-    with pytest.raises(LedgerError, match="a check compares candidates of two targets"):
+    with pytest.raises(LedgerError, match="a check compares candidates of different targets"):
         make(probing=Probing((across,)))
     other = ledger.new_campaign(ContinuousPlan(3, 3), 3, 1, 1)
     for call in (other.target_groups, lambda: other.export_votes("target_groups")):

@@ -132,11 +132,11 @@ def test_a_member_comes_twice(members, tmp_path):
     ("sums", "message"),
     [
         (lambda text: text.replace(text[:4], "0000", 1), "does not have the sum that SHA256SUMS gives"),
-        (lambda text: text.split("\n", 1)[1], "SHA256SUMS: has no line of README.md"),
-        (lambda text: text + text.split("\n")[0] + "\n", "SHA256SUMS: has a line of 'README.md', which is unknown or"),
-        (lambda text: text + "0  SHA256SUMS\n", "SHA256SUMS: has a line of 'SHA256SUMS', which is unknown"),
-        (lambda text: text + "junk\n", "SHA256SUMS: has a line of '', which is unknown"),
-        (lambda _: "", "SHA256SUMS: has no line of README.md"),
+        (lambda text: text.split("\n", 1)[1], "SHA256SUMS: has no line for README.md"),
+        (lambda text: text + text.split("\n")[0] + "\n", "SHA256SUMS: has a line for 'README.md', which is unknown or"),
+        (lambda text: text + "0  SHA256SUMS\n", "SHA256SUMS: has a line for 'SHA256SUMS', which is unknown"),
+        (lambda text: text + "junk\n", "SHA256SUMS: has a line for '', which is unknown"),
+        (lambda _: "", "SHA256SUMS: has no line for README.md"),
     ],
 )
 def test_sums_that_do_not_hold(sums, message, members, tmp_path):
@@ -186,7 +186,11 @@ def test_a_size_that_lies(members, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "message"),
-    [(zipfile.ZIP_BZIP2, "compressed in a way"), (zipfile.ZIP_LZMA, "compressed in a way"), (99, "is compressed")],
+    [
+        (zipfile.ZIP_BZIP2, "compressed by another method"),
+        (zipfile.ZIP_LZMA, "compressed by another method"),
+        (99, "is compressed"),
+    ],
 )
 def test_other_compressions(method, message, members, tmp_path):
     file = io.BytesIO()
@@ -354,8 +358,8 @@ def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
     [
         (lambda rows: rows.pop(0), r"pages\.json: \[0\]: version 1 is missing"),
         (lambda rows: rows[0].pop("at"), r"pages\.json: \[0\]: missing or unknown: 'at'"),
-        (lambda rows: rows[1].update(pages={}), r"pages\.json: \[1\]: these are not valid voting pages"),
-        (lambda rows: rows[1]["pages"].update(completion_url="http://a"), "these are not valid voting pages"),
+        (lambda rows: rows[1].update(pages={}), r"pages\.json: \[1\]: not valid voting pages"),
+        (lambda rows: rows[1]["pages"].update(completion_url="http://a"), "not valid voting pages"),
         (lambda rows: rows[1]["pages"]["texts"][0].update(consent="a" * 20_001), "consent must be text, of at most"),
         (lambda rows: rows[1].update(version="2"), "version must be of type int"),
     ],

@@ -203,7 +203,7 @@ HEADER = "left,right,winner,kind\n"
         (HEADER + "a,b,left,trap\n", r'p\.csv:2: column "kind" must be practice, attention or gold; got \'trap\''),
         ("left,right,winner\na,b,left\n", r"p\.csv:2: column \"kind\" must be .* got ''"),
         (HEADER + "a,b,,gold\n", r'p\.csv:2: column "winner" must hold the expected answer: left, right or tie'),
-        (HEADER + "a,b,cannot say,gold\n", r"p\.csv:2: the expected answer is .left., .right. or .tie.; got"),
+        (HEADER + "a,b,cannot say,gold\n", r"p\.csv:2: the expected answer must be .left., .right. or .tie.; got"),
         (HEADER + "a,b,tie,gold\nb,a,tie,gold\n", r"p\.csv:3: this pair is also on line 2"),
         (HEADER + "a,a,tie,gold\n", r"p\.csv:2: 'a' is compared with itself"),
         (HEADER + "a,z,tie,gold\n", r"p\.csv:2: 'z' is not an item of the campaign"),

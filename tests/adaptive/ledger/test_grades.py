@@ -51,7 +51,7 @@ def test_a_campaign_takes_its_grades_and_no_others(ledger):
         campaign = campaign_of(ledger, grades=grades)
         (pair, *_) = campaign.asked()
         for answer in refused:
-            with pytest.raises(VoteError, match="an answer is 'left', 'right'"):
+            with pytest.raises(VoteError, match="an answer must be 'left', 'right'"):
                 campaign.record({pair.id: answer})
         offered = campaign.info.answers
         assert campaign.record({pair.id: offered[-3]}).n_new == 1

@@ -30,15 +30,15 @@ def test_items_of_several_parts_are_tuples():
 def test_cells_with_several_lines_count_as_one_row():
     text = 'item,kind,content\nash,markdown,"# Ash\n\nA tree."\noak,film,x\n'
     (fault,) = faults(text)
-    assert fault == "line 5: column \"kind\": the kind of an item is text, markdown, image or audio; got 'film'"
+    assert fault == "line 5: column \"kind\": the kind of an item must be text, markdown, image or audio; got 'film'"
 
 
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
         ("ash,image,,Ash", 'column "content": an item of kind image needs its content; got none'),
-        ("ash,audio,/etc/x.mp3,Ash", 'column "content": the content of audio is the path of a file'),
-        ("ash,image,ash.png,", 'column "alt_text": an item of kind image needs a text that says what it is'),
+        ("ash,audio,/etc/x.mp3,Ash", 'column "content": the content of audio must be the path of a file'),
+        ("ash,image,ash.png,", 'column "alt_text": an item of kind image needs a text that describes it'),
         ("ash,markdown,,", 'column "content": an item of kind markdown needs its content'),
         (",,,", 'column "item": empty cell'),
         ("ash,text", 'expected 4 cells, as in the first row; got 2 (none for "content", "alt_text")'),
@@ -55,13 +55,13 @@ def test_what_is_wrong_has_its_line_and_column(row, fault):
 def test_a_row_says_all_that_is_wrong_with_it():
     assert faults("item,kind,content\nant,text,an ant\nant,image,x.png\n,text,\n,film,\nbee,audio,/bee.mp3\n") == [
         "line 3: column \"item\": 'ant' is also on line 2; items must be unique",
-        'line 3: column "alt_text": an item of kind image needs a text that says what it is (alt_text); got none',
+        'line 3: column "alt_text": an item of kind image needs a text that describes it (alt_text); got none',
         'line 4: column "item": empty cell; every row needs its item',
         'line 5: column "item": empty cell; every row needs its item',
-        "line 5: column \"kind\": the kind of an item is text, markdown, image or audio; got 'film'",
-        'line 6: column "content": the content of audio is the path of a file, of letters, digits, . _ - and /; '
+        "line 5: column \"kind\": the kind of an item must be text, markdown, image or audio; got 'film'",
+        'line 6: column "content": the content of audio must be the path of a file, of letters, digits, . _ - and /; '
         "got '/bee.mp3'",
-        'line 6: column "alt_text": an item of kind audio needs a text that says what it is (alt_text); got none',
+        'line 6: column "alt_text": an item of kind audio needs a text that describes it (alt_text); got none',
     ]
 
 
@@ -72,7 +72,7 @@ def test_a_file_that_is_missing_is_listed_beside_what_else_is_wrong():
         (3, "item"), (3, "alt_text"), (3, "content"), (4, "content")
     ]  # fmt: skip
     assert found[2].message == "there is no fir.png"
-    assert "is the path of a file" in found[3].message
+    assert "must be the path of a file" in found[3].message
 
 
 def test_no_more_than_a_hundred_faults_are_listed():
@@ -120,7 +120,7 @@ def test_a_file_has_the_items_and_contents_of_its_table(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"texts": {}}, "in one language at least"),
+        ({"texts": {}}, "in at least one language"),
         ({"texts": {"English": PageTexts("a", "b")}}, "a tag like 'en'"),
         ({"texts": {"en": "a"}}, "must be PageTexts"),
         ({"consent_version": "one two"}, "consent_version must be"),
@@ -149,7 +149,7 @@ def test_pages_that_cannot_be_are_refused(changes, message):
         (("a", "b", "", "[" * 1_001), "and 1,000 opening brackets"),
         (("a", "b", "\0"), "instructions must have no control characters"),
         (("a", "b", "", "c\x1b[2J"), "consent must have no control characters"),
-        (("a", "b", "", "c\u2067d"), "consent must have no control characters, and none that turn round text"),
+        (("a", "b", "", "c\u2067d"), "consent must have no control characters, and none that reverse text"),
     ],
 )
 def test_texts_that_cannot_be_are_refused(texts, message):
@@ -196,14 +196,17 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
     ("fields", "message"),
     [
         ({"screened_out_code": "A"}, "screened_out_code is for participants of a platform"),
-        ({"quota_full_code": "A"}, "quota_full_code is for participants of a platform, and the campaign is on none"),
+        (
+            {"quota_full_code": "A"},
+            "quota_full_code is for participants of a platform, but the campaign has no platform",
+        ),
         ({"study_minutes": 30}, "study_minutes is for participants of a platform"),
         ({"platform": "prolific", "study_minutes": 0}, "study_minutes must be a finite number above 0; got 0"),
         ({"platform": "prolific", "study_minutes": float("nan")}, "study_minutes must be a finite number above 0"),
         ({"platform": "prolific", "quota_full_code": "a b"}, "quota_full_code must be letters, digits, - and _"),
         (
             {"platform": "prolific", "completion_code": "A", "quota_full_code": "A"},
-            "the codes must differ, or the platform cannot tell them apart",
+            "the codes must differ, because the platform tells outcomes apart by them",
         ),
     ],
 )

@@ -176,9 +176,9 @@ def test_what_makes_no_campaign(arguments, message, memory):
         ({"3-0-0": "left"}, "votes:2: comparison '3-0-0' is unknown: ballot 3 has not been opened"),
         ({"two": "left"}, "votes:2: a comparison has an id like \"2-17\"|votes:2: .* got 'two'"),
         ({2: "left"}, "votes:2: .* got 2"),
-        ({"2-0-1": "Left"}, "an answer is 'left', 'right', 'tie' or 'cannot say'; got 'Left'"),
-        ({"2-0-1": ["left"]}, "an answer is 'left'"),
-        ({"2-0-1": 1}, "an answer is .* got 1"),
+        ({"2-0-1": "Left"}, "an answer must be 'left', 'right', 'tie' or 'cannot say'; got 'Left'"),
+        ({"2-0-1": ["left"]}, "an answer must be 'left'"),
+        ({"2-0-1": 1}, "an answer must be .* got 1"),
     ],
 )
 def test_votes_that_are_refused_leave_nothing_behind(votes, message, memory):

@@ -308,12 +308,12 @@ def test_ibex_20_a_receipt_although_nothing_was_stored(ledger):
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (["a\nb", "c", "d", "e", "f", "g"], r"one line of text, without spaces around it; got 'a\\nb'"),
-        ([" a", "c", "d", "e", "f", "g"], r"one line of text, .* got ' a'"),
-        (["", "c", "d", "e", "f", "g"], r"one line of text, .* got ''"),
+        (["a\nb", "c", "d", "e", "f", "g"], r"one line of text without spaces around it; got 'a\\nb'"),
+        ([" a", "c", "d", "e", "f", "g"], r"one line of text .* got ' a'"),
+        (["", "c", "d", "e", "f", "g"], r"one line of text .* got ''"),
         (["1", ("1",), "d", "e", "f", "g"], r"the labels '1' and \('1',\) look the same in a file of votes"),
         (["1", "1.0", "d", "e", "f", "g"], "the item '1' is also written '1.0', and names are compared as text"),
-        ([("a", "b\r"), "c", "d", "e", "f", "g"], r"one line of text, .* got \('a', 'b\\r'\)"),
+        ([("a", "b\r"), "c", "d", "e", "f", "g"], r"one line of text .* got \('a', 'b\\r'\)"),
     ],
 )
 def test_labels_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, items, message):
@@ -331,5 +331,5 @@ def test_a_number_and_its_text_are_one_label(ledger):
 @pytest.mark.parametrize("name", ["", " ", " Ann", "Ann\n", "An\x00n"])
 def test_names_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, name):
     campaign = campaign_of(ledger)
-    with pytest.raises(LedgerError, match="a voter's name is one line of text without spaces around it"):
+    with pytest.raises(LedgerError, match="a voter's name must be one line of text without spaces around it"):
         write(campaign, register, name)

@@ -142,8 +142,8 @@ def test_ballots_say_how_far_they_have_come(ledger):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "pay is per vote or per hour; got neither"),
-        ({"per_vote": 1, "per_hour": 1, "seconds": 1}, "pay is per vote or per hour; got both"),
+        ({}, "pay must be per vote or per hour; got neither"),
+        ({"per_vote": 1, "per_hour": 1, "seconds": 1}, "pay must be per vote or per hour; got both"),
         ({"per_hour": 12}, "pay per hour needs the seconds that an answer takes"),
         ({"per_vote": 0}, "per_vote must be a finite number above 0; got 0"),
         ({"per_vote": "1"}, "per_vote must be a finite number above 0; got '1'"),

@@ -325,7 +325,7 @@ def test_a_voter_of_nobody_is_refused_also_when_the_ballot_is_closed(ledger):
         campaign.cast(vote(999, place))
     with pytest.raises(VoteError, match="ballot 1 has no comparison 99999999999999999999"):
         campaign.cast(vote(999, 99999999999999999999))
-    with pytest.raises(LedgerError, match="an event id is a UUID in lower case"):
+    with pytest.raises(LedgerError, match="an event id must be a UUID in lower case"):
         campaign.cast(vote(999, place, event_id=new_id().upper()))
 
 

@@ -164,7 +164,7 @@ def test_answers_that_a_campaign_of_sets_takes(ledger):
         "BEST 1 WORST 2",
         112,
     ):
-        with pytest.raises(VoteError, match=r"an answer is 'best 1 worst 2', .*'cannot say'; got"):
+        with pytest.raises(VoteError, match=r"an answer must be 'best 1 worst 2', .*'cannot say'; got"):
             cast(first, answer)
     event_id = new_id()
     assert cast(first, "best 3 worst 1", event_id).answer == "best 3 worst 1"
@@ -193,7 +193,7 @@ def test_a_campaign_of_pairs_takes_no_answer_on_sets(ledger):
     campaign = ledger.new_campaign(ContinuousPlan(5, 20), 5, 2, 1)
     campaign.open_next()
     (pair, *_) = campaign.asked()
-    with pytest.raises(VoteError, match="an answer is 'left', 'right', 'tie' or 'cannot say'"):
+    with pytest.raises(VoteError, match="an answer must be 'left', 'right', 'tie' or 'cannot say'"):
         campaign.record({pair.id: "best 1 worst 2"})
     assert "set_size" not in campaign.info.plan.to_dict()
 
@@ -226,9 +226,7 @@ def test_formats_of_pairs_say_so(ledger):
     campaign = campaign_of_sets(ledger)
     campaign.open_next()
     for format_name in ("arena", "label_studio", "potato", "choix"):
-        with pytest.raises(
-            LedgerError, match=f"{format_name} has pairs, and the voters of this campaign chose from sets"
-        ):
+        with pytest.raises(LedgerError, match=f"{format_name} is for votes on pairs, but this campaign has sets"):
             campaign.export_votes(format_name)
 
 
@@ -435,7 +433,7 @@ def test_a_file_with_some_answers_leaves_the_others_open(ledger, tmp_path):
     [
         (lambda row: row.update(best="item 99"), "votes.csv:2: the best item must be one of 'item .*; got 'item 99'"),
         (lambda row: row.update(worst=""), "votes.csv:2: the worst item must be one of"),
-        (lambda row: row.update(worst=row["best"]), "votes.csv:2: 'item .*' is the best and the worst"),
+        (lambda row: row.update(worst=row["best"]), "votes.csv:2: 'item .*' is both the best and the worst"),
         (lambda row: row.update(best="cannot say", worst=row["item_1"]), "the best item must be one of"),
         (lambda row: row.update(item_3=row["item_4"], item_4=row["item_3"]), "comparison .* has the items"),
         (lambda row: row.update(item_1=row["item_2"], item_2=row["item_1"]), "comparison .* has the items"),
@@ -461,7 +459,7 @@ def test_options_for_votes_on_pairs_are_refused(options, sqlite, tmp_path):
     campaign, path = of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
     campaign.open_next()
     filled(campaign, 1, path)
-    with pytest.raises(OptionError, match="are for votes on pairs, not on sets"):
+    with pytest.raises(OptionError, match="apply to votes on pairs, not on sets"):
         campaign.import_votes(path, **options)
     assert campaign.events_after(0) == ()
 

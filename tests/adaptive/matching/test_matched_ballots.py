@@ -125,7 +125,7 @@ def test_presentations_that_are_none(presentations):
 
 def test_voters_must_be_known():
     votes = Comparisons(3, [0, 1], [1, 2], [1, 1])
-    with pytest.raises(ModelError, match="matched ballots need to know who voted; these votes are of unknown voters"):
+    with pytest.raises(ModelError, match="matched ballots need votes with known voters"):
         draw_matched_ballot(bradley_terry(votes, prior=1), [0, 1], 1, rng=np.random.default_rng(0))
 
 

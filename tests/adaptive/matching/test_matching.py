@@ -15,7 +15,7 @@ from adaptive._draw_kernels import contains, key_of, random_order
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.errors import ModelError, VoteError
 from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.matching._matching import FIRST, FOCUS, PAIR_SHARES, Matches, Matching, telling_distance
+from adaptive.matching._matching import FIRST, FOCUS, PAIR_SHARES, Matches, Matching, informative_distance
 from adaptive.matching._matching_kernels import by_load, seen_pairs
 from adaptive.matching._rounds import run_matching
 from adaptive.model._likelihood import Prior
@@ -142,7 +142,10 @@ def test_prompts_and_voters_are_shown_equally_often(n_voters, n_prompts, n_batch
         ({"prompts": ["a"], "prompt_history": ["a", "a"]}, "must have the prompt of each of the 1 pairs shown; got 2"),
         ({"prompts": ["a"], "prompt_history": "a"}, "prompt_history must be a list of prompts; got 'a'"),
         ({"prompts": ["a"], "prompt_history": 7}, "prompt_history must be a list of prompts; got 7"),
-        ({"prompts": ["a"], "prompt_history": [["a"]]}, r"a prompt is a label, such as text or a number; got \['a'\]"),
+        (
+            {"prompts": ["a"], "prompt_history": [["a"]]},
+            r"a prompt must be a label, such as text or a number; got \['a'\]",
+        ),
         ({"prompt_history": ["a"]}, "prompt_history needs prompts"),
         ({"prompts": 3_000_000, "prompt_history": [0]}, "must be at most 2,000,000; got 1 and 3,000,000"),
     ],
@@ -189,7 +192,7 @@ def test_what_cannot_be_asked(options, message):
 
 
 @given(st.floats(0.0, 1e4))
-def test_half_of_the_votes_tie_at_the_telling_distance(nu):
+def test_half_of_the_votes_tie_at_the_informative_distance(nu):
     """And a vote there has nine tenths of the most information that one can have, or more."""
 
     def chances(d):
@@ -201,7 +204,7 @@ def test_half_of_the_votes_tie_at_the_telling_distance(nu):
         slope = (chances(d + step) - chances(d - step)) / (2 * step)
         return (slope**2 / np.maximum(chances(d), 1e-300)).sum(axis=0)
 
-    distance = telling_distance(nu)
+    distance = informative_distance(nu)
     assert chances(np.array(distance))[1] == pytest.approx(min(0.5, nu / (2 + nu)))
     assert information(np.array(distance)) >= 0.9 * information(np.linspace(0, 25, 2000)).max()
 
@@ -221,7 +224,7 @@ def test_opponents_are_farther_where_neighbours_tie(reach, least, most):
     # In calls for a tenth of the items: further ones would go to the same items, and farther from them.
     calls = [next_comparisons(strengths, 6, rng=rng, voters=60) for _ in range(10)]
     left, right = (np.concatenate([getattr(matches, side) for matches in calls]) for side in ("left", "right"))
-    distance = telling_distance(strengths.tie_parameter)
+    distance = informative_distance(strengths.tie_parameter)
     assert (distance > 0) == (reach > 1)
     assert least <= np.median(np.abs(left - right)) <= most
     gaps = np.abs(strengths.theta[left] - strengths.theta[right])
@@ -234,7 +237,7 @@ def test_opponents_are_farther_where_neighbours_tie(reach, least, most):
 def test_all_pairs_are_found_where_all_votes_tie(votes, size, seed):
     ties = replace(votes, winner=np.zeros_like(votes.winner))
     strengths = bradley_terry(ties, prior=1.0)
-    assert telling_distance(strengths.tie_parameter) > 0
+    assert informative_distance(strengths.tie_parameter) > 0
     matches = next_comparisons(strengths, size, rng=np.random.default_rng(seed), first=0)
     new, shown = pairs_shown(matches), set(pairs_shown(votes))
     assert not set(new) & shown

@@ -58,8 +58,8 @@ def test_a_decision_is_ready_for_json():
     [
         ((1,), {}, ModelError, "target must be a number above -1 and below 1"),
         ((0.5, "kendall"), {}, OptionError, "coefficient must be one of"),
-        ((), {}, ModelError, "exactly one of target and top is needed; got target=None and top=None"),
-        ((0.5,), {"top": 2}, ModelError, r"exactly one of target and top is needed; got target=0\.5 and top=2"),
+        ((), {}, ModelError, "give exactly one of target and top; got target=None and top=None"),
+        ((0.5,), {"top": 2}, ModelError, r"give exactly one of target and top; got target=0\.5 and top=2"),
         *(((), {"top": top}, ModelError, "top must be a whole number of at least 1") for top in (0, 1.5, True)),
         ((), {"top": 1, "level": 1}, ModelError, "level must be"),
     ],

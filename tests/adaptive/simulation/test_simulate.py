@@ -216,10 +216,10 @@ def test_what_is_undefined_is_null_in_json():
     [
         ({"similarity": SIMILARITY[:5]}, "the plan has 24 items; got 5 similarities"),
         ({"similarity": SIMILARITY * 2}, r"every similarity must lie in \[-1, 1\]"),
-        ({"pool": 100}, "voters are a VoterPool or a VoterPopulation; got 100"),
+        ({"pool": 100}, "voters must be a VoterPool or a VoterPopulation; got 100"),
         ({"n_simulations": 0}, "n_simulations must be a positive whole number; got 0"),
         ({"seed": -1}, "seed must be a whole number of 0 or more; got -1"),
-        ({"approaches": ("adaptive", "random")}, r"an approach is one of 'adaptive', 'uniform', .*; got 'random'"),
+        ({"approaches": ("adaptive", "random")}, r"an approach must be one of 'adaptive', 'uniform', .*; got 'random'"),
         ({"approaches": "uniform"}, "approaches must be a tuple of different approaches; got 'uniform'"),
         ({"approaches": ()}, r"approaches must be a tuple of different approaches; got \(\)"),
         ({"approaches": ("uniform", "uniform")}, "approaches must be a tuple of different approaches"),
@@ -235,7 +235,7 @@ def test_one_run_checks_its_input():
     rng = np.random.default_rng(0)
     with pytest.raises(SimilarityError, match="the plan has 24 items; got 5 similarities"):
         simulate_ranking(PLAN, POPULATION, SIMILARITY[:5], "uniform", rng)
-    with pytest.raises(SimilarityError, match=r"an approach is one of 'adaptive', 'uniform', .*; got 'both'"):
+    with pytest.raises(SimilarityError, match=r"an approach must be one of 'adaptive', 'uniform', .*; got 'both'"):
         simulate_ranking(PLAN, POPULATION, SIMILARITY, "both", rng)
 
 
@@ -490,7 +490,7 @@ def test_comparisons_of_each_approach():
     assert own.n_comparisons <= 126
     few = MatchedBallots(n_ballots=2)
     assert simulated_comparisons(PLAN, "matched_ballots", matched_ballots=few) == few.plan(24, 126).comparisons
-    with pytest.raises(SimilarityError, match=r"an approach is one of 'adaptive', .*; got 'both'"):
+    with pytest.raises(SimilarityError, match=r"an approach must be one of 'adaptive', .*; got 'both'"):
         simulated_comparisons(PLAN, "both")
 
 
@@ -560,7 +560,7 @@ def test_budgets_that_are_none(budgets, error, message):
 
 
 def test_a_curve_checks_its_voters():
-    with pytest.raises(SimilarityError, match="voters are a VoterPool or a VoterPopulation; got 100"):
+    with pytest.raises(SimilarityError, match="voters must be a VoterPool or a VoterPopulation; got 100"):
         simulate_curve([60], 100, SIMILARITY, **CURVE)
 
 

@@ -176,9 +176,9 @@ def test_pools_and_populations_can_be_sent_to_other_processes():
         ([math.inf], [0.1], r"nonconformity\[0\] is inf; it must be finite"),
         ([math.nan], [0.1], r"nonconformity\[0\] is nan; it must be finite"),
         ([0.1], [1.1], r"oversight\[0\] is 1.1; it must lie in \[0, 1\]"),
-        ([], [], r"nonconformity must hold one number for each voter; got float64 of shape \(0,\)"),
-        ([0.1], 0.1, r"oversight must hold one number for each voter; got float64 of shape \(\)"),
-        (["a"], [0.1], "nonconformity must hold one number for each voter; got <U1"),
+        ([], [], r"nonconformity must have one number for each voter; got float64 of shape \(0,\)"),
+        ([0.1], 0.1, r"oversight must have one number for each voter; got float64 of shape \(\)"),
+        (["a"], [0.1], "nonconformity must have one number for each voter; got <U1"),
     ],
 )
 def test_what_is_no_voter(nonconformity, oversight, message):
@@ -202,7 +202,7 @@ def test_what_is_no_voter(nonconformity, oversight, message):
         ({"indifference": math.inf}, "indifference must be a finite number, not negative; got inf"),
         ({"random_share": 1.5}, "random_share must be a number from 0 to 1; got 1.5"),
         ({"random_share": "some"}, "random_share must be a number from 0 to 1; got 'some'"),
-        ({"amplitude": 0.1}, "an amplitude is a callable from similarities to amplitudes; got 0.1"),
+        ({"amplitude": 0.1}, "amplitude must be a function of similarities; got 0.1"),
     ],
 )
 def test_what_is_no_population(options, message):
@@ -397,7 +397,7 @@ def test_read_another_column(write):
         ("similarity\n0.1\nnan\n", TableError, r'f\.csv:3: column "similarity": "nan" is not a number'),
         ("similarity\n0.1\n1.01\n", TableError, r"f\.csv:3: column .similarity.: '1.01' lies outside \[-1, 1\]"),
         ("similarity\n-inf\n1\n", TableError, r"f\.csv:2: column .similarity.: '-inf' lies outside"),
-        ("similarity\n0.1\n", TableError, r"f\.csv: similarities of at least two items are needed; got 1"),
+        ("similarity\n0.1\n", TableError, r"f\.csv: at least two similarities are needed; got 1"),
     ],
 )
 def test_what_is_wrong_with_a_file(write, content, error, message):
@@ -577,11 +577,11 @@ def test_similarities_of_strengths_keep_their_order_and_are_alike_without_votes_
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"comparisons": [1]}, ModelError, r"fitted to Comparisons; got \[1\]"),
+        ({"comparisons": [1]}, ModelError, r"comparisons must be Comparisons; got \[1\]"),
         ({"comparisons": Comparisons(2, [0], [1], [1])}, ModelError, "voters are known; these have none"),
         ({"comparisons": Comparisons(2, [], [], [], 3, [])}, ModelError, "needs votes; got none"),
         ({"similarity": [0.1, 0.2]}, ModelError, "on 3 items; got 2 similarities"),
-        ({"similarity": "expo"}, SimilarityError, "a similarity distribution is one of"),
+        ({"similarity": "expo"}, SimilarityError, "a similarity distribution must be one of"),
         ({"similarity": [0.1, 0.2, 2]}, SimilarityError, r"similarity\[2\] is 2"),
         ({"resamples": 15}, ModelError, "resamples must be a whole number of 16 or more; got 15"),
         ({"level": 1}, ValueError, "level must be"),

@@ -172,7 +172,7 @@ def test_reports_are_written(arguments, sentence):
     text = Path("report.md").read_text(encoding="utf-8")
     assert sentence in text
     assert "```bibtex\n@" in text
-    assert "the name of a report ends in .md, .tex, .txt" in refusal(*arguments, "--report", "report.pdf")
+    assert "the file name of a report must end in .md, .tex, .txt" in refusal(*arguments, "--report", "report.pdf")
 
 
 def test_weights_prints_the_shares():

@@ -241,14 +241,14 @@ def test_metrics_by_name_and_value():
         (["ap", "map"], "metrics must be a list of different metrics; 'ap' and 'map' are one metric, ap"),
         (["ndcg@10", ir_measures.nDCG @ 10], "metrics; 'ndcg@10' and 'nDCG@10' are one metric"),
         (["mrr", "rr"], "'mrr' and 'rr' are one metric, RR"),
-        (["tau_w", TauW(n0=2)], "metrics must be a list of different metrics; tau_w comes more than once"),
+        (["tau_w", TauW(n0=2)], "metrics must be a list of different metrics; tau_w is given more than once"),
         ("ndcg@ten", "unknown metric 'ndcg@ten': use rho_w"),
         ("nonsense", "unknown metric 'nonsense': use rho_w"),
         ("ndcg(", r"unknown metric 'ndcg\(': use rho_w"),
         ("success", "success: cutoff must be given, as in Success@CUTOFF"),
         ("NERR8@5", r"nerr8@5: max_rel must be given, as in NERR8\(max_rel=\.\.\.\)"),
         ("rr@0x" + "f" * 20_000, r"^rr@0xf+\.\.\.: cutoff must be a whole number"),
-        (3, "a metric is a name, a coefficient or a measure of ir_measures; got 3"),
+        (3, "a metric must be a name, a coefficient or a measure of ir_measures; got 3"),
     ],
 )
 def test_unknown_metrics(metrics, message):

@@ -232,7 +232,7 @@ def test_what_has_no_chance_level_has_the_identity():
 @pytest.mark.needs_numba
 def test_a_chance_level_at_the_edge_is_an_error():
     x, y, offsets = flat([(np.arange(200), np.arange(200))])
-    with pytest.raises(StandardizationError, match="a larger n0 helps"):
+    with pytest.raises(StandardizationError, match="use a larger n0"):
         standardization(TauW(n0=-0.99999, scheme="multiplicative"), x, y, offsets, DRAWS)
 
 

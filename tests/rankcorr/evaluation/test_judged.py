@@ -107,15 +107,15 @@ def test_what_does_not_fit_is_refused():
         (people, judge, {"metric": "ap"}, OptionError, "ap"),
         (people, judge, {"metric": "ndcg@5", "level": 1}, OptionError, "level"),
         (people, alone, {"metric": "ndcg@5"}, OptionError, "must have the same runs; one of them lacks: 'poor'"),
-        (other, judge, {}, QueryMismatchError, "no values for queries of people: 'new'"),
+        (other, judge, {}, QueryMismatchError, "no values for queries that people judged: 'new'"),
         ("people", judge, {}, OptionError, "people must be an Evaluation; got 'people'"),
     ]:
         with pytest.raises(kind, match=message):
             judged_means(of_people, of_judge, **options)
     means = judged_means(people, judge, metric="ndcg@5")
     for call, message in [
-        (lambda: means.of("best"), "there is no run 'best'; there are good, poor"),
-        (lambda: means.difference("good", "good"), "a run is compared with another; got 'good' twice"),
+        (lambda: means.of("best"), "run must be one of 'good', 'poor'; got 'best'"),
+        (lambda: means.difference("good", "good"), "two different runs are needed; got 'good' twice"),
     ]:
         with pytest.raises(OptionError, match=message):
             call()

@@ -27,7 +27,7 @@ from rankcorr import (
 from rankcorr._checks import collected_notices
 from rankcorr._workers import Draws
 from rankcorr.evaluation import ColumnError, FewTasksWarning, leaderboard_of_scores
-from rankcorr.evaluation._comparison.query_tests import judge_differences, verdicts
+from rankcorr.evaluation._comparison.query_tests import compute_tests, judge_differences
 from rankcorr.plots import plot_leaderboard
 from tests import naive
 
@@ -236,7 +236,7 @@ def test_verdicts_are_those_of_both_tests_of_every_pair(seed, margin, level):
     for (i, first), (j, second) in itertools.permutations(enumerate(board.rows), 2):
         difference = (scores[:, "abcd".index(first.system)] - scores[:, "abcd".index(second.system)])[:, np.newaxis]
         draws = Draws.checked(1_000, 0, None, None)  # which 9 tasks do not need
-        outer, inner = (verdicts(difference, "randomization", each, draws) for each in (level, 2 * level - 1))
+        outer, inner = (compute_tests(difference, "randomization", each, draws) for each in (level, 2 * level - 1))
         expected = judge_differences(outer, inner, difference.mean(axis=0), margin, level)
         assert [board.verdicts[i][j]] == expected
 
@@ -340,7 +340,12 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             LabelError,
             r"every row needs the name of a system; got \['a'\]",
         ),
-        (ROWS, {"groups": {"x": "mean", "y": "u"}}, OptionError, "not a name of a group, .*: 'mean'"),
+        (
+            ROWS,
+            {"groups": {"x": "mean", "y": "u"}},
+            OptionError,
+            "a group must not have the name of a column .*: 'mean'",
+        ),
     ],
 )
 def test_tables_that_cannot_be_ranked(table, options, error, message):

@@ -28,7 +28,7 @@ def test_quantiles_are_values_that_enough_do_not_exceed(n_items):
 @pytest.mark.parametrize("q", [-0.1, 1.1, math.nan, "0.5", None, True, [0.5, 2], [[1], [0, 1]]])
 def test_invalid_quantiles(q):
     null = null_distribution(range(3), range(3))
-    with pytest.raises(OptionError, match="q must be a share, a number between 0 and 1; got"):
+    with pytest.raises(OptionError, match="q must be a number between 0 and 1; got"):
         null.quantile(q)
 
 
@@ -75,7 +75,7 @@ def test_a_distribution_without_values_or_without_spread():
 def test_where_standardized_values_would_be_equal_they_are_refused():
     null = null_distribution(range(1_000), range(1_000), coefficient=TauW(n0=-0.9), n_resamples=300)
     assert null.saturates
-    message = r"the values of chance lie so near -1 that .* \(exponent -2\d\.\d, at"
+    message = r"chance values are so near -1 that .* \(exponent -2\d\.\d, at"
     with pytest.raises(StandardizationError, match=message):
         null.standardize(0.3)
     assert null.percentile(0.3) > 50

@@ -166,7 +166,7 @@ def test_more_than_five_gold_sets_are_no_sample():
         del gold["set 5"]
         leaderboard(gold, systems, coefficient="tau", missing="intersection", n_resamples=100)
     (found,) = [each for each in caught if each.category is ManyGoldSetsWarning]
-    assert "6 gold sets, so intervals and tests do not carry over to other gold sets" in str(found.message)
+    assert "6 gold sets, so intervals and tests do not apply to other gold sets" in str(found.message)
     assert found.filename == __file__
 
 

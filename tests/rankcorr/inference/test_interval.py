@@ -354,7 +354,7 @@ def test_of_many_items_those_with_the_most_weight_are_left_out():
     assert found.jackknife_item == 7
     assert found.jackknife_share > 0.9
     items = sorted_items(x, y, coefficient="rho_w")
-    without = items.delete_each(np.array([7]), Draws(1, 0))[:, 0]
+    without = items.delete_items(np.array([7]), Draws(1, 0))[:, 0]
     assert without == pytest.approx([weighted_rho(np.delete(x, 7), np.delete(y, 7)).statistic], abs=1e-12)
 
 

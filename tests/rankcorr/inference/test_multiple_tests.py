@@ -252,7 +252,7 @@ def test_rank_sets_of_ties_and_of_numbers_without_error():
         ({"a": 2, "b": 1}, {"standard_errors": {"a": 1, "c": 1}}, LabelMismatchError, "the same names: '[bc]', '[bc]'"),
         ([2, 1], {"covariance": np.eye(3)}, LengthError, r"2 rows and columns; got shape \(3, 3\)"),
         ([2, 1], {"covariance": [[1, 2], [0, 1]]}, OptionError, "finite and symmetric"),
-        ([2, 1], {"covariance": [[1, 2], [2, 1]]}, OptionError, "no negative eigenvalue; got -1"),
+        ([2, 1], {"covariance": [[1, 2], [2, 1]]}, OptionError, "must not have a negative eigenvalue; got -1"),
         ([2, 1], {"standard_errors": [1, 1], "n_resamples": 18}, OptionError, "n_resamples must be at least 19 at"),
     ],
 )

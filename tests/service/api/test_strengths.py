@@ -229,7 +229,7 @@ def test_a_judge_with_more_prompts_sharpens_the_votes_of_people():
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ([{"left": "a", "right": "b", "grade": "x"}], 'answers:0: column "grade": a grade is a whole number'),
+        ([{"left": "a", "right": "b", "grade": "x"}], 'answers:0: column "grade": a grade must be a whole number'),
         (
             [{"left": "a", "right": "b", "winner": "left", "x": 1}],
             "is no part of an answer; its parts are left, right, winner",

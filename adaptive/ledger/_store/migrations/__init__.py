@@ -1,7 +1,7 @@
-"""Make the tables of a ledger, and upgrade those of an earlier release.
+"""Create the tables of a ledger, and upgrade those of an earlier release.
 
-A new ledger gets the tables of the schema. A ledger of another version is refused and never changed unasked; `bring_up`
-upgrades an older one by the steps in versions/.
+A new ledger gets the tables of the schema. A ledger of another version is rejected, and changed only by `bring_up`,
+which upgrades an older ledger by the steps in versions/.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HEAD", "bring_up", "check_revision", "create_tables", "make_tables", "revision_of", "triggers"]
 
-# A test compares this value with the files in versions/: only an upgrade needs alembic, which takes a third of a second
-# to import.
+# Not read from versions/, because alembic, which only upgrades need, takes a third of a second to import. A test
+# compares both.
 HEAD: Final = "0004"
 _REVISION: Final = sa.Table(
     "ledger_revision",
@@ -43,13 +43,7 @@ def revision_of(connection: sa.Connection) -> str | None:
 
 
 def check_revision(connection: sa.Connection, name: str) -> None:
-    """Refuse tables of another revision.
-
-    Raises
-    ------
-    RevisionError
-        If the tables are older or newer than this release, or do not exist.
-    """
+    """Raise RevisionError if the tables are older or newer than this release, or do not exist."""
     revision = revision_of(connection)
     if revision == HEAD:
         return
@@ -60,16 +54,16 @@ def check_revision(connection: sa.Connection, name: str) -> None:
 
 
 def make_tables(connection: sa.Connection, name: str) -> None:
-    """Make the tables of this release in an empty database; of two simultaneous calls, the second finds them made.
+    """Create the tables of this release in an empty database; do nothing if they exist.
 
     Raises
     ------
     RevisionError
-        If the tables belong to another release or to other software. PostgreSQL may have other tables alongside ours.
+        The tables belong to another release or to other software. PostgreSQL may have further tables of other names.
     LedgerError
-        If the encoding of a PostgreSQL database lacks some letters.
+        The encoding of a PostgreSQL database lacks some letters.
     """
-    lock_ballot(connection, 0, exclusive=True)  # two servers may start at once on an empty database
+    lock_ballot(connection, 0, exclusive=True)  # two servers may start at the same time on an empty database
     if revision_of(connection) is not None:
         check_revision(connection, name)
         return
@@ -87,7 +81,7 @@ def make_tables(connection: sa.Connection, name: str) -> None:
 
 
 def create_tables(connection: sa.Connection) -> None:
-    """Make the tables of this release, their indices, and the triggers that keep history."""
+    """Create the tables of this release, their indices, and the triggers that protect history."""
     metadata.create_all(connection, checkfirst=False)
     dialect = connection.dialect.name
     for statement in triggers(dialect, never_changed=HISTORY, never_deleted=NEVER_DELETED, fixed=FIXED):
@@ -97,12 +91,12 @@ def create_tables(connection: sa.Connection) -> None:
 
 
 def bring_up(connection: sa.Connection, name: str) -> str | None:
-    """Upgrade the tables to this release, and return the revision that they had, or None if it was this one.
+    """Upgrade the tables to this release, and return their previous revision, or None if it was this one.
 
     Raises
     ------
     RevisionError
-        If there is no ledger, or it is of a newer release or of a revision that no release had.
+        There is no ledger, it belongs to a newer release, or its revision is unknown.
     """
     before = revision_of(connection)
     if before is not None and before < HEAD:
@@ -132,7 +126,7 @@ def _scripts() -> ScriptDirectory:
 def triggers(
     dialect: str, *, never_changed: Sequence[str], never_deleted: Sequence[str], fixed: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield the statements that make the triggers which protect history: past rows can be neither changed nor deleted.
+    """Yield the statements that create the triggers which protect history against changes and deletion.
 
     Parameters
     ----------

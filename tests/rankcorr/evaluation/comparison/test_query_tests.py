@@ -17,6 +17,7 @@ from rankcorr.evaluation._comparison.query_tests import (
     Means,
     bounds,
     by_cluster,
+    compute_tests,
     corrected_pvalues,
     effect_sizes,
     flip_distributions,
@@ -24,7 +25,6 @@ from rankcorr.evaluation._comparison.query_tests import (
     pvalues,
     standings,
     studentize,
-    verdicts,
 )
 from rankcorr.evaluation._query_kernels import draw_signs
 from tests import naive
@@ -92,15 +92,15 @@ def test_intervals_of_normal_values_are_those_of_students_test():
     ends = scipy.stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
     low, high = bounds(Means.of(values), studentize(values, DRAWS), 0.95)
     assert (low[0], high[0]) == pytest.approx((ends.low, ends.high), abs=0.03)
-    found = verdicts(values, "t", 0.95, DRAWS)
+    found = compute_tests(values, "t", 0.95, DRAWS)
     assert (found.lows[0], found.highs[0]) == pytest.approx((ends.low, ends.high), rel=1e-12)
-    flipped = verdicts(values, "randomization", 0.95, DRAWS)
+    flipped = compute_tests(values, "randomization", 0.95, DRAWS)
     assert (flipped.lows[0], flipped.highs[0]) == pytest.approx((ends.low, ends.high), abs=0.03)
 
 
 @given(columns(1, 7), st.sampled_from([0.5, 0.8, 0.95]))
 def test_few_queries_have_the_interval_of_all_flips(values, level):
-    found = verdicts(values, "randomization", level, FEW)
+    found = compute_tests(values, "randomization", level, FEW)
     for place, own in enumerate(values.T):
         known = own[~np.isnan(own)].tolist()
         if not known:
@@ -119,10 +119,10 @@ def test_few_queries_have_the_interval_of_all_flips(values, level):
 
 @given(COLUMNS, st.sampled_from(TESTS), st.sampled_from([0.5, 0.8, 0.95]))
 def test_an_interval_excludes_0_exactly_if_the_test_rejects(values, test, level):
-    found = verdicts(values, test, level, FEW)
+    found = compute_tests(values, test, level, FEW)
     np.testing.assert_array_equal((found.lows > 0) | (found.highs < 0), found.pvalues <= alpha_of(level))
     np.testing.assert_array_equal(np.isnan(found.lows), np.isnan(found.pvalues))
-    turned = verdicts(-values, test, level, FEW)
+    turned = compute_tests(-values, test, level, FEW)
     np.testing.assert_array_equal(turned.pvalues, found.pvalues)
     np.testing.assert_array_equal((-turned.highs, -turned.lows), (found.lows, found.highs))
     np.testing.assert_allclose(turned.detectable, found.detectable, rtol=1e-9)
@@ -130,7 +130,7 @@ def test_an_interval_excludes_0_exactly_if_the_test_rejects(values, test, level)
 
 @pytest.mark.parametrize("test", TESTS)
 def test_equal_runs_have_no_difference_to_detect(test):
-    found = verdicts(np.zeros((14, 1)), test, 0.95, FEW)
+    found = compute_tests(np.zeros((14, 1)), test, 0.95, FEW)
     assert (found.pvalues[0], found.lows[0], found.highs[0]) == (1, 0, 0)
     assert math.isnan(found.detectable[0])
 
@@ -138,7 +138,7 @@ def test_equal_runs_have_no_difference_to_detect(test):
 @pytest.mark.parametrize("n", [6, 8, 12, 25])
 def test_few_queries_detect_four_of_five_differences_that_other_queries_call_detectable(n):
     sample, other = np.random.default_rng(n).standard_normal((2, n, 4_000))
-    detectable = verdicts(sample, "t", 0.95, FEW).detectable
+    detectable = compute_tests(sample, "t", 0.95, FEW).detectable
     share = (pvalues(other + detectable, "t", FEW) <= 0.05).mean()
     assert share == pytest.approx(0.8, abs=0.01 + 3 * math.sqrt(0.16 / 4_000))
 
@@ -146,10 +146,10 @@ def test_few_queries_detect_four_of_five_differences_that_other_queries_call_det
 @pytest.mark.wide
 def test_a_difference_that_can_be_detected_is_found_in_four_of_five_cases():
     rng = np.random.default_rng(6)
-    (detectable,) = verdicts(rng.normal(0, 0.2, (1_000, 1)), "t", 0.95, FEW).detectable / math.sqrt(50 / 1_000)
+    (detectable,) = compute_tests(rng.normal(0, 0.2, (1_000, 1)), "t", 0.95, FEW).detectable / math.sqrt(50 / 1_000)
     noise = rng.normal(0, 0.2, (50, 400))
     for test in TESTS:
-        found = verdicts(noise, test, 0.95, Draws(499, 0)).detectable
+        found = compute_tests(noise, test, 0.95, Draws(499, 0)).detectable
         assert found.mean() == pytest.approx((1 + 0.9 / 49) * detectable, rel=0.05)
         share = (pvalues(noise + detectable, test, Draws(499, 0)) <= 0.05).mean()
         assert share == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / 400))
@@ -280,7 +280,7 @@ def test_the_level_is_about_kept_in_few_data_sets(designs, name):
 @given(COLUMNS, st.sampled_from(TESTS), st.integers(0, 99))
 def test_clusters_of_one_query_change_nothing(values, test, seed):
     order = np.random.default_rng(seed).permutation(len(values))
-    alone, one_each = (verdicts(values, test, 0.9, FEW, clusters=own) for own in (None, np.arange(len(values))))
+    alone, one_each = (compute_tests(values, test, 0.9, FEW, clusters=own) for own in (None, np.arange(len(values))))
     for found, wanted in zip(one_each, alone, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
     assert np.isfinite(by_cluster(np.nan_to_num(values), order)).all()
@@ -289,7 +289,7 @@ def test_clusters_of_one_query_change_nothing(values, test, seed):
 @given(columns(2, 5), st.sampled_from(TESTS))
 def test_a_cluster_of_copies_is_like_one_query(values, test):
     copies, clusters = np.repeat(values, 3, axis=0), np.repeat(np.arange(len(values)), 3)
-    found, wanted = verdicts(copies, test, 0.9, FEW, clusters=clusters), verdicts(values, test, 0.9, FEW)
+    found, wanted = compute_tests(copies, test, 0.9, FEW, clusters=clusters), compute_tests(values, test, 0.9, FEW)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -300,7 +300,7 @@ def test_clusters_of_different_sizes_are_flipped_whole():
     for signs in itertools.product((1, -1), repeat=3):
         own = np.array(signs)[clusters]
         flips.append((float(np.mean(own * values)), float(np.mean(own))))
-    found = verdicts(values[:, np.newaxis], "randomization", 0.5, FEW, clusters=clusters)
+    found = compute_tests(values[:, np.newaxis], "randomization", 0.5, FEW, clusters=clusters)
     assert found.pvalues[0] == naive.share_as_extreme(0.0, values.mean(), flips)
     np.testing.assert_allclose(
         (found.lows[0], found.highs[0]), naive.differences_not_rejected(0.5, values.mean(), flips, bound=1e3)
@@ -310,24 +310,26 @@ def test_clusters_of_different_sizes_are_flipped_whole():
 def test_what_is_detectable_does_not_depend_on_the_order_of_queries():
     rng = np.random.default_rng(4)
     values = rng.normal(size=(12, 1))
-    first, *others = (verdicts(rng.permutation(values), "randomization", 0.95, FEW).detectable[0] for _ in range(4))
+    first, *others = (
+        compute_tests(rng.permutation(values), "randomization", 0.95, FEW).detectable[0] for _ in range(4)
+    )
     assert others == pytest.approx([first] * 3, rel=1e-12)
 
 
 @pytest.mark.parametrize("n_queries", [2, 3, 5, 6, 20])
 def test_equal_differences_are_no_surer_by_the_bootstrap_than_by_flips_of_signs(n_queries):
     values = np.full((n_queries, 1), -0.25)
-    found = verdicts(values, "bootstrap", 0.95, DRAWS)
+    found = compute_tests(values, "bootstrap", 0.95, DRAWS)
     (pvalue,) = found.pvalues
     assert pvalue == max(2 / 2**n_queries, 2 / (1 + DRAWS.n_resamples))
     ends = (-0.25, -0.25) if n_queries > 5 else (-math.inf, math.inf)
     assert (found.lows[0], found.highs[0]) == ends
-    assert verdicts(0 * values, "bootstrap", 0.95, DRAWS).pvalues[0] == 1.0
+    assert compute_tests(0 * values, "bootstrap", 0.95, DRAWS).pvalues[0] == 1.0
 
 
 def test_the_bootstrap_test_is_its_interval_of_the_mean():
     values = np.random.default_rng(3).exponential(1, (50, 1)) - 0.6
-    found, means = verdicts(values, "bootstrap", 0.95, DRAWS), Means.of(values)
+    found, means = compute_tests(values, "bootstrap", 0.95, DRAWS), Means.of(values)
     low, high = bounds(means, studentize(values, DRAWS), 0.95)
     assert (found.lows[0], found.highs[0]) == pytest.approx((low[0], high[0]), abs=0.01)
     known = np.sort(studentize(values, DRAWS)[:, 0])
@@ -341,7 +343,7 @@ def test_verdicts_follow_from_two_one_sided_tests(test):
     rng = np.random.default_rng(3)
     noise = rng.normal(0, 0.3, (30, 1))
     differences = np.hstack([noise - noise.mean() + shift for shift in (0.02, 0.5, -1.0, 0.16)])
-    outer, inner = (verdicts(differences, test, level, Draws(2_000, 0)) for level in (0.95, 0.9))
+    outer, inner = (compute_tests(differences, test, level, Draws(2_000, 0)) for level in (0.95, 0.9))
     judged = judge_differences(outer, inner, differences.mean(axis=0), 0.2, 0.95)
     assert judged == ["equivalent", "better", "worse", "better"]
     for column, verdict in zip(differences.T, judged, strict=True):
@@ -350,20 +352,20 @@ def test_verdicts_follow_from_two_one_sided_tests(test):
         assert (max(above, below) < 0.05) == (verdict == "equivalent")
     unsure = judge_differences(outer, inner, differences.mean(axis=0), 0.05, 0.95)
     assert unsure[0] == "undecided"
-    nothing = verdicts(np.full((1, 1), math.nan), test, 0.95, FEW)
+    nothing = compute_tests(np.full((1, 1), math.nan), test, 0.95, FEW)
     assert judge_differences(nothing, nothing, np.array([math.nan]), 0.2, 0.95) == ["undecided"]
 
 
 def test_runs_that_differ_by_the_margin_are_seldom_equivalent():
     rng = np.random.default_rng(4)
     differences = 0.3 + rng.normal(size=(25, 2_000))
-    outer, inner = (verdicts(differences, "t", level, FEW) for level in (0.95, 0.9))
+    outer, inner = (compute_tests(differences, "t", level, FEW) for level in (0.95, 0.9))
     share = judge_differences(outer, inner, differences.mean(axis=0), 0.3, 0.95).count("equivalent") / 2_000
     assert share <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 2_000)
 
 
 def pilot_of(differences, draws=FEW):
-    found = verdicts(differences[:, np.newaxis], "randomization", 0.95, draws)
+    found = compute_tests(differences[:, np.newaxis], "randomization", 0.95, draws)
     ends = (0.0,) * 6
     return PairedDifference("a", "b", *ends, len(differences), 0, 0, float(found.detectable[0]), None, None, False)
 

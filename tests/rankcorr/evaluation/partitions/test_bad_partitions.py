@@ -78,7 +78,7 @@ def test_what_is_no_frame():
         TAU_EVALUATOR.batch(np.ones((3, 3)))
     with pytest.raises(DuplicateLabelError, match="names of columns must be unique"):
         TAU_EVALUATOR.frame(pd.DataFrame([[1, 2, 3]], columns=["query", "query", "score"]))
-    with pytest.raises(ColumnError, match="a column comes more than once: 'query'"):
+    with pytest.raises(ColumnError, match="a column occurs more than once: 'query'"):
         TAU_EVALUATOR.batch(pa.Table.from_arrays([pa.array([1])] * 4, names=["query", "query", "relevance", "score"]))
 
 
@@ -116,9 +116,9 @@ def test_ids_of_two_types():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"metrics": "ap"}, MetricError, "ap: documents with equal scores go by their ids; .* document="),
+        ({"metrics": "ap"}, MetricError, "ap: documents with equal scores are ordered by id; .* document="),
         ({"metrics": ["p@3", "ndcg@5", "tau"]}, MetricError, "p@3, ndcg@5: documents with equal scores"),
-        ({"scores": ()}, OptionError, "scores must name a column at least"),
+        ({"scores": ()}, OptionError, "scores must name at least one column"),
         ({"scores": ("a", "a")}, OptionError, "names of columns must be unique; more than once: 'a'"),
         ({"scores": 3}, OptionError, "scores must be a name or a list of names; got 3"),
         ({"query": ""}, OptionError, "names of columns must be text; got: ''"),

@@ -147,7 +147,7 @@ def test_results_are_tables():
     assert repr(found) == "<QueryMeans of 2 queries: a tau 0.3750, b tau 0.6250>"
     assert found.to_dict()["differences"][0]["difference"] == -0.25
     assert repr(partial_means(values, TWO)) == "<PartialMeans of 2 queries>"
-    listed = r"and 2 have metric='tau', standardized=False; run, metric, standardized: \('a', 'tau', False"
+    listed = r"but 2 have metric='tau', standardized=False; run, metric, standardized: \('a', 'tau', False"
     with pytest.raises(OptionError, match=listed):
         found.of("tau")
 
@@ -183,7 +183,7 @@ TEXT, NUMBERS = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
         (lambda: MEANS.difference("a", "a"), OptionError, "two different runs are needed; got 'a' twice"),
         (lambda: MEANS.of(run="c"), OptionError, "run must be one of 'a', 'b'; got 'c'"),
         (lambda: MEANS.difference(standardized=True), OptionError, "not standardized: make the QueryEvaluator with st"),
-        (lambda: means_of([TEXT], ONE).difference(), OptionError, "is of two columns of scores, and there is one: 's"),
+        (lambda: means_of([TEXT], ONE).difference(), OptionError, "needs two columns of scores; there is only 's"),
         (lambda: combined_means([]), OptionError, "there is no part to combine"),
         (lambda: combined_means([0.5]), OptionError, r"parts must come from partial_means; got 0\.5"),
         (lambda: partial_means(TEXT[["query"]], ONE), ColumnError, "the frame has no column 'tau'; it has 'query'"),

@@ -160,9 +160,9 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
         ({"settings": {"repeats": 0.9}}, "/settings/repeats", "of at most 0.5"),
         ({"settings": {"probes_csv": "left,right\nash,oak\n"}}, "/settings/probes_csv", 'no column "winner"'),
         ({"settings": {"probes_csv": f"{PROBES}ash,elm,left,gold\n"}}, "/settings/probes_csv", "is not an item of the"),
-        ({"settings": {"pay": {}}}, "/settings/pay", "pay is per vote or per hour; got neither"),
-        ({"pages": {"texts": []}}, "/pages", "in one language at least"),
-        ({"pages": {"texts": [{"language": "E", "title": "T", "question": "Q"}]}}, "/pages", "a language is a tag"),
+        ({"settings": {"pay": {}}}, "/settings/pay", "pay must be per vote or per hour; got neither"),
+        ({"pages": {"texts": []}}, "/pages", "in at least one language"),
+        ({"pages": {"texts": [{"language": "E", "title": "T", "question": "Q"}]}}, "/pages", "must be a tag"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_and_nothing_is_made(admin, target, fields, pointer, says):

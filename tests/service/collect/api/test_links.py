@@ -275,7 +275,7 @@ def test_another_consent_text_needs_another_version(organiser):
         ({"consent_version": ""}, "consent_version must be"),
         ({"sheets": 0}, "of at least 1"),
         ({"open_link": "yes"}, "must be true or false"),
-        ({"texts": [{"language": "en", "title": "T", "question": "Q"}] * 2}, "two of the texts have the same language"),
+        ({"texts": [{"language": "en", "title": "T", "question": "Q"}] * 2}, "two texts have the same language"),
         ({"colour": "red"}, "unknown field"),
     ],
 )

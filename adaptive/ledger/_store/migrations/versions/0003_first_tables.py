@@ -1,4 +1,4 @@
-"""The tables of the first release; a ledger has had the tables of the schema since it was made, or is upgraded to them.
+"""The tables of the first release.
 
 Revision ID: 0003
 """

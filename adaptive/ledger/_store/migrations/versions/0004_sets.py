@@ -1,4 +1,4 @@
-"""Add the items of a set after its first two: voters of a set choose its best and its worst item.
+"""Add the other items of sets, from which voters choose the best and the worst item.
 
 Revision ID: 0004
 """
@@ -13,5 +13,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column; comparisons so far are pairs and have none."""
+    """Add the column, which is NULL for pairs, such as all earlier comparisons."""
     op.add_column("comparison", sa.Column("other_items", sa.Text()))
