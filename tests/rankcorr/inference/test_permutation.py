@@ -57,6 +57,14 @@ def test_the_parts_are_those_of_the_separate_calls(pair, coefficient, alternativ
         assert test.statistic == {"tau_w": weighted_tau, "rho_w": weighted_rho}[coefficient](*pair).statistic
 
 
+def test_a_ranking_against_itself_and_its_reverse():
+    x = np.arange(40)
+    same, reverse = permutation_test(x, x, n_resamples=199), permutation_test(x, -x, n_resamples=199)
+    assert (same.statistic, same.standardized, same.pvalue) == (1, 1, 2 / 200)
+    assert (reverse.statistic, reverse.standardized, reverse.pvalue) == (-1, -1, 2 / 200)
+    assert permutation_test(x, -x, n_resamples=199, alternative="greater").pvalue == 1
+
+
 # Where the rankings are unrelated, p-values are uniform.
 
 
