@@ -12,9 +12,10 @@ from adaptive.ledger._campaign.settings import Probing
 from adaptive.ledger._reports.quality import quality_of
 from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._voters.membership import voter_rows
-from adaptive.ledger._votes.casting import correct, retract
+from adaptive.ledger._votes.casting import conflicts, correct, retract
 from adaptive.ledger._votes.exports import events_after
 from tests.adaptive.ledger.campaigns import (
+    answer_all,
     campaign_of,
     check_ids,
     check_ledger,
@@ -105,6 +106,18 @@ def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):
             list(pool.map(send, places, [event] * 2))
     assert told.count("reused") == len(told) // 2 > 5
     check_ledger(ledger)
+
+
+def test_a_late_answer_is_kept_and_does_not_count(campaign, holder):
+    answer_all(campaign)
+    campaign.close(1)
+    first, second = (vote(holder, PLACE, "tie") for _ in range(2))
+    for late in (first, first, second, second):
+        with pytest.raises(LateVoteError, match="ballot 1 is closed"):
+            campaign.cast(late)
+    assert query(campaign, "SELECT why, revision FROM late_vote") == [("closed", 0)] * 2
+    assert read(campaign, conflicts) == []
+    assert counts(campaign)[0] == 0
 
 
 def test_who_leaves_takes_back_the_answers_to_checks_too(campaign, holder):

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adaptive import DrawError, draw_ballot
@@ -36,6 +36,7 @@ def rows(ballot):
     st.integers(0, 2**63 - 1),
     st.none() | st.integers(1, 10_000),
 )
+@example(["fig", "kiwi", "pear"], 1, 1, 3, None)  # one item is presented once more than the others
 def test_every_ballot_is_the_one_of_the_library(items, presentations, voters, seed, number):
     request = {"items": items, "presentations": presentations, "voters": voters, "seed": seed}
     found = answer(PATH, **request, **({} if number is None else {"number": number}))
