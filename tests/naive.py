@@ -508,20 +508,6 @@ def mean_precision(relevance, order):
     return total / hits
 
 
-def vigna_tau(x, y, combine):
-    """Vigna 2015: pairs weighted by hyperbolic ranks, those in x, and those in y where x has ties."""
-    n = len(x)
-    order = sorted(range(n), key=lambda i: (-x[i], -y[i]))
-    weight = {item: 1 / place for place, item in enumerate(order, start=1)}
-
-    def product(a, b):
-        return sum(
-            sign(a[i] - a[j]) * sign(b[i] - b[j]) * combine(weight[i], weight[j]) for i in range(n) for j in range(i)
-        )
-
-    return product(x, y) / math.sqrt(product(x, x) * product(y, y))
-
-
 def krippendorff_alpha(rows, level):
     """Krippendorff 2011, by the coincidence matrix, in fractions; None is a missing rating.
 

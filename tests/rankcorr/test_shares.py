@@ -125,20 +125,6 @@ def test_offsets_and_lists_at_the_ends_of_the_floats(share, expected):
     assert share() == expected
 
 
-@given(st.lists(offsets, min_size=2, max_size=2, unique=True), lists())
-def test_top_share_falls_with_the_offset(pair, k_and_n_items):
-    k, n_items = k_and_n_items
-    low, high = sorted(pair)
-    assert top_share(k, low, n_items) >= top_share(k, high, n_items)
-
-
-@given(offsets, lists())
-def test_top_share_rises_with_k_and_falls_with_n_items(n0, k_and_n_items):
-    k, n_items = k_and_n_items
-    assert top_share(k, n0, n_items) <= top_share(k + 1, n0, n_items)
-    assert top_share(k, n0, n_items) >= top_share(k, n0)
-
-
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, Fraction])
 def test_other_number_types(kind):
     assert top_share(np.int64(3), kind(2), np.int32(10)) == top_share(3, 2.0, 10)

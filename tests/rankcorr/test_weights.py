@@ -30,13 +30,6 @@ def test_weighers_are_their_formulas(weigher, expected):
     assert pickle.loads(pickle.dumps(weigher)) == weigher
 
 
-def test_eq_9_by_hand():
-    # Ranks (1, 2) and (2, 1) with n0 = 0: f = 1 and 1/4, so that both items weigh (1 + 1/4) / 2.5.
-    assert_allclose(item_weights([2, 1], [1, 2], n0=0), [0.5, 0.5], rtol=1e-15)
-    # Ranks (1, 2, 3) twice with n0 = 1: proportional to 1/4, 1/9, 1/16.
-    assert_allclose(item_weights([3, 2, 1], [3, 2, 1], n0=1), np.array([36, 16, 9]) / 61, rtol=1e-15)
-
-
 @given(tied_pairs(40), N0S)
 def test_weights_sum_to_one_and_expected_ones_keep_the_mass_of_an_untied_list(pair, n0):
     n_items = pair[0].size

@@ -164,13 +164,6 @@ def test_pairs_are_those_of_bradley_and_terry(has_ties):
         assert (fixed.standard_errors >= peer.standard_errors - 1e-9).all()  # the tie parameter is uncertain too
 
 
-def test_half_ties_converge_at_once():
-    """2,000 votes on two items, half of them ties: the block alternation ended at 3.395 after 200 iterations."""
-    votes = Comparisons(2, np.zeros(2_000, int), np.ones(2_000, int), np.repeat([1, 0], 1_000))
-    fit = Choices.from_pairs(votes).fit(prior=2)
-    assert fit.theta[0] - fit.theta[1] == pytest.approx(2 * 3.518, abs=2e-3)
-
-
 def test_a_covariate_has_its_slope():
     """Simulated with strengths that are confounded with length: the slope of length is 1."""
     rng = np.random.default_rng(11)
@@ -519,39 +512,6 @@ def test_an_item_that_never_lost_has_no_small_error_by_clusters():
     votes = Comparisons(3, left, left + 1, np.concatenate([np.ones(31, int), -np.ones(21, int)]))
     clustered = Choices.from_pairs(votes, clusters=list(range(52))).fit()
     assert_allclose(clustered.standard_errors, Choices.from_pairs(votes).fit().standard_errors, rtol=1e-2)
-
-
-def likelihood_ratio_pvalue(choices):
-    """Naive: twice the rise of the log-likelihood from equal strengths."""
-    free = choices.fit(prior=math.inf)
-    held = choices.maximum(np.zeros(choices.events.design.shape[1]), 1e-6)[1]
-    return chi2.sf(2 * (free.log_likelihood - held), len(choices.items) - 1)
-
-
-@pytest.mark.parametrize("spread", [0.0, 0.3])
-def test_chance_is_that_of_a_likelihood_ratio(spread):
-    rng = np.random.default_rng(8)
-    theta = spread * rng.standard_normal(5)
-    left = rng.integers(0, 5, 2_000)
-    right = (left + rng.integers(1, 5, 2_000)) % 5
-    margin = theta[left] - theta[right] + 0.4 + rng.logistic(size=2_000)
-    winner = np.where(np.abs(margin) < 0.3, 0, np.sign(margin)).astype(int)
-    choices = Choices.from_pairs(Comparisons(5, left, right, winner), side_bias=True)
-    logarithms = [math.log(choices.chance_pvalue()), math.log(likelihood_ratio_pvalue(choices))]
-    assert logarithms[0] == pytest.approx(logarithms[1], rel=0.02, abs=0.05)
-    assert ("do not rule out chance" in " ".join(choices.fit().warnings)) == (spread == 0)
-
-
-def test_chance_allows_for_clusters():
-    """Each vote ten times: one cluster of each vote and its copies has the p-value of the votes alone."""
-    rng = np.random.default_rng(3)
-    left = rng.integers(0, 5, 200)
-    right, winner = (left + rng.integers(1, 5, 200)) % 5, rng.choice([1, -1], 200)
-    alone = Choices.from_pairs(Comparisons(5, left, right, winner)).chance_pvalue()
-    copied = Comparisons(5, *(np.repeat(column, 10) for column in (left, right, winner)))
-    assert Choices.from_pairs(copied).chance_pvalue() < 0.1 * alone
-    clustered = Choices.from_pairs(copied, clusters=np.repeat(np.arange(200), 10).tolist())
-    assert clustered.chance_pvalue() == pytest.approx(alone, abs=0.1)
 
 
 def naive_score_pvalue(choices):

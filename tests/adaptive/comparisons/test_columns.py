@@ -14,18 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from adaptive import (
-    ComparisonError,
-    Comparisons,
-    NumberedItemsWarning,
-    TableError,
-    VoteError,
-    borda,
-    draw_ballot,
-    read_comparisons,
-)
-from adaptive._formats.votes import comparisons_csv
-from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, comparisons_of
+from adaptive import ComparisonError, Comparisons, NumberedItemsWarning, TableError, VoteError, borda, read_comparisons
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.comparisons._columns import ShownPairs
 from rankcorr import OptionError
 from tests.adaptive import naive
@@ -236,17 +226,6 @@ def test_pairs_are_read_as_they_were_written(file, votes):
             assert read_comparisons(file).items == range(1 + max(map(max, pairs)))
 
 
-def test_a_ballot_is_read_as_it_was_shown(write):
-    items = [("a", "b"), ("a", "c,d"), ("b", "Ж")]
-    ballot = draw_ballot(items, 2, ["Ann", "Bob"], np.random.default_rng(0))
-    head, *rows = comparisons_csv(comparisons_of(ballot, 1)).splitlines()
-    text = "\n".join([head, rows[0] + "left", rows[1] + "tie", *rows[2:]]) + "\n"
-    votes = read_comparisons(write(text))
-    assert (votes.n_comparisons, votes.n_unanswered, votes.n_ties) == (2, ballot.n_comparisons - 2, 1)
-    assert set(votes.items) == set(items)
-    assert sorted(votes.voters) == ["Ann", "Bob"]
-
-
 @pytest.mark.parametrize("kind", ["auto", "arena"])
 @pytest.mark.parametrize("as_json", [False, True])
 def test_an_arena(write, kind, as_json):
@@ -321,6 +300,8 @@ PLAIN = "left,right,winner\n"
         ("a,b\nc,d\n", TableError, r'votes\.csv:1: got the columns "a", "b"; expected left, right, winner'),
         ("Left,Right,Winner\na,b,left\n", TableError, r'votes\.csv:1: column "Left": did you mean "left"\?'),
         ("left,right,Winner\na,b,left\n", TableError, r'column "Winner": did you mean "winner"\?'),
+        ("left, right,winner\na,b,tie\n", TableError, r'column " right": did you mean "right"\? Capitals and spaces'),
+        ("left,right,winner,comparison\na,b\n", TableError, r'got 2 \(none for "winner", "comparison"\)'),
         ("left,right\na,b\n", TableError, r'votes\.csv:1: no column "winner"; the columns are "left", "right"'),
         ("left,right,winner,winner\na,b,tie,tie\n", TableError, 'column "winner": more than one column'),
         ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, r"\(csv and arena\); choose one with format="),

@@ -306,11 +306,6 @@ def test_the_frame_has_labels_and_words():
     assert "<th>winner</th>" in small()._repr_html_()
 
 
-def test_memory_is_13_bytes_for_each_vote():
-    votes = small()
-    assert sum(column.nbytes for column in (votes.left, votes.right, votes.winner, votes.voter)) == 13 * 2
-
-
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 every_library = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 

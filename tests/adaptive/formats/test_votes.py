@@ -742,12 +742,6 @@ def test_other_columns_are_kept_as_far_as_they_are_filled(write):
     assert (second.extra, second.voter) == ((("note", "why"),), "Ann")
 
 
-def test_a_voter_who_is_no_name(write):
-    votes = read_votes(write('{"model_a": "a", "model_b": "b", "winner": "tie", "judge": [1]}'))
-    with pytest.raises(TableError, match=r'votes\.csv:1: column "judge": a name is text or a whole number; got \[1\]'):
-        votes.file()
-
-
 @given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 99), st.sampled_from(["left", "right", "tie", ""]))
 def test_comparisons_come_back_as_votes(file, presentations, n_voters, seed, winner):
     items = [("a", "b"), ("a", "c,d"), ("b", "Ж"), ("b", "d")]
@@ -761,20 +755,6 @@ def test_comparisons_come_back_as_votes(file, presentations, n_voters, seed, win
     for voter in range(n_voters):
         own = [int(row.comparison.removeprefix("3-")) for row in rows if int(row.voter) == voter]
         assert own == sorted(own)  # each voter's in the order of the ballot
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a\nb\n", r'votes\.csv:1: no column "left"; the columns are "a"'),
-        ("left,right,winner,comparison\na,b\n", r'got 2 \(none for "winner", "comparison"\)'),
-        ("left, right,winner\na,b,tie\n", r'column " right": did you mean "right"\? Capitals and spaces'),
-        ("left,right,winner\na,b ,tie\n", r"""votes\.csv:2: column "right": 'b ' begins or ends"""),
-    ],
-)
-def test_refused_votes(write, text, message):
-    with pytest.raises(TableError, match=message):
-        read_votes(write(text), format="csv")
 
 
 def test_items_of_several_lengths_are_no_table():

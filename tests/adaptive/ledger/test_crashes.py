@@ -8,7 +8,6 @@ import threading
 import time
 
 import pytest
-import sqlalchemy as sa
 from click.testing import CliRunner
 
 import adaptive._cli.run.campaign
@@ -420,35 +419,6 @@ def test_a_new_ledger_of_an_import_killed_at_any_line_is_whole_or_not_there(sour
 
     assert killed_at_each_line(adaptive._cli.run.campaign, step, check) > 10
     step()
-    assert whole(copy, expected)
-
-
-def test_a_new_ledger_of_an_import_killed_at_its_statements_is_not_there(source, tmp_path):
-    copy, expected = tmp_path / "copy.db", source.bundle(names=True)
-    (tmp_path / "b.zip").write_bytes(expected)
-
-    def run(report, fatal=None):
-        n_passed = 0
-
-        def passed(*_):
-            nonlocal n_passed
-            if n_passed == fatal:
-                os.kill(os.getpid(), signal.SIGKILL)
-            n_passed += 1
-
-        for event in ("before_cursor_execute", "after_cursor_execute", "commit"):
-            sa.event.listen(sa.Engine, event, passed)
-        imports(str(copy), str(tmp_path / "b.zip"))
-        report(str(n_passed))
-
-    n_points = int(processes.run(run)[0])
-    copy.unlink()
-    for fatal in [*range(0, n_points - 8, n_points // 8), *range(n_points - 8, n_points)]:
-        child = processes.start(lambda report, fatal=fatal: run(report, fatal))
-        assert child.lines() == []
-        assert child.wait() == -signal.SIGKILL
-        assert not copy.exists()
-    imports(str(copy), str(tmp_path / "b.zip"))
     assert whole(copy, expected)
 
 

@@ -192,17 +192,6 @@ def test_votes_that_are_refused_leave_nothing_behind(votes, message, memory):
     assert campaign.record({"2-0-0": "tie"}).n_new == 1
 
 
-def test_votes_that_contradict_or_come_late_are_kept_aside(memory):
-    campaign = memory.new_campaign(PLAN, 8, 1, 1)
-    campaign.open_next()
-    votes = {pair.id: "tie" for pair in campaign.asked()}
-    campaign.record(votes)
-    assert campaign.record({"1-0-0": "left"}).n_conflicts == 1
-    campaign.close(1)
-    assert campaign.record(votes).n_known == len(votes)
-    assert campaign.record({"1-0-1": "right"}).n_late == 1
-
-
 def test_two_ledgers_share_nothing_and_leave_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first, other = Ledger.in_memory(), Ledger.in_memory()

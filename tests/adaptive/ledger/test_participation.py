@@ -104,29 +104,6 @@ def test_answers_to_probes_are_counted_as_a_voter_counts_them(ledger):
     assert journey(campaign, voter).n_answers == 2
 
 
-def test_two_voters_never_get_one_sheet_and_nothing_is_left_at_the_end(ledger):
-    campaign = web_campaign(ledger)
-    first, second = joined(campaign), joined(campaign)
-    seen = []
-    while True:
-        hands = [claimed(campaign, voter)[0] for voter in (first, second)]
-        for voter, hand in zip((first, second), hands, strict=True):
-            if hand is not None:
-                seen += [(pair.left, pair.right) for pair in hand.pairs]
-                answer(campaign, voter, hand)
-        if hands == [None, None]:
-            break
-    drawn = query(campaign, "SELECT left_item, right_item FROM comparison")
-    # what both were asked in the other order already is left for a third voter
-    third = joined(campaign)
-    while (hand := claimed(campaign, third)[0]) is not None:
-        seen += [(pair.left, pair.right) for pair in hand.pairs]
-        answer(campaign, third, hand)
-    assert sorted(seen) == sorted(drawn)
-    assert journey(campaign, third).reason == "none left"
-    assert journey(campaign, joined(campaign)).step == "finish"
-
-
 def test_probes_stand_among_the_pairs_and_practice_comes_once(ledger):
     known = tuple(KnownPair(kind, *pair, "left") for kind, pair in (("practice", ITEMS[:2]), ("attention", ITEMS[2:4])))
     campaign = web_campaign(ledger, probing=Probing(known), sheet_size=3)

@@ -56,6 +56,7 @@ def test_a_pair_that_was_shown_is_never_given_again(votes, data, size, seed):
     assert not set(new) & shown
     n_pairs = votes.n_items * (votes.n_items - 1) // 2
     assert len(new) == min(size, 3 * n_pairs - len(shown))
+    assert (len(new) < size) == bool(matches.reason)
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(1, 40), SEEDS)
@@ -488,17 +489,11 @@ def test_answers_must_be_those_to_the_matches():
         run_matching(4, lambda _: [1, 1, 1], 5, rng=np.random.default_rng(0))
 
 
-def seen_by(votes):
-    """Pairs that each voter has seen."""
-    columns = zip(votes.voter.tolist(), votes.left.tolist(), votes.right.tolist(), strict=True)
-    return [(voter, frozenset((left, right))) for voter, left, right in columns]
-
-
 @given(comparisons(voters=True), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_pairs_seen_are_those_of_the_voters_asked(votes, asked):
     n_items = votes.n_items
     found = seen_pairs(votes.left, votes.right, votes.voter, np.array(asked), n_items, 1)
-    seen = set(seen_by(votes))
+    seen = set(pairs_shown(votes))
     for voter in range(3):
         for low in range(n_items):
             for high in range(low + 1, n_items):
@@ -511,18 +506,6 @@ def test_voters_ascend_by_load_and_are_in_random_order_otherwise(load, seed):
     shuffled = random_order(load.size, np.random.default_rng(seed))
     expected = shuffled[load[shuffled].argsort(kind="stable")]
     assert_array_equal(by_load(load, load.max(), np.random.default_rng(seed)), expected)
-
-
-@given(comparisons(voters=True, min_size=1), st.integers(1, 60), SEEDS)
-def test_no_voter_gets_a_pair_again(votes, size, seed):
-    """Also where the voters asked first have nothing left, and others take their comparisons."""
-    matches = next_comparisons(bradley_terry(votes, prior=1.0), size, rng=np.random.default_rng(seed))
-    new = seen_by(matches)
-    assert len(set(new)) == len(new)
-    assert not set(new) & set(seen_by(votes))
-    n_pairs = votes.n_items * (votes.n_items - 1) // 2
-    assert len(new) == min(size, 3 * n_pairs - len(set(seen_by(votes))))
-    assert (len(new) < size) == bool(matches.reason)
 
 
 def test_voters_without_a_pair_left_give_way():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_ndtr, logsumexp
 
 from adaptive import Choices, Comparisons, Prior, bradley_terry, next_comparisons, thurstone, voter_report
@@ -54,23 +54,6 @@ def test_nothing_near_is_better(votes, model, oversight, seed):
         if found.tie_parameter < 9e3:
             changed["nu"] = found.tie_parameter * np.exp(size * rng.standard_normal())
         assert naive_posterior(found, oversight, **changed) <= best + 1e-7
-
-
-@given(comparisons(), MODELS)
-def test_another_optimiser_ends_there(votes, model):
-    """Without oversights the posterior is concave in the strengths and in log nu, and has one maximum."""
-    fit, options = model
-    found = fit(votes, oversight=0, prior=1.5, **options)
-    assume(found.tie_parameter < 100)
-
-    def loss(x):
-        nu = {"nu": np.exp(x[-1])} if found.tie_parameter > 0 else {}
-        return -naive_posterior(found, theta=x[: votes.n_items], **nu)
-
-    other = minimize(loss, np.zeros(votes.n_items + 1), method="BFGS", options={"gtol": 1e-6})
-    assert_allclose(found.theta, other.x[:-1], atol=2e-4)
-    if found.tie_parameter > 0:
-        assert_allclose(np.log(found.tie_parameter), other.x[-1], atol=2e-4)
 
 
 @given(comparisons(voters=True, min_size=1), MODELS, st.sampled_from([0.0, 0.03]))
@@ -171,14 +154,6 @@ def test_two_items_in_closed_form(won, lost, tied):
         assert_allclose(davidson.tie_parameter, tied / np.sqrt(won * lost), rtol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_spread_beside_ties_is_that_of_choices(seed):
-    votes, _ = simulated(20, 400, seed, tie=0.5)
-    strengths, choices = bradley_terry(votes, oversight=0), Choices.from_pairs(votes).fit()
-    assert_allclose(strengths.prior_sd, choices.prior_sd, rtol=2e-4)
-    assert_allclose(strengths.theta, choices.theta, atol=2e-4)
-
-
 def test_half_of_all_votes_are_ties():
     """Alternating steps of strengths and ties needed more than 200 iterations, and stopped at 3.395."""
     votes = Comparisons(2, np.zeros(2000, int), np.ones(2000, int), [LEFT] * 1000 + [TIE] * 1000)
@@ -223,22 +198,6 @@ def test_order_of_votes_and_items_does_not_matter(votes, model, voters, seed):
     some = votes.select(rows)
     moved = Comparisons(votes.n_items, place[some.left], place[some.right], some.winner, 3, some.voter)
     assert_allclose(fit(moved, **options).theta[place], fit(votes, **options).theta, atol=1e-6)
-
-
-@given(comparisons(min_size=1), MODELS)
-def test_all_votes_the_other_way(votes, model):
-    fit, options = model
-    other = Comparisons(votes.items, votes.left, votes.right, -votes.winner)
-    assert_allclose(fit(other, prior=1.5, **options).theta, -fit(votes, prior=1.5, **options).theta, atol=1e-6)
-
-
-@given(comparisons(min_size=1), st.integers(2, 5))
-def test_votes_repeated_are_votes_that_count_more(votes, times):
-    """As a prior whose precision is smaller by as much."""
-    many = votes.select(np.tile(np.arange(votes.n_comparisons), times))
-    options = {"ties": "half", "tolerance": 1e-12, "oversight": 0.03}
-    found = bradley_terry(many, prior=1.0, **options).theta
-    assert_allclose(found, bradley_terry(votes, prior=float(np.sqrt(times)), **options).theta, atol=1e-7)
 
 
 @pytest.mark.wide

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 import tracemalloc
 from collections import Counter
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from adaptive import (
     BordaScores,
@@ -20,9 +19,7 @@ from adaptive import (
     Comparisons,
     ModelError,
     borda,
-    borda_scores,
     bradley_terry,
-    draw_ballot,
     rank_centrality,
     thurstone,
 )
@@ -30,7 +27,7 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._models import fit_named
 from rankcorr import OptionError, TooFewItemsError
 from tests.adaptive import naive
-from tests.adaptive.strategies import SEEDS, answers_to, comparisons, items_and_triples, simulated
+from tests.adaptive.strategies import comparisons, items_and_triples, simulated
 
 PLAIN = {"ties": "half", "oversight": 0}
 WINNERS = {LEFT: evalica.Winner.X, TIE: evalica.Winner.Draw, RIGHT: evalica.Winner.Y}
@@ -261,13 +258,6 @@ def test_scores_are_eq_1(votes):
     assert len(set(unknown)) <= 1
 
 
-@given(SEEDS)
-def test_one_ballot_has_the_scores_of_the_protocol(seed):
-    ballot = draw_ballot(list("abcdef"), 4, 3, np.random.default_rng(seed))
-    answers = answers_to(ballot, seed)
-    assert_array_equal(borda(Comparisons.from_ballots([(ballot, answers)])).scores, borda_scores(ballot, answers))
-
-
 def test_the_table_is_best_first():
     votes = Comparisons.from_labels(["b", "b", "d"], ["d", "c", "c"], ["left", "left", "tie"], items=list("abcd"))
     scores = borda(votes)
@@ -382,29 +372,6 @@ def stationary(votes, alpha):
 @given(comparisons(min_size=1), st.sampled_from([0.5, 1.0, 4.0]))
 def test_scores_are_the_stationary_distribution_of_the_walk(votes, alpha):
     assert_allclose(rank_centrality(votes, alpha=alpha).scores, stationary(votes, alpha), rtol=0, atol=1e-8)
-
-
-@given(comparisons(min_size=1), st.sampled_from([0.1, 1.0]))
-def test_scores_without_ties_are_those_of_choix(votes, alpha):
-    votes = Comparisons(votes.n_items, votes.left, votes.right, np.where(votes.winner == TIE, LEFT, votes.winner))
-    columns = zip(votes.left.tolist(), votes.right.tolist(), votes.winner.tolist(), strict=True)
-    pairs = [(left, right) if code == LEFT else (right, left) for left, right, code in columns]
-    peer = choix.rank_centrality(votes.n_items, pairs, alpha=alpha)
-    assert_allclose(rank_centrality(votes, alpha=alpha).scores, peer - peer.mean(), rtol=0, atol=1e-9)
-
-
-def test_exact_shares_of_wins_give_the_strengths_of_bradley_terry():
-    strengths = {"a": 4, "b": 2, "c": 1}
-    rows = [
-        (one, other, side)
-        for one, other in (("a", "b"), ("b", "c"), ("a", "c"))
-        for side, number in (("left", strengths[one]), ("right", strengths[other]))
-        for _ in range(number)
-    ]
-    votes = Comparisons.from_labels(*map(list, zip(*rows, strict=True)))
-    scores = rank_centrality(votes).scores
-    assert_allclose(scores, np.log([4, 2, 1]) - math.log(8) / 3, atol=1e-12)
-    assert_allclose(scores, bradley_terry(votes, prior=math.inf, oversight=0, ties="half").theta, atol=1e-6)
 
 
 def test_items_that_never_met_and_bad_input():

@@ -457,15 +457,6 @@ def test_negative_relevance_ranks_below_0_and_is_not_relevant():
     assert evaluate(gold, run, standardized=False).coverage[0].n_negative == 1
 
 
-@pytest.mark.parametrize(
-    ("run", "message"),
-    [({1: {"a": 1}}, "share no query; qrels have 'q1', 'q2', the run has '1'"), ({"z": {"a": 1}}, "share no query")],
-)
-def test_a_run_of_other_ids(run, message):
-    with pytest.raises(QueryMismatchError, match=message):
-        evaluate(TWO_QUERIES, run)
-
-
 @pytest.mark.wide
 class TestMany:
     """A million of what is wrong: messages stay short, and making them takes no longer than finding it."""

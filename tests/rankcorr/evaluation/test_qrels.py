@@ -131,12 +131,6 @@ def test_duplicates_are_an_error_or_chosen(duplicates, kept):
         Run.from_columns(*columns, duplicates="last")
 
 
-def test_many_duplicates_are_counted():
-    n = 100_000
-    with pytest.raises(DuplicateDocumentError, match=r"\(20 in all\)"):
-        Run.from_columns(np.arange(n) % 20, np.zeros(n, int), np.zeros(n))
-
-
 ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
 Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration")
 

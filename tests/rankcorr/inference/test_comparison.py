@@ -1,4 +1,4 @@
-"""Two systems compared: scipy's permutation test, an interval that agrees with it, and the item that decides."""
+"""Two systems compared: the test by all exchanges, an interval that agrees with it, and the item that decides."""
 
 import math
 import warnings
@@ -20,7 +20,6 @@ from rankcorr import (
     TauW,
     TooFewItemsError,
     UndefinedCorrelationWarning,
-    weighted_rho,
     weighted_tau,
 )
 from rankcorr._checks import alpha_of, collected_notices
@@ -51,32 +50,6 @@ def compared(*three, **options):
     """A comparison without its warnings of undefined coefficients."""
     with collected_notices():
         return compare_systems(*three, **{"n_resamples": 60} | options)
-
-
-FUNCTIONS = {"tau_w": weighted_tau, "rho_w": weighted_rho}
-
-
-@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.needs_numba)])
-def test_scipy_permutation_test_of_the_scores_of_few_items(coefficient, alternative, seed):
-    rng = np.random.default_rng(seed)
-    gold, a, b = rng.integers(0, 6, (3, 7)).astype(float)
-
-    def difference(first, second):
-        # Rounded, since scipy compares floats that differ by rounding alone.
-        return round(float(FUNCTIONS[coefficient](gold, first)) - float(FUNCTIONS[coefficient](gold, second)), 10)
-
-    # Of swaps, and of resamples of the interval.
-    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
-        of_scipy = {"permutation_type": "samples", "vectorized": False, "n_resamples": np.inf}
-        peer = scipy.stats.permutation_test((a, b), difference, **of_scipy, alternative=alternative)
-        options = {"coefficient": coefficient, "alternative": alternative, "n_resamples": 20}
-        found = compare_systems(gold, a, b, swap="scores", **options)
-    assert (found.exact, found.swap) == (True, "scores")
-    assert_allclose(found.difference, peer.statistic, rtol=0, atol=1e-10)
-    # scipy doubles the smaller tail; by symmetry that is the two tails, except that a difference of 0 is in both.
-    assert_allclose(found.pvalue, min(1.0, peer.pvalue), rtol=1e-12)
 
 
 @given(triples(2, 5), st.sampled_from(["tau_w", "rho_w"]), ALTERNATIVES, st.sampled_from([0.5, 0.8, 0.95]))

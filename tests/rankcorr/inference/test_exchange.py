@@ -512,17 +512,6 @@ def test_the_interval_holds_the_differences_that_are_not_rejected(distribution, 
             assert (max(shares) > alpha_of(level)) == (low < true < high)
 
 
-@given(distributions(), LEVELS)
-def test_the_mirror_image_has_the_mirrored_interval(distribution, level):
-    turned = ExchangeDistribution(
-        -distribution.observed, -distribution.differences, distribution.net_shares, distribution.is_exact
-    )
-    for one, other in (("two-sided", "two-sided"), ("greater", "less"), ("less", "greater")):
-        assert distribution.pvalue(one) == turned.pvalue(other)
-        low, high = distribution.interval(level, one)
-        assert (-high, -low) == turned.interval(level, other)
-
-
 def test_an_undefined_difference_is_never_rejected():
     distribution = ExchangeDistribution(math.nan, np.array([[0.1, math.nan, 0.3]]), np.array([1.0, 0.0, -0.5]), True)
     assert (distribution.pvalue(), distribution.interval(0.5, bound=2.0), distribution.n_undefined) == (

@@ -172,39 +172,6 @@ def test_rank_sets_of_pisa_are_those_published(data_dir):
     assert (sets.marginal_least_ranks[place], sets.marginal_largest_ranks[place]) == (8, 23)
 
 
-@pytest.mark.parametrize(
-    ("seed", "simultaneous", "marginal", "best"),
-    [
-        (
-            1,
-            ([1, 1, 1, 9, 1, 1, 8, 1, 1, 1], [9, 8, 8, 10, 8, 8, 10, 8, 8, 8]),
-            ([1, 1, 1, 9, 1, 1, 8, 1, 1, 2], [9, 8, 8, 10, 7, 8, 10, 8, 8, 8]),
-            {1: {0, 1, 2, 4, 5, 7, 8, 9}, 3: {0, 1, 2, 4, 5, 7, 8, 9}},
-        ),
-        (
-            2,
-            ([2, 5, 3, 10, 1, 1, 2, 1, 2, 5], [9, 9, 9, 10, 3, 6, 9, 7, 7, 9]),
-            ([2, 5, 4, 10, 1, 1, 3, 2, 2, 5], [9, 9, 9, 10, 2, 5, 9, 6, 7, 9]),
-            {1: {4, 5, 7}, 3: {0, 2, 4, 5, 6, 7, 8}},
-        ),
-        (
-            3,
-            ([2, 9, 3, 3, 3, 3, 9, 3, 4, 1], [2, 10, 7, 8, 8, 8, 10, 8, 8, 1]),
-            ([2, 9, 3, 4, 3, 3, 9, 3, 4, 1], [2, 10, 6, 8, 8, 8, 10, 8, 8, 1]),
-            {1: {9}, 3: {0, 2, 3, 4, 5, 7, 9}},
-        ),
-    ],
-)
-def test_rank_sets_are_those_of_csranks(seed, simultaneous, marginal, best):
-    """csranks 1.2.2.9001 (R), csranks and cstaubest with coverage .9, 200,000 draws and seed 1."""
-    rng = np.random.default_rng(seed)
-    estimates, errors = rng.normal(size=10), rng.uniform(0.05, 0.5, 10)
-    sets = rank_sets(estimates, standard_errors=errors, level=0.9, n_resamples=50_000)
-    assert (sets.least_ranks.tolist(), sets.largest_ranks.tolist()) == simultaneous
-    assert (sets.marginal_least_ranks.tolist(), sets.marginal_largest_ranks.tolist()) == marginal
-    assert {tau: {*sets.best(tau)} for tau in best} == best
-
-
 @pytest.mark.parametrize("exponent", [-900, -60, 60, 1000])
 @pytest.mark.parametrize("is_dependent", [False, True])
 def test_rank_sets_do_not_depend_on_the_unit(exponent, is_dependent):

@@ -10,16 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr import (
-    Ranking,
-    TauW,
-    TopK,
-    UndefinedCorrelationWarning,
-    WeightError,
-    item_weights,
-    weighted_rho,
-    weighted_tau,
-)
+from rankcorr import TauW, TopK, UndefinedCorrelationWarning, WeightError, weighted_rho, weighted_tau
 from rankcorr._coefficients import named_coefficient
 from rankcorr.inference._null import null_distribution, permutation_test
 from rankcorr.inference._resampling_kernels import permuted_rows
@@ -74,17 +65,6 @@ def test_a_ranking_against_itself_and_its_reverse():
     assert permutation_test(x, -x, n_resamples=199, alternative="greater").pvalue == 1
 
 
-def test_a_coefficient_of_0_may_be_far_better_than_chance():
-    rng = np.random.default_rng(3)
-    x = np.arange(300, 0, -1)
-    y = x + rng.normal(0, 60, 300)
-    y[:3] -= 100  # the top is misplaced, the rest related
-    test = permutation_test(x, y, coefficient="rho_w", n_resamples=999, alternative="greater")
-    assert -0.1 < test.statistic < 0.1
-    assert test.standardized > 0.4
-    assert test.pvalue == 1 / 1000
-
-
 # Where the rankings are unrelated, p-values are uniform.
 
 
@@ -118,22 +98,6 @@ def test_pvalues_are_uniform_by_chance(n_items, n_draws, kind, coefficient):
             values.append(test.null.pvalue(test.statistic, alternative))
     for values in pvalues.values():
         assert scipy.stats.kstest(values, "uniform").pvalue > 0.01
-
-
-@pytest.mark.wide
-@pytest.mark.needs_numba
-def test_fixed_weights_would_not_give_uniform_pvalues():
-    # What the test above can see: the weights of the data kept while y is permuted.
-    rng = np.random.default_rng(42)
-    a, pvalues = np.arange(1.0, 21), []
-    for _ in range(200):
-        b = rng.permutation(a)
-        weights = item_weights(Ranking.from_ranks(a), Ranking.from_ranks(b))
-        rows = np.array([b, *(rng.permutation(a) for _ in range(99))])
-        x, y = a - a @ weights, rows - (rows @ weights)[:, np.newaxis]
-        values = y @ (weights * x) / np.sqrt(y**2 @ weights)  # times the deviation of x, the same for all
-        pvalues.append(np.mean(values >= values[0]))
-    assert scipy.stats.kstest(pvalues, "uniform").pvalue < 1e-6
 
 
 # What is undefined, errors, and the result itself.

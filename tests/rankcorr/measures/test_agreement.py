@@ -1,6 +1,5 @@
 """Agreement of annotators, Krippendorff's alpha with its interval, and decisions on disputed ratings."""
 
-import csv
 import math
 import tracemalloc
 from collections import Counter
@@ -159,12 +158,6 @@ def test_ties_of_votes_are_an_error_by_default():
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 LEVEL = st.sampled_from(LEVELS)
 
-# Docstring of `krippendorff.alpha` 0.9.0.
-THREE_CODERS = [
-    [NAN, NAN, NAN, NAN, NAN, 3, 4, 1, 2, 1, 1, 3, 3, NAN, 3],
-    [1, NAN, 2, 1, 3, 3, 4, 3, NAN, NAN, NAN, NAN, NAN, NAN, NAN],
-    [NAN, NAN, 2, 1, 3, 4, 4, NAN, 2, 1, 1, 3, 3, NAN, 4],
-]
 # K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011, part C: four observers, twelve units.
 FOUR_CODERS = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
@@ -175,18 +168,10 @@ FOUR_CODERS = [
 
 
 @pytest.mark.parametrize(
-    ("ratings", "level", "published", "atol"),
-    [
-        (THREE_CODERS, "nominal", 0.691358, 5e-7),
-        (THREE_CODERS, "interval", 0.810845, 5e-7),
-        (FOUR_CODERS, "nominal", 0.743, 5e-4),
-        (FOUR_CODERS, "ordinal", 0.815, 5e-4),
-        (FOUR_CODERS, "interval", 0.849, 5e-4),
-        (FOUR_CODERS, "ratio", 0.797, 5e-4),
-    ],
+    ("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
-def test_published_alphas(ratings, level, published, atol):
-    assert_allclose(krippendorff_alpha(ratings, level=level), published, rtol=0, atol=atol)
+def test_published_alphas(level, published):
+    assert_allclose(krippendorff_alpha(FOUR_CODERS, level=level), published, rtol=0, atol=5e-4)
 
 
 FEW = st.integers(0, 4)
@@ -312,22 +297,6 @@ def test_invalid_inputs():
             krippendorff_alpha(unpaired)
     with pytest.raises(NonNumericError, match=r"ratings at level 'ratio' must not be negative; got: -1\.0"):
         krippendorff_alpha([[1, -1], [1, 2]], level="ratio")
-
-
-@pytest.mark.real_data
-def test_alpha_of_real_votes_is_that_of_the_coincidence_matrix(data_dir):
-    """Votes of llmfao by item (prompt and pair of models): 1 for left, 0 for a tie, -1 for right."""
-    value = {"left": 1, "tie": 0, "right": -1}
-    votes = {}
-    with (data_dir / "llmfao.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            votes.setdefault(row["worker"], {})[row["id"]] = value[row["winner"]]
-    names = sorted({item for rated in votes.values() for item in rated})[:8]
-    rows = [[rated.get(item) for item in names] for rated in votes.values()]
-    alpha = {level: krippendorff_alpha(with_nan(rows), level=level) for level in ("nominal", "ordinal", "interval")}
-    for level, found in alpha.items():
-        assert_allclose(found, float(naive.krippendorff_alpha(rows, level)), rtol=0, atol=1e-12)
-        assert 0 < found < 1
 
 
 def test_ways_to_give_ratings():

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import next_comparisons, thurstone
-from rankcorr import TauW
 from tests.adaptive.strategies import comparisons
 from tests.service.answers import answer, example, problem
 from tests.service.api.test_strengths import COLUMNS, columns_of, library, rows_of
@@ -100,20 +99,6 @@ def test_prompts_are_those_of_the_library(votes, prompts, has_names, seed):
     }
 
 
-def test_a_pair_is_given_once_with_each_prompt():
-    votes = {"left": [], "right": [], "winner": [], "voter": [], "prompt": []}
-    for seed in range(4):
-        options = {"items": ["a", "b", "c"], "voters": ["A", "B"], "prompts": 3, "size": 5, "seed": seed}
-        found = answer(PATH, comparisons=votes, **options)
-        for name, column in found["comparisons"].items():
-            votes[name] += column
-        votes["winner"] += [None] * found["n_comparisons"]
-    pairs = map(frozenset, zip(votes["left"], votes["right"], strict=True))
-    assert len({*zip(votes["voter"], votes["prompt"], pairs, strict=True)}) == len(votes["left"]) == 18
-    reason = "3 of 5 comparisons: the voters have seen all other pairs with every prompt"
-    assert found["warnings"][-1]["message"] == reason
-
-
 @pytest.mark.parametrize(
     ("options", "where", "message"),
     [
@@ -126,21 +111,3 @@ def test_a_pair_is_given_once_with_each_prompt():
 )
 def test_wrong_prompts(options, where, message):
     assert message in problem(PATH, **{**REQUEST, **options})["errors"][where][0]
-
-
-def test_a_whole_voting():
-    """Items alone, then batches of 10 by three voters, who judge by the number of an item: the top is found."""
-    items = [f"item {number}" for number in range(30)]
-    votes = {"left": [], "right": [], "winner": [], "voter": []}
-    for seed in range(30):
-        shown = answer(PATH, comparisons=votes, items=items, voters=["A", "B", "C"], size=10, seed=seed)["comparisons"]
-        for name, column in shown.items():
-            votes[name] += column
-        numbers = ([items.index(label) for label in shown[side]] for side in ("left", "right"))
-        votes["winner"] += ["left" if a < b else "right" for a, b in zip(*numbers, strict=True)]
-    seen = [(who, *sorted(pair)) for who, *pair in zip(votes["voter"], votes["left"], votes["right"], strict=True)]
-    assert len(set(seen)) == len(seen) == 300
-    ranking = answer("/v1/strengths", comparisons=votes, items=items)["ranking"]
-    gold = {label: -place for place, label in enumerate(items)}
-    system = {label: -rank for label, rank in zip(ranking["labels"], ranking["ranks"], strict=True)}
-    assert TauW()(gold, system) > 0.95

@@ -73,14 +73,6 @@ def test_every_answer_is_the_library_call_to_the_last_bit(pair, weighing, scheme
             assert value == calls[name]().statistic
 
 
-def test_an_undefined_coefficient_is_null_with_a_warning():
-    answer = posted(gold={"scores": [1, 2, 3]}, system={"scores": [5, 5, 5]}, coefficients=["tau_w", "rho"])
-    assert answer.json["coefficients"] == {"tau_w": None, "rho": None}
-    (warning,) = answer.json["warnings"]
-    assert warning["coefficients"] == ["tau_w", "rho"]
-    assert "all items that have weight are tied in one ranking" in warning["message"]
-
-
 class TestBatch:
     PATH = PATH + "/batch"
     SYSTEMS = {  # noqa: RUF012 - a constant

@@ -169,11 +169,6 @@ class TestLeaderboard:
         expected = leaderboard(range(20), scores, swap="scores", n_resamples=100, seed=1).to_dict()
         assert answer.json["rows"] == expected["rows"]
 
-    def test_one_gold_ranking_without_labels(self, client):
-        request = {"gold": {"scores": [3, 2, 1]}, "systems": {"a": {"scores": [3, 1, 2]}, "b": {"scores": [1, 2, 3]}}}
-        answer = client.post(self.PATH, json=request | {"seed": 1, "n_resamples": 100})
-        assert [row["system"] for row in answer.json["rows"]] == ["a", "b"]
-
 
 PATH = "/v1/correlations"
 RNG = np.random.default_rng(5)

@@ -56,18 +56,10 @@ class TestMergedRankings:
         assert answer.status_code == 422
         assert answer.json["errors"][place][0].startswith(message)
 
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            ({"k": 5}, "k is an option of reciprocal_rank_fusion; borda does not have it"),
-            ({"weights": {"x": 1}}, "weights must name the merged rankings and no others; different: 'y', 'z'"),
-            ({"missing": "raise"}, "ranking 'z' lacks items of other rankings: 'c' (accept them with \"missing\""),
-        ],
-    )
-    def test_what_the_library_refuses(self, client, change, message):
-        answer = client.post(self.PATH, json=REQUEST | change)
+    def test_what_the_library_refuses(self, client):
+        answer = client.post(self.PATH, json=REQUEST | {"missing": "raise"})
         assert answer.status_code == 422
-        assert message in answer.json["detail"]
+        assert "ranking 'z' lacks items of other rankings: 'c' (accept them with \"missing\"" in answer.json["detail"]
 
 
 class TestRankSets:
@@ -97,17 +89,9 @@ class TestRankSets:
         assert answer.status_code == 422
         assert answer.json["errors"][place][0].startswith(message)
 
-    @pytest.mark.parametrize(
-        "errors",
-        [
-            {"standard_errors": {"a": 1, "b": 1}},
-            {"standard_errors": {"a": 1, "b": 1, "c": -1}},
-            {"covariance": [[1, 0], [0, 1]]},
-            {"covariance": [[1, 0, 0], [0, 1], [0, 0, 1]]},
-            {"covariance": [[1, 2, 0], [0, 1, 0], [0, 0, 1]]},
-        ],
-    )
-    def test_what_the_library_refuses(self, client, errors):
-        answer = client.post(self.PATH, json={"estimates": self.ESTIMATES, "seed": 3, **errors})
+    @pytest.mark.parametrize("row", [[0, 1], [0, 1, 0]])
+    def test_what_the_library_refuses(self, client, row):
+        covariance = [[1, 2, 0], row, [0, 0, 1]]
+        answer = client.post(self.PATH, json={"estimates": self.ESTIMATES, "seed": 3, "covariance": covariance})
         assert answer.status_code == 422
         assert answer.json["type"].startswith("urn:")

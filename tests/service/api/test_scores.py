@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptive import plan_ballots, run_protocol
+from adaptive import plan_ballots
 from adaptive._votes import Vote
 from rankcorr import Ranking, correlate
 from tests.adaptive.strategies import PLANS, SEEDS, Voting, answers_to
@@ -22,7 +22,6 @@ FIRST = {
     ]
 }
 REQUEST = {"plan": PLAN, "items": ITEMS, "seed": 1, "ballots": [FIRST]}
-FORM = "/ballots/0/comparisons/0"
 
 WORDS = {Vote.LEFT: "left", Vote.RIGHT: "right", Vote.TIE: "tie", Vote.UNANSWERED: None}
 LABELS = st.sampled_from([None, "item {}".format, lambda number: -number, lambda n: n if n % 2 else str(n)])
@@ -100,22 +99,6 @@ def test_every_answer_is_the_protocol_of_the_library_to_the_last_bit(plan, vote_
     assert found["last_ballot"] == [row["last_ballot"] for row in rows]
 
 
-@given(PLANS, SEEDS)
-def test_every_answer_is_that_of_run_protocol_where_no_cut_is_tied(plan, seed):
-    """`run_protocol` has one stream of random numbers, which only matters for ties at a cut."""
-    ballots = []
-
-    def vote(ballot):
-        codes = answers_to(ballot, seed + len(ballots))
-        ballots.append(voted(ballot, codes))
-        return codes
-
-    result = run_protocol(plan, vote, items=plan.n_items, rng=np.random.default_rng(seed), voters=3)
-    n_told = next((record.number for record in result.ballots if record.n_tied_at_cut), plan.n_ballots)
-    found = answer(PATH, plan=inputs(plan), items=plan.n_items, seed=0, ballots=ballots[:n_told])
-    assert found["ballots"] == [of_record(record) for record in result.ballots[:n_told]]
-
-
 @settings(max_examples=10)
 @given(st.integers(0, 2**63 - 1), st.integers(1, 7), st.booleans())
 def test_a_whole_session(seed, n_voters, labelled):
@@ -186,10 +169,3 @@ def test_how_comparisons_are_grouped_does_not_matter():
     nobody = {"voter": 7, "left": [], "right": [], "votes": []}
     for comparisons in ([one], each, [nobody, *forms]):
         assert answer(PATH, **{**REQUEST, "ballots": [{"comparisons": comparisons}]}) == answer(PATH, **REQUEST)
-
-
-def test_the_ranking_is_a_ranking_of_the_other_endpoints():
-    ranking = answer(PATH, **REQUEST)["ranking"]
-    compared = answer("/v1/correlations", gold=ranking, system=ranking)
-    assert compared["coefficients"]["tau"] == 1
-    assert compared["ties"] == {"gold": 2, "system": 2}

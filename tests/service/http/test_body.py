@@ -209,8 +209,9 @@ def test_the_number_of_arrays_and_objects_is_limited(inner, monkeypatch):
         parse(containers(inner, 1_001))
 
 
-def test_brackets_and_colons_in_strings_are_text():
-    assert len(parse(b'["' + b"[{:" * MAX_CONTAINERS + b'\\""]')) == 1
+def test_brackets_and_colons_in_strings_are_text(monkeypatch):
+    monkeypatch.setattr(bodies, "MAX_CONTAINERS", 1_000)
+    assert len(parse(b'["' + b"[{:" * 1_000 + b'\\""]')) == 1
 
 
 def test_a_long_repeated_key_is_cut(client):

@@ -28,18 +28,6 @@ def test_a_ballot_closes_only_as_it_was_looked_at(voting):
     assert problem(voting.post(path, status=412, headers={"If-Match": stamp}))[0] == "changed"
 
 
-def test_votes_do_not_change_what_was_looked_at_but_voters_who_are_left_out_do(voting):
-    voter, _ = voting.answer(4)
-    stamp = voting.get("/ballots/1").headers["ETag"]
-    voting.answer_all()
-    assert voting.get("/ballots/1").headers["ETag"] == stamp
-    key = voter.me().json["voter"]
-    voting.post(f"/voters/{key}/exclude", {"reason": "asked to"}, status=204)
-    refused = voting.post("/ballots/1/close", status=412, headers={"If-Match": stamp})
-    assert problem(refused)[0] == "changed"
-    assert voting.get("/ballots/1").headers["ETag"] != stamp
-
-
 def test_what_is_missing_is_said_and_the_ballot_stays_open(voting):
     voting.answer(4)
     preview = voting.get("/ballots/1/preview").json
@@ -197,18 +185,6 @@ def test_whatever_is_done_shows(voting, act):
 
 
 @pytest.mark.wide
-def test_progress_counts_votes_and_ballots(voting):
-    voting.answer(5)
-    found = voting.get("/progress").json
-    status = found["status"]
-    assert (status["state"], status["ballot"], status["n_ballots"]) == ("open", 1, 2)
-    assert (status["n_answered"], status["n_comparisons"], status["n_voters"]) == (5, 12, 1)
-    (ballot,) = found["ballots"]
-    assert (ballot["ballot"], ballot["state"], ballot["n_answered"], ballot["n_sheets_done"]) == (1, "open", 5, 1)
-    assert ballot["closed_at"] is None
-
-
-@pytest.mark.wide
 def test_items_with_the_fewest_answers_come_first(voting):
     voting.answer(5)
     rows = voting.get("/items").json["items"]
@@ -248,9 +224,17 @@ def test_quality_has_names_only_where_they_are_asked_for(voting):
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("query", ["fast=-1", "fast=abc", "fast=3601", "fast=nan", "slow=1"])
-def test_a_limit_that_is_none_is_refused(voting, query):
-    assert problem(voting.get(f"/quality?{query}", status=422))[0] == "invalid-request"
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"/quality?{query}" for query in ("fast=-1", "fast=abc", "fast=3601", "fast=nan", "slow=1")),
+        *(f"/ledger?{query}" for query in ("after=-1", "after=x", "limit=0", "limit=1001")),
+        *(f"/voters?{query}" for query in ("limit=0", "limit=1001", "offset=-1", "names=yes", "x=1")),
+        "/voters?names=true&names=true",
+    ],
+)
+def test_a_query_that_means_nothing_is_refused(voting, path):
+    assert problem(voting.get(path, status=422))[0] == "invalid-request"
 
 
 @pytest.mark.wide
@@ -286,12 +270,6 @@ def test_the_ledger_has_the_votes_of_its_campaign_alone(admin, voting):
     voting.answer(2)
     other = admin.make(name="other")
     assert other.get("/ledger").json["events"] == []
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize("query", ["after=-1", "after=x", "limit=0", "limit=1001"])
-def test_a_place_in_the_ledger_is_a_number(voting, query):
-    assert problem(voting.get(f"/ledger?{query}", status=422))[0] == "invalid-request"
 
 
 @pytest.mark.wide

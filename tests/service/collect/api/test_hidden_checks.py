@@ -343,12 +343,3 @@ def test_a_check_answers_as_a_comparison_does(make_app, template, of_comparisons
     for of_comparison, of_check in zip(of_comparisons[which], played(kind), strict=True):
         for part, wanted in zip(of_check, of_comparison, strict=True):
             assert part == wanted, of_check[0]
-
-
-def test_files_of_sheets_name_checks_like_comparisons(template):
-    campaign = Ledger.open(template).campaign()
-    names = [each.id for each in campaign.asked()]
-    sizes = Counter(name.rpartition("-")[0] for name in names)
-    assert names == [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
-    assert len(names) == sum(len(kinds_on(campaign, sheet)) for sheet in range(len(sizes)))
-    campaign.database.close()

@@ -11,7 +11,6 @@ from tests.adaptive.ledger.campaigns import change, check_ledger, query
 from tests.service.collect.browsing import (
     ADMIN,
     ITEMS,
-    REQUEST,
     Organiser,
     Voter,
     arrived,
@@ -266,24 +265,6 @@ def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app, 
     assert campaign.read(status_of).waits == waits
 
 
-def test_who_has_seen_all_pairs_is_told_so_and_so_is_the_organiser(make_app):
-    plan = {"mode": "continuous", "budget": 40, "batch": 10}
-    organiser = Organiser(make_app(tokens=(ADMIN,)), ADMIN).make(
-        items_csv="item\n" + "\n".join("abcd"),
-        plan=plan,
-        voters=2,
-        settings={"sheet_size": 10, "repeats": 0, "overlap": 0},
-    )
-    assert organiser.get("/progress").json["status"]["waits"] is None
-    voter, n = organiser.answer()
-    assert n == 6
-    for _ in range(2):
-        me = voter.post("/v1/sheets").json["me"]
-        assert (me["step"], me["available"], me["reason"]) == ("finish", False, "none left")
-    assert organiser.get("/progress").json["status"]["waits"] == "pairs"
-    assert organiser.answer()[1] == 6
-
-
 EVENT = "0b54ee2c-6a52-4c55-9c8e-3d0a3f1d6d4e"  # a fixed one, so that tests have the same names in every process
 
 
@@ -504,23 +485,3 @@ def test_a_campaign_of_sets_from_the_request_to_the_ranking(app):
 def ledger_answers(set_size):
     places = range(1, set_size + 1)
     return [f"best {best} worst {worst}" for best in places for worst in places if best != worst]
-
-
-@pytest.mark.parametrize(
-    ("plan", "settings", "message"),
-    [
-        ({"mode": "ballots", "presentations": 4, "set_size": 4}, {}, "cannot be combined with mode 'ballots'"),
-        ({"set_size": 7}, {}, "6"),
-        ({"set_size": 1}, {}, "2"),
-        ({"set_size": 3}, {"grades": 2}, "grades are for pairs; voters choose from sets of 3"),
-        ({"set_size": 3}, {"repeats": 0.1}, "checks are for pairs; voters choose from sets of 3"),
-    ],
-)
-def test_what_sets_do_not_go_with(plan, settings, message, app):
-    options = {"mode": "continuous", "budget": 30, **plan}
-    if options["mode"] == "ballots":
-        del options["budget"]
-    body = {**REQUEST, "plan": options, "settings": settings}
-    refused = Organiser(app, ADMIN).call("POST", "/v1/campaigns", json=body)
-    assert refused.status_code == 422
-    assert message in refused.text

@@ -1,6 +1,4 @@
-"""From the link to the code; the weight of pages; and complaints of users of other tools, each named by its issue.
-
-test_complaints.py of the ledger has those about storage."""
+"""From the link to the code; the weight of pages; and complaints of users of other tools, each named by its issue."""
 
 import urllib.request
 

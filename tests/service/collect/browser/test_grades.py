@@ -1,20 +1,9 @@
-"""Grades of a preference on the page: by mouse, keys and touch, with undo, without a connection, and on a phone."""
+"""Grades of a preference on the page: by mouse, keys and touch, in practice, and on a phone."""
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.service.collect.browser.conftest import (
-    PRACTICE,
-    all_sent,
-    answer,
-    ready,
-    saved,
-    shown,
-    unsent,
-    voter,
-    votes,
-    wait_until,
-)
+from tests.service.collect.browser.conftest import PRACTICE, answer, ready, saved, shown, voter, votes
 from tests.service.collect.browser.test_access import check_targets, check_width
 
 pytestmark = pytest.mark.wide
@@ -56,24 +45,6 @@ def test_an_answer_to_practice_is_right_whatever_its_grade(site, visit):
     side = "left" if shown(page)[0] == "ash" else "right"
     answer(page, f"{side} 3")
     expect(page.locator("#feedback-text")).to_have_text("That is the expected answer.")
-
-
-def test_undo_and_a_lost_connection(site, visit):
-    campaign = site.campaign(grades=2)
-    page = voter(site, visit, campaign)
-    first = shown(page)
-    answer(page, "right 2", done=1)
-    page.locator("#undo").click()
-    expect(page.locator("#status")).to_have_text("Answer undone. Please answer again.")
-    assert shown(page) == first
-    ready(page)
-    visit.breaks_requests = True
-    page.context.set_offline(True)
-    answer(page, "left 2")
-    wait_until(page, lambda: unsent(page) == 1)
-    page.context.set_offline(False)
-    all_sent(page)
-    wait_until(page, lambda: votes(campaign) == {first: "left 2"})
 
 
 @pytest.mark.parametrize("grades", [2, 3])

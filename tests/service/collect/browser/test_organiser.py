@@ -9,8 +9,6 @@ from playwright.sync_api import expect
 from tests.service.collect.browser.test_access import check, check_all, check_width
 from tests.service.collect.browsing import ADMIN, Organiser, arrived
 
-APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
-
 pytestmark = pytest.mark.wide
 
 

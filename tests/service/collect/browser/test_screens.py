@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import ItemContent, PageTexts
 from service.server.warm_up import warm_up_campaigns
-from tests.service.collect.browser.conftest import answer, ready, serving
+from tests.service.collect.browser.conftest import ready, serving
 from tests.service.collect.browser.test_access import check_screens
 from tests.service.collect.browser.test_organiser import PAGES
 from tests.service.collect.browsing import ADMIN, Organiser
@@ -252,28 +252,6 @@ def test_votes_recorded_and_votes_in_the_ranking_explain_each_other(site, desk, 
 
 
 # Voters
-
-
-def test_a_voter_without_a_connection_is_told_so_wherever_the_page_is_scrolled(site, visit):
-    visit.breaks_requests = True
-    items = [" ".join(["a long item"] * 40) + str(n) for n in range(6)]
-    page = visit(site.link(site.campaign(items=items)), **PHONE)
-    page.locator("#agree").tap()
-    ready(page)
-    page.context.set_offline(True)
-    answer(page, by="tap")
-    expect(page.locator("#message")).to_contain_text("No connection.")
-    for place in ("0", "document.body.scrollHeight"):
-        page.evaluate(f"scrollTo(0, {place})")
-        assert is_seen(page, "#message")
-    expect(page.locator("#status")).to_have_text("")
-    page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
-    ready(page)
-    page.locator('[data-answer="right"]').tap()
-    expect(page.locator("#status")).to_have_text("This answer will be sent after the previous one.")
-    page.context.set_offline(False)
-    expect(page.locator("#status")).to_have_text("Saved. 2 of 4")
-    expect(page.locator("#message")).to_be_hidden()
 
 
 @pytest.mark.parametrize("kind", [PHONE, NARROW], ids=["touch", "narrow"])
