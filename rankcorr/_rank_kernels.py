@@ -69,8 +69,11 @@ event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
 
 
 def kernel(function: F) -> F:
-    """Compile on first call, without the GIL, and keep the machine code on disk if possible."""
-    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+    """Compile on first call, without the GIL, and keep the machine code on disk if possible.
+
+    A division by 0 gives an infinite number, as in numpy. To raise an error would keep loops from using vectors.
+    """
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
     try:
         compiled: Any = njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no writable folder for its cache, as in a read-only container
@@ -101,7 +104,7 @@ def helper(function: F) -> F:
     Leaving out the wrapper for calls from Python saves .05 s. A constant as an argument makes numba compile it again.
     """
     options: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: Any = njit(**options)(function)
+    compiled: Any = njit(error_model="numpy", **options)(function)
     if compiled is not function:  # numba is not switched off: kernels get the compiled one instead
         vars(function).update(compiled=compiled, _numba_type_=compiled._numba_type_)
     return function

@@ -29,7 +29,7 @@ Rng = np.random.Generator
 @kernel
 def log_chances(votes: Votes, voters: GroupParameters, theta: Array, levels: Array, logs: Array) -> None:
     """Set ``logs[i, g]`` to the log probability of the votes on item i with the strength ``levels[g]``."""
-    left, right, winner, group, _ = votes
+    left, right, winner, group = votes
     discrimination, oversight, side, nu, link, half = voters
     products = np.ones(logs.shape)
     logs[:] = 0.0

@@ -251,7 +251,7 @@ class MarginalLikelihood:
         """Return trace(H^-1 dH) / 2, the slope of log det(H) / 2 along a move."""
         leverage = point.curved.trace_and_leverage[1]
         nudge = -_NUDGE if point.at.oversight[0] >= SLIPS_RANGE[1] else _NUDGE
-        ahead = curvature_at(self.fit.rows, self.fit.take_step(point.at, move, nudge), has_slope=False)
+        ahead = curvature_at(self.fit.rows, self.fit.take_step(point.at, move, nudge))
         return 0.5 * float(leverage @ (ahead.weight - point.curved.weight)) / nudge
 
 

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import ModelError
 from rankcorr._checks import check_choice, real_number, shown
 from rankcorr._output.results import JsonResult, Result, read_only
 from rankcorr._workers import checked_workers, in_threads
 
 if TYPE_CHECKING:
-    from adaptive.model._likelihood_kernels import Absorption, GroupParameters, RowTerms, Votes
+    from adaptive.model._likelihood_kernels import Absorption, Counts, GroupParameters, RowTerms, Votes
 Array: TypeAlias = NDArray[Any]
 Link: TypeAlias = Literal["logistic", "normal"]
 TiesModel: TypeAlias = Literal["davidson", "half"]
@@ -45,8 +46,6 @@ INDEFINITE: Final = (
     "the curvature of the votes is not positive definite in floating point: strengths of this size cannot be told from "
     "infinite ones; give prior=, a smaller standard deviation"
 )
-_NO_ANSWERS: Final = np.empty((0, 3), np.int32)
-_NO_ANSWERS.flags.writeable = False
 _VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
 _LEAST_VARIANCE: Final = 1.0  # that of four pairs of close items with two votes each: fewer say nothing
 _LOG_FACTORS: Final = (math.log(0.2), math.log(10.0))
@@ -103,7 +102,7 @@ class Rows:
     """Votes as the loops take them; a group is a voter if voters are modelled, else all votes are one group.
 
     A row is one vote. In pooled votes it is a pair of items, `answers` has its numbers of votes for the right, of ties
-    and of votes for the left, shape (n_rows, 3), and `winner` is empty.
+    and of votes for the left, shape (3, n_rows), and `winner` is empty.
     """
 
     left: Array
@@ -119,6 +118,17 @@ class Rows:
     def half(self) -> bool:
         """True if a tie is half a win for either side."""
         return self.model.ties == "half"
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Numbers of each answer, by row; a tie is half a vote for either side if the model has it so."""
+        from adaptive.model._likelihood_kernels import Counts
+
+        answers = [self.winner == code for code in (RIGHT, TIE, LEFT)] if self.answers is None else self.answers
+        right, tie, left = np.array(answers, np.float64, order="C")
+        if self.half:
+            right, tie, left = right + 0.5 * tie, np.zeros(tie.size), left + 0.5 * tie
+        return Counts(*read_only([right, tie, left]))
 
     @property
     def has_dense_steps(self) -> bool:
@@ -440,33 +450,32 @@ def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:
     from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, Votes
 
     link = LOGISTIC if rows.model.link == "logistic" else NORMAL
-    answers = _NO_ANSWERS if rows.answers is None else rows.answers
-    votes = Votes(rows.left, rows.right, rows.winner, rows.group, answers)
+    votes = Votes(rows.left, rows.right, rows.winner, rows.group)
     return votes, GroupParameters(at.discrimination, at.oversight, at.side, at.nu, link, rows.half)
 
 
 def fill_terms(rows: Rows, at: Parameters, terms: RowTerms) -> float:
     """Set `terms` at some parameters, in threads if there are many rows, and return the log-likelihood."""
-    from adaptive.model._likelihood_kernels import Votes, row_terms
+    from adaptive.model._likelihood_kernels import Counts, Margins, Votes, row_terms
 
-    votes, voters = kernel_input(rows, at)
-
+    votes, groups = kernel_input(rows, at)
     if rows.left.size <= _ROWS_PER_BLOCK:
-        return row_terms(votes, voters, at.theta, terms)
+        return row_terms(votes, rows.counts, groups, at.theta, Margins.empty(), terms)
 
     def fill(part: slice) -> float:
-        return row_terms(Votes(*(column[part] for column in votes)), voters, at.theta, terms.part(part))
+        votes_of_part, counts = Votes(*(column[part] for column in votes)), Counts(*(n[part] for n in rows.counts))
+        return row_terms(votes_of_part, counts, groups, at.theta, Margins.empty(), terms.part(part))
 
     # Blocks of a fixed size, so that the sum does not depend on the number of threads.
     parts = [slice(start, start + _ROWS_PER_BLOCK) for start in range(0, rows.left.size, _ROWS_PER_BLOCK)]
     return math.fsum(in_threads(fill, parts, checked_workers(None)))
 
 
-def curvature_at(rows: Rows, at: Parameters, *, has_slope: bool = True) -> Curvature:
-    """Return log-likelihood, slopes and expected curvature, which is never indefinite, or the curvature alone."""
+def curvature_at(rows: Rows, at: Parameters) -> Curvature:
+    """Return log-likelihood, slopes and expected curvature, which is never indefinite."""
     from adaptive.model._likelihood_kernels import RowTerms
 
-    terms = RowTerms.of(rows.left.size, has_slope=has_slope)
+    terms = RowTerms.of(rows.left.size)
     return Curvature(rows, at.precision, fill_terms(rows, at, terms), terms, at.discrimination)
 
 

@@ -25,20 +25,44 @@ Slips: TypeAlias = tuple[float, float, float, float, float, float, float, float]
 LOGISTIC, NORMAL = 0, 1
 _TINY = 1e-300
 _LEAST_MARGIN = -600.0  # e^600 and its square are floats
+_BLOCK = 1_000  # rows whose margins stay in the cache; with a power of 2, columns would share its sets
 
 
 class Votes(NamedTuple):
-    """Votes of groups of voters.
-
-    Row k is one vote with the answer ``winner[k]``. In pooled votes it is a pair of items, and ``answers[k]`` has its
-    numbers of votes for the right, of ties and of votes for the left. The other of the two columns is empty.
-    """
+    """Votes of groups of voters: row k has the answer ``winner[k]``, or is a pair of items in pooled votes."""
 
     left: Array
     right: Array
     winner: Array
     group: Array
-    answers: Array
+
+
+class Counts(NamedTuple):
+    """Numbers of votes for the right side, of ties and of votes for the left side, by row."""
+
+    right: Array
+    tie: Array
+    left: Array
+
+
+class Margins(NamedTuple):
+    """Margins u of a block of rows, and what takes calls and lookups, which keep loops from using vectors.
+
+    `tail` is e^(-|u|/2) for the logistic curve. For the normal curve it is the area beyond |u|, and `density` is that
+    at u. `oversight` is that of the row's group, and `chances` get those of the answers right, tie and left.
+    """
+
+    margin: Array
+    tail: Array
+    density: Array
+    oversight: Array
+    chances: Array
+
+    @classmethod
+    def empty(cls) -> "Margins":
+        """Return room for a block."""
+        margin, tail, density, oversight = np.empty((4, _BLOCK))
+        return cls(margin, tail, density, oversight, np.empty((3, _BLOCK)))
 
 
 class GroupParameters(NamedTuple):
@@ -73,11 +97,9 @@ class RowTerms(NamedTuple):
     tie_mixed: Array
 
     @classmethod
-    def of(
-        cls, n_rows: int, *, has_slope: bool = True, fits_oversight: bool = False, fits_nu: bool = False
-    ) -> "RowTerms":
+    def of(cls, n_rows: int, *, fits_oversight: bool = False, fits_nu: bool = False) -> "RowTerms":
         """Return arrays to be filled."""
-        sizes = [n_rows] + [n_rows * has_slope] * 2 + [n_rows * fits_oversight] * 5 + [n_rows * fits_nu] * 2
+        sizes = [n_rows] * 3 + [n_rows * fits_oversight] * 5 + [n_rows * fits_nu] * 2
         return cls(*map(np.empty, sizes))
 
     def part(self, rows: slice) -> "RowTerms":
@@ -119,27 +141,25 @@ class GradientVectors(NamedTuple):
 
 
 @helper
-def outcome_chances(margin: float, nu: float, link: int) -> Chances:
+def outcome_chances(margin: float, tail: float, density: float, nu: float, link: int) -> Chances:
     """Return P(left), P(tie) and P(right), then slopes and second derivatives of P(left) and P(right) in the margin.
 
     The derivatives of P(tie) balance them. The model is Davidson's e^(u/2) : nu : e^(-u/2), which is the logistic curve
-    without ties (nu = 0), or the normal curve, which has no ties.
+    without ties (nu = 0), or the normal curve, which has no ties. See `Margins` for tail and density.
     """
+    # Which side is stronger is as good as random: a choice between numbers is faster than a branch.
+    is_left = margin >= 0.0
     if link == NORMAL:
-        left = 0.5 * math.erfc(-margin / math.sqrt(2.0))
-        slope = math.exp(-0.5 * margin * margin) / math.sqrt(2.0 * math.pi)
-        bend = -margin * slope
-        return left, 0.0, 0.5 * math.erfc(margin / math.sqrt(2.0)), slope, -slope, bend, -bend
-    x = math.exp(-0.5 * abs(margin))  # at most 1: e^(u/2) itself would overflow
-    higher = 1.0 / (1.0 + nu * x + x * x)
-    tie, lower = nu * x * higher, x * x * higher
+        left, right = 1.0 - tail if is_left else tail, tail if is_left else 1.0 - tail
+        bend = -margin * density
+        return left, 0.0, right, density, -density, bend, -bend
+    higher = 1.0 / (1.0 + nu * tail + tail * tail)
+    tie, lower = nu * tail * higher, tail * tail * higher
     # log(weight) has the slopes 1/2, 0 and -1/2; minus their mean, they are the slopes of log P, without cancellation.
     up, down = lower + 0.5 * tie, higher + 0.5 * tie
     rising, falling = higher * up, lower * down
     turn = 0.5 * (rising + falling)
     higher_bend, lower_bend = higher * (up * up - turn), lower * (down * down - turn)
-    # Which side is stronger is as good as random: a choice between numbers is faster than a branch.
-    is_left = margin >= 0.0
     left, right = higher if is_left else lower, lower if is_left else higher
     d_left, d_right = rising if is_left else falling, -falling if is_left else -rising
     b_left, b_right = higher_bend if is_left else lower_bend, lower_bend if is_left else higher_bend
@@ -218,39 +238,87 @@ def oversight_terms(chances: Chances, oversight: float, per_left: float, per_rig
     return mixed, alone, *of_left, *of_right
 
 
-@kernel
-def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms) -> float:
-    """Return the log-likelihood, and set `out` to what each row adds to its derivatives.
-
-    Without slopes in `out`, only the expected curvatures are set, and 0 is returned.
-    """
-    left, right, winner, group, answers = votes
-    discrimination, oversight, side, nu, link, half = voters
-    is_pooled = answers.size > 0
-    has_slope, fits_oversight, fits_nu = out.score.size > 0, out.mixed.size > 0, out.tie.size > 0
-    total, product = 0.0, 1.0
-    for k in range(left.size):
-        v = group[k]
-        margin = discrimination[v] * (theta[left[k]] - theta[right[k]]) + side[v]
-        chances = outcome_chances(margin, nu, link)
-        sides = side_terms(chances, oversight[v], link, margin)
-        p_left, p_tie, p_right, score_left, score_tie, score_right = sides[:6]
-        curved_left, curved_tie, curved_right, expected, per_left, per_right = sides[6:]
-        if is_pooled:
-            n_right, n_tie, n_left = 1.0 * answers[k, 0], 1.0 * answers[k, 1], 1.0 * answers[k, 2]
+@helper
+def set_margins(votes: Votes, groups: GroupParameters, theta: Array, first: int, n_rows: int, margins: Margins) -> None:
+    """Set the margins of some rows, and all that is computed from them, except for the chances."""
+    left, right, _, group = votes
+    for k in range(n_rows):
+        row = first + k
+        v = group[row]
+        margin = groups.discrimination[v] * (theta[left[row]] - theta[right[row]]) + groups.side[v]
+        margins.margin[k], margins.oversight[k] = margin, groups.oversight[v]
+        if groups.link == NORMAL:
+            margins.tail[k] = 0.5 * math.erfc(abs(margin) / math.sqrt(2.0))
+            margins.density[k] = math.exp(-0.5 * margin * margin) / math.sqrt(2.0 * math.pi)
         else:
-            n_right, n_tie, n_left = 1.0 * (winner[k] < 0), 1.0 * (winner[k] == 0), 1.0 * (winner[k] > 0)
-        n = n_right + n_tie + n_left
-        out.expected[k] = n * expected
-        if not has_slope:
-            continue
-        if half:
-            n_right, n_tie, n_left = n_right + 0.5 * n_tie, 0.0, n_left + 0.5 * n_tie
-        out.score[k] = n_left * score_left + n_tie * score_tie + n_right * score_right
-        out.observed[k] = n_left * curved_left + n_tie * curved_tie + n_right * curved_right
+            margins.tail[k] = math.exp(-0.5 * abs(margin))  # at most 1: e^(u/2) itself would overflow
+
+
+@helper
+def set_margin_terms(
+    margins: Margins, counts: Counts, nu: float, link: int, expected: Array, score: Array, observed: Array
+) -> None:
+    """Set the slopes and the curvatures of a block in its margins, and the chances of the answers."""
+    for k in range(expected.size):
+        margin = margins.margin[k]
+        chances = outcome_chances(margin, margins.tail[k], margins.density[k], nu, link)
+        sides = side_terms(chances, margins.oversight[k], link, margin)
+        p_left, p_tie, p_right, score_left, score_tie, score_right = sides[:6]
+        curved_left, curved_tie, curved_right, expected_of_one = sides[6:10]
+        margins.chances[0, k], margins.chances[1, k], margins.chances[2, k] = p_right, max(p_tie, _TINY), p_left
+        n_right, n_tie, n_left = counts.right[k], counts.tie[k], counts.left[k]
+        expected[k] = (n_right + n_tie + n_left) * expected_of_one
+        score[k] = n_left * score_left + n_tie * score_tie + n_right * score_right
+        observed[k] = n_left * curved_left + n_tie * curved_tie + n_right * curved_right
+
+
+@helper
+def set_oversight_terms(
+    margins: Margins,
+    counts: Counts,
+    nu: float,
+    link: int,
+    score: Array,
+    mixed: Array,
+    alone: Array,
+    observed_mixed: Array,
+    observed_alone: Array,
+) -> None:
+    """Set the slopes and the curvatures of a block in its oversights."""
+    for k in range(score.size):
+        margin, oversight = margins.margin[k], margins.oversight[k]
+        chances = outcome_chances(margin, margins.tail[k], margins.density[k], nu, link)
+        sides = side_terms(chances, oversight, link, margin)
+        mixed_of_one, alone_of_one, left_score, left_mixed, left_alone, right_score, right_mixed, right_alone = (
+            oversight_terms(chances, oversight, sides[10], sides[11])
+        )
+        n_right, n_tie, n_left = counts.right[k], counts.tie[k], counts.left[k]
+        score[k] = n_left * left_score + n_right * right_score
+        mixed[k] = (n_right + n_tie + n_left) * mixed_of_one
+        alone[k] = (n_right + n_tie + n_left) * alone_of_one
+        observed_mixed[k] = n_left * left_mixed + n_right * right_mixed
+        observed_alone[k] = n_left * left_alone + n_right * right_alone
+
+
+@helper
+def set_tie_terms(margins: Margins, counts: Counts, nu: float, link: int, tie: Array, mixed: Array) -> None:
+    """Set the chances of a tie of a block, and their curvatures in margin and log nu."""
+    for k in range(tie.size):
+        chances = outcome_chances(margins.margin[k], margins.tail[k], margins.density[k], nu, link)
+        tie[k] = chances[1]
+        mixed[k] = -(counts.right[k] + counts.tie[k] + counts.left[k]) * (chances[3] + chances[4])
+
+
+@helper
+def sum_logarithms(chances: Array, counts: Counts) -> float:
+    """Return the log-likelihood of a block from the chances of the answers."""
+    total, product = 0.0, 1.0
+    for k in range(counts.left.size):
+        p_right, p_tie, p_left = chances[0, k], chances[1, k], chances[2, k]
+        n_right, n_tie, n_left = counts.right[k], counts.tie[k], counts.left[k]
         # One logarithm for many votes: one for each would take a third of the time of a fit.
         likelihood = n_left * p_left + n_tie * p_tie + n_right * p_right
-        if max(n_left, n_tie, n_right) == n == 1.0 and likelihood > 1e-50:
+        if max(n_left, n_tie, n_right) == n_right + n_tie + n_left == 1.0 and likelihood > 1e-50:
             product *= likelihood
             if product < 1e-200:
                 total += math.log(product)
@@ -258,18 +326,42 @@ def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms
         else:
             total += n_left * math.log(p_left) + n_right * math.log(p_right)
             if n_tie > 0.0:
-                total += n_tie * math.log(max(p_tie, _TINY))
-        if fits_oversight:
-            mixed, alone, left_score, left_mixed, left_alone, right_score, right_mixed, right_alone = oversight_terms(
-                chances, oversight[v], per_left, per_right
-            )
-            out.oversight_score[k] = n_left * left_score + n_right * right_score
-            out.mixed[k], out.alone[k] = n * mixed, n * alone
-            out.observed_mixed[k] = n_left * left_mixed + n_right * right_mixed
-            out.observed_alone[k] = n_left * left_alone + n_right * right_alone
-        if fits_nu:
-            out.tie[k], out.tie_mixed[k] = chances[1], -n * (chances[3] + chances[4])
+                total += n_tie * math.log(p_tie)
     return total + math.log(product)
+
+
+@kernel
+def row_terms(
+    votes: Votes, counts: Counts, groups: GroupParameters, theta: Array, margins: Margins, out: RowTerms
+) -> float:
+    """Return the log-likelihood, and set `out` to what each row adds to its derivatives.
+
+    Only the first loop over a block calls a function or looks up numbers by row, so that the others use vectors.
+    """
+    total, nu, link = 0.0, groups.nu, groups.link
+    for start in range(0, votes.left.size, _BLOCK):
+        stop = min(start + _BLOCK, votes.left.size)
+        part = Counts(counts.right[start:stop], counts.tie[start:stop], counts.left[start:stop])
+        set_margins(votes, groups, theta, start, stop - start, margins)
+        set_margin_terms(
+            margins, part, nu, link, out.expected[start:stop], out.score[start:stop], out.observed[start:stop]
+        )
+        if out.mixed.size > 0:
+            set_oversight_terms(
+                margins,
+                part,
+                nu,
+                link,
+                out.oversight_score[start:stop],
+                out.mixed[start:stop],
+                out.alone[start:stop],
+                out.observed_mixed[start:stop],
+                out.observed_alone[start:stop],
+            )
+        if out.tie.size > 0:
+            set_tie_terms(margins, part, nu, link, out.tie[start:stop], out.tie_mixed[start:stop])
+        total += sum_logarithms(margins.chances, part)
+    return total
 
 
 @kernel

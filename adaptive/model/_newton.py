@@ -136,16 +136,10 @@ class JointFit:
         return bool(self.rows.model.slips and self.is_active[1])
 
     @cached_property
-    def answers(self) -> Array:
-        """Numbers of each answer, as in pooled votes."""
-        if self.rows.answers is None:
-            raise ModelError("a fit takes pooled votes")
-        return self.rows.answers
-
-    @cached_property
     def count(self) -> Array:
         """Votes of each row."""
-        return np.asarray(self.answers.sum(axis=1))
+        counts = self.rows.counts
+        return np.asarray(counts.right + counts.tie + counts.left)
 
     def run(self, start: Parameters, max_iterations: int) -> Fitted:
         """Step until nothing moves by more than the tolerance."""
@@ -265,7 +259,7 @@ class JointFit:
             groups[:, 1] += prior.oversight_votes * (self.oversight - at.oversight)
         if self.is_active[2]:
             groups[:, 2] = rows.by_group(score) - at.side / prior.side_sd**2
-        log_nu = float(np.sum(self.answers[:, 1] - self.count * point.terms.tie)) if self.fits_nu else 0.0
+        log_nu = float(np.sum(self.rows.counts.tie - self.count * point.terms.tie)) if self.fits_nu else 0.0
         return Move(theta - at.precision * at.theta, groups, log_nu)
 
     def solve(self, point: Point, targets: Sequence[Move], is_observed: bool) -> list[Move]:
@@ -524,7 +518,7 @@ def pool_rows(rows: Rows) -> Rows:
             answers += np.bincount(codes, minlength=3 * n_pairs)
         answers = answers.reshape(-1, 3)
         pairs = np.flatnonzero(answers[:, 0] + answers[:, 1] + answers[:, 2])  # `any` of short rows is slow
-        answers = answers[pairs]
+        answers = answers[pairs].T
     else:
         codes, counts = np.unique(_answer_codes(rows, slice(None)), return_counts=True)
         pair_of_code, answer = _divide(codes, 3)
@@ -532,7 +526,7 @@ def pool_rows(rows: Rows) -> Rows:
         pairs = pair_of_code[is_first]
         answers = np.zeros(3 * pairs.size, np.int64)
         answers[3 * np.cumsum(is_first) - 3 + answer] = counts
-        answers = answers.reshape(-1, 3)
+        answers = answers.reshape(-1, 3).T
     rest, right = _divide(pairs, n_items)
     group, left = _divide(rest, n_items)
     columns: list[Array] = [left.astype(np.int32), right.astype(np.int32), np.empty(0, np.int8), group.astype(np.int32)]

@@ -498,7 +498,7 @@ def test_pooled_votes_have_the_counts_of_each_answer(votes, voters, side_bias, b
     assert len(set(keys)) == len(keys)
     of_pairs = {
         (*key, answer - 1): number
-        for key, row in zip(keys, pooled.answers.tolist(), strict=True)
+        for key, row in zip(keys, pooled.answers.T.tolist(), strict=True)
         for answer, number in enumerate(row)
         if number
     }

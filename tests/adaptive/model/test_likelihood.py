@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from scipy.optimize import minimize_scalar
+from scipy.special import ndtr
 
 from adaptive import Comparisons, ModelError, Prior, bradley_terry
 from adaptive._votes import LEFT, RIGHT, TIE
@@ -75,10 +76,16 @@ OVERSIGHTS = st.sampled_from([0.001, 0.03, 0.3, 0.9])
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+def chances_at(margin, nu, link):
+    """Call `outcome_chances` with the tail and the density of the margin."""
+    tail = ndtr(-abs(margin)) if link == NORMAL else math.exp(-abs(margin) / 2)
+    return outcome_chances(margin, tail, math.exp(-(margin**2) / 2) / math.sqrt(2 * math.pi), nu, link)
+
+
 @given(MARGINS, KINDS)
 def test_chances_and_their_slopes(margin, kind):
     link, nu, _ = kind
-    left, tie, right, d_left, d_right, b_left, b_right = outcome_chances(margin, nu, LINKS[link])
+    left, tie, right, d_left, d_right, b_left, b_right = chances_at(margin, nu, LINKS[link])
     assert_allclose([left, tie, right], list(naive.chances(margin, nu, link).values()), rtol=1e-12)
     for vote, slope, bend in (("left", d_left, b_left), ("right", d_right, b_right)):
         chance = lambda u, vote=vote: naive.chances(u[0], nu, link)[vote]  # noqa: E731
@@ -100,7 +107,7 @@ def answer_terms(winner, margin, oversight, kind):
 @example(6.0, RIGHT, 0.001, ("normal", 0.0, True))
 def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
     link, nu, half = kind
-    chances = outcome_chances(margin, nu, LINKS[link])
+    chances = chances_at(margin, nu, LINKS[link])
     sides = side_terms(chances, oversight, LINKS[link], margin)
     tie, expected, slips = sides[1], sides[9], oversight_terms(chances, oversight, *sides[10:])
     log_likelihood, score, observed = answer_terms(winner, margin, oversight, kind)
@@ -131,7 +138,7 @@ def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
 @pytest.mark.parametrize("oversight", [0.0, 0.03])
 def test_certain_outcomes_stay_finite(margin, link, winner, oversight):
     half = link == NORMAL
-    sides = side_terms(outcome_chances(margin, 0.0 if half else 0.5, link), oversight, link, margin)
+    sides = side_terms(chances_at(margin, 0.0 if half else 0.5, link), oversight, link, margin)
     kind = ("normal", 0.0, True) if half else ("logistic", 0.5, False)
     assert np.isfinite([*sides, *answer_terms(winner, margin, oversight, kind)]).all()
     assert sides[9] >= 0
