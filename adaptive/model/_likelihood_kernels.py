@@ -414,6 +414,22 @@ def take_moves(pairs: Pairs, group: Array, coupling: Array, moves: Array, image:
 
 
 @helper
+def take_neighbours(pairs: Pairs, direction: Array, image: Array) -> None:
+    """Take the curvature of each pair times a direction off the image of its other item."""
+    left, right, weight = pairs
+    item, total = -1, 0.0  # pooled rows have long runs of one left item
+    for k in range(left.size):
+        if left[k] != item:
+            if item >= 0:
+                image[item] -= total
+            item, total = left[k], 0.0
+        total += weight[k] * direction[right[k]]
+        image[right[k]] -= weight[k] * direction[item]
+    if item >= 0:
+        image[item] -= total
+
+
+@helper
 def take_absorption(pairs: Pairs, absorption: Absorption, direction: Array, image: Array) -> None:
     """Take the absorbed part along a direction off its image."""
     group, coupling, inverse, multiplier, pushes, moves = absorption
@@ -438,7 +454,6 @@ def conjugate_gradients(
     pairs: Pairs, diagonal: Array, absorption: Absorption, tolerance: float, vectors: GradientVectors
 ) -> bool:
     """Solve for one target; return False at a direction without positive curvature. See `solve_system`."""
-    left, right, weight = pairs
     solution, residual, direction, image = vectors
     n_items, size = diagonal.size, 0.0
     for i in range(n_items):
@@ -449,9 +464,7 @@ def conjugate_gradients(
             break
         for i in range(n_items):
             image[i] = diagonal[i] * direction[i]
-        for k in range(left.size):
-            image[left[k]] -= weight[k] * direction[right[k]]
-            image[right[k]] -= weight[k] * direction[left[k]]
+        take_neighbours(pairs, direction, image)
         if absorption.multiplier.size > 0:
             take_absorption(pairs, absorption, direction, image)
         curvature = 0.0
