@@ -1,6 +1,7 @@
 """Probes in a ledger: drawn with their ballot, shown with it, answered beside its votes, and never scored."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import combinations
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +13,7 @@ from adaptive.errors import VoteError
 from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import draw_digest
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
-from adaptive.ledger._ballots.sheets import give_sheet
+from adaptive.ledger._ballots.sheets import give_sheet, sheet_of_voter
 from adaptive.ledger._ballots.stored import ballot_probes, drawn_columns
 from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._reports.status import spending_of, status_of
@@ -181,12 +182,52 @@ def test_practice_comes_once_and_known_pairs_take_turns_over_ballots(ledger):
     assert "practice" not in {probe.kind for probe in probes_in(campaign, 2)}
 
 
-def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
+@pytest.fixture
+def overlapping(ledger):
+    """A campaign whose sheets share pairs, and the pairs of each sheet."""
     campaign = campaign_of(ledger, probing=Probing(overlap=0.5), sheet_size=2, assigned=False)
-    voter = voters_of(campaign, 1)[0]
+    pairs = defaultdict(set)
+    for sheet, *items in query(ledger, "SELECT sheet, left_item, right_item FROM comparison"):
+        pairs[sheet].add(frozenset(ITEMS[item] for item in items))
+    return campaign, pairs
+
+
+def sheets_with_a_common_pair(pairs_of_sheet):
+    return next(
+        sheets for sheets in combinations(pairs_of_sheet, 2) if set.intersection(*map(pairs_of_sheet.get, sheets))
+    )
+
+
+def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(overlapping):
+    campaign, voter = overlapping[0], voters_of(overlapping[0], 1)[0]
     pairs = []
     while (hand := claimed(campaign, voter)[0]) is not None:
         pairs += [frozenset([pair.left, pair.right]) for pair in hand.pairs]
         answer(campaign, voter, hand)
     assert len(set(pairs)) == len(pairs) > 4
     assert read(campaign, voter_named, "0") == voter
+
+
+def test_a_sheet_of_new_pairs_comes_before_one_that_is_begun_and_has_a_pair_seen_before(ledger, overlapping):
+    campaign, pairs_of_sheet = overlapping
+    ballot, (voter, other) = campaign.ballots()[0].id, voters_of(campaign, 2)
+    first, begun = sheets_with_a_common_pair(pairs_of_sheet)
+    write(campaign, give_sheet, ballot, begun, other)
+    change(ledger, "UPDATE lease SET exclusive = (1 = 1)")  # as if claimed
+    hand = read(campaign, sheet_of_voter, other)
+    new = next(pair for pair in hand.pairs if frozenset([pair.left, pair.right]) not in pairs_of_sheet[first])
+    answer(campaign, other, hand, new.position)
+    change(ledger, "UPDATE lease SET ended_at = 1, end_reason = 'expired'")
+    write(campaign, give_sheet, ballot, first, voter)
+    change(ledger, "UPDATE lease SET exclusive = (1 = 1) WHERE voter_id = :voter", voter=voter)
+    answer(campaign, voter, read(campaign, sheet_of_voter, voter))
+    assert not pairs_of_sheet[claimed(campaign, voter)[0].sheet] & pairs_of_sheet[first]
+
+
+def test_a_sheet_with_a_pair_that_the_voter_has_seen_is_not_given(overlapping):
+    campaign, pairs_of_sheet = overlapping
+    ballot, voter = campaign.ballots()[0].id, voters_of(campaign, 1)[0]
+    first, other = sheets_with_a_common_pair(pairs_of_sheet)
+    write(campaign, give_sheet, ballot, first, voter)
+    with pytest.raises(LedgerError, match=f"^sheet {other + 1} has a pair that this voter has already seen"):
+        write(campaign, give_sheet, ballot, other, voter)
