@@ -197,7 +197,7 @@ def shape_of(cls: type) -> Shape:
     --------
     >>> from adaptive.ledger import Flag
     >>> shape_of(Flag)["properties"]["reason"]
-    {'type': 'string'}
+    {'type': 'string', 'description': 'Text for the organiser.'}
     """
     return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **properties_of(cls, has_nan=False))
 

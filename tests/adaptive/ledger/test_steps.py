@@ -111,7 +111,7 @@ class Model:
                 lease = ballot.holder(sheet)
                 if ballot.answered(sheet) == ballot.size(sheet) or ballot.asked_before(sheet, voter):
                     continue
-                if lease is not None and not lease.expired:
+                if lease is not None and not (lease.expired or lease.voter in self.excluded):
                     continue
                 if lease is not None:
                     lease.end = "expired"
