@@ -46,17 +46,17 @@ class Counts(NamedTuple):
 
 
 class Margins(NamedTuple):
-    """Margins u of a block of rows, and what takes calls and lookups, which keep loops from using vectors.
+    """Margins u of a block of rows, and what takes calls and lookups to compute, which loops over vectors cannot have.
 
     `tail` is e^(-|u|/2) for the logistic curve. For the normal curve it is the area beyond |u|, and `density` is that
-    at u. `oversight` is that of the row's group, and `chances` get those of the answers right, tie and left.
+    at u. `oversight` is that of the row's group, and `seen` has the chances of the answers right, tie and left.
     """
 
     margin: Array
     tail: Array
     density: Array
     oversight: Array
-    chances: Array
+    seen: Array
 
     @classmethod
     def empty(cls) -> "Margins":
@@ -238,130 +238,75 @@ def oversight_terms(chances: Chances, oversight: float, per_left: float, per_rig
     return mixed, alone, *of_left, *of_right
 
 
-@helper
-def set_margins(votes: Votes, groups: GroupParameters, theta: Array, first: int, n_rows: int, margins: Margins) -> None:
-    """Set the margins of some rows, and all that is computed from them, except for the chances."""
-    left, right, _, group = votes
-    for k in range(n_rows):
-        row = first + k
-        v = group[row]
-        margin = groups.discrimination[v] * (theta[left[row]] - theta[right[row]]) + groups.side[v]
-        margins.margin[k], margins.oversight[k] = margin, groups.oversight[v]
-        if groups.link == NORMAL:
-            margins.tail[k] = 0.5 * math.erfc(abs(margin) / math.sqrt(2.0))
-            margins.density[k] = math.exp(-0.5 * margin * margin) / math.sqrt(2.0 * math.pi)
-        else:
-            margins.tail[k] = math.exp(-0.5 * abs(margin))  # at most 1: e^(u/2) itself would overflow
-
-
-@helper
-def set_margin_terms(
-    margins: Margins, counts: Counts, nu: float, link: int, expected: Array, score: Array, observed: Array
-) -> None:
-    """Set the slopes and the curvatures of a block in its margins, and the chances of the answers."""
-    for k in range(expected.size):
-        margin = margins.margin[k]
-        chances = outcome_chances(margin, margins.tail[k], margins.density[k], nu, link)
-        sides = side_terms(chances, margins.oversight[k], link, margin)
-        p_left, p_tie, p_right, score_left, score_tie, score_right = sides[:6]
-        curved_left, curved_tie, curved_right, expected_of_one = sides[6:10]
-        margins.chances[0, k], margins.chances[1, k], margins.chances[2, k] = p_right, max(p_tie, _TINY), p_left
-        n_right, n_tie, n_left = counts.right[k], counts.tie[k], counts.left[k]
-        expected[k] = (n_right + n_tie + n_left) * expected_of_one
-        score[k] = n_left * score_left + n_tie * score_tie + n_right * score_right
-        observed[k] = n_left * curved_left + n_tie * curved_tie + n_right * curved_right
-
-
-@helper
-def set_oversight_terms(
-    margins: Margins,
-    counts: Counts,
-    nu: float,
-    link: int,
-    score: Array,
-    mixed: Array,
-    alone: Array,
-    observed_mixed: Array,
-    observed_alone: Array,
-) -> None:
-    """Set the slopes and the curvatures of a block in its oversights."""
-    for k in range(score.size):
-        margin, oversight = margins.margin[k], margins.oversight[k]
-        chances = outcome_chances(margin, margins.tail[k], margins.density[k], nu, link)
-        sides = side_terms(chances, oversight, link, margin)
-        mixed_of_one, alone_of_one, left_score, left_mixed, left_alone, right_score, right_mixed, right_alone = (
-            oversight_terms(chances, oversight, sides[10], sides[11])
-        )
-        n_right, n_tie, n_left = counts.right[k], counts.tie[k], counts.left[k]
-        score[k] = n_left * left_score + n_right * right_score
-        mixed[k] = (n_right + n_tie + n_left) * mixed_of_one
-        alone[k] = (n_right + n_tie + n_left) * alone_of_one
-        observed_mixed[k] = n_left * left_mixed + n_right * right_mixed
-        observed_alone[k] = n_left * left_alone + n_right * right_alone
-
-
-@helper
-def set_tie_terms(margins: Margins, counts: Counts, nu: float, link: int, tie: Array, mixed: Array) -> None:
-    """Set the chances of a tie of a block, and their curvatures in margin and log nu."""
-    for k in range(tie.size):
-        chances = outcome_chances(margins.margin[k], margins.tail[k], margins.density[k], nu, link)
-        tie[k] = chances[1]
-        mixed[k] = -(counts.right[k] + counts.tie[k] + counts.left[k]) * (chances[3] + chances[4])
-
-
-@helper
-def sum_logarithms(chances: Array, counts: Counts) -> float:
-    """Return the log-likelihood of a block from the chances of the answers."""
-    total, product = 0.0, 1.0
-    for k in range(counts.left.size):
-        p_right, p_tie, p_left = chances[0, k], chances[1, k], chances[2, k]
-        n_right, n_tie, n_left = counts.right[k], counts.tie[k], counts.left[k]
-        # One logarithm for many votes: one for each would take a third of the time of a fit.
-        likelihood = n_left * p_left + n_tie * p_tie + n_right * p_right
-        if max(n_left, n_tie, n_right) == n_right + n_tie + n_left == 1.0 and likelihood > 1e-50:
-            product *= likelihood
-            if product < 1e-200:
-                total += math.log(product)
-                product = 1.0
-        else:
-            total += n_left * math.log(p_left) + n_right * math.log(p_right)
-            if n_tie > 0.0:
-                total += n_tie * math.log(p_tie)
-    return total + math.log(product)
-
-
 @kernel
 def row_terms(
     votes: Votes, counts: Counts, groups: GroupParameters, theta: Array, margins: Margins, out: RowTerms
 ) -> float:
     """Return the log-likelihood, and set `out` to what each row adds to its derivatives.
 
-    Only the first loop over a block calls a function or looks up numbers by row, so that the others use vectors.
+    Of the loops over a block, only the first and the last call functions or have branches, so that others use vectors.
     """
-    total, nu, link = 0.0, groups.nu, groups.link
-    for start in range(0, votes.left.size, _BLOCK):
-        stop = min(start + _BLOCK, votes.left.size)
-        part = Counts(counts.right[start:stop], counts.tie[start:stop], counts.left[start:stop])
-        set_margins(votes, groups, theta, start, stop - start, margins)
-        set_margin_terms(
-            margins, part, nu, link, out.expected[start:stop], out.score[start:stop], out.observed[start:stop]
-        )
+    left, right, _, group = votes
+    margin, tail, density, oversight, seen = margins
+    nu, link = groups.nu, groups.link
+    total, product = 0.0, 1.0
+    for start in range(0, left.size, _BLOCK):
+        stop = min(start + _BLOCK, left.size)
+        for k in range(stop - start):
+            v = group[start + k]
+            difference = theta[left[start + k]] - theta[right[start + k]]
+            margin[k] = groups.discrimination[v] * difference + groups.side[v]
+            oversight[k] = groups.oversight[v]
+            if link == NORMAL:
+                tail[k] = 0.5 * math.erfc(abs(margin[k]) / math.sqrt(2.0))
+                density[k] = math.exp(-0.5 * margin[k] * margin[k]) / math.sqrt(2.0 * math.pi)
+            else:
+                tail[k] = math.exp(-0.5 * abs(margin[k]))  # at most 1: e^(u/2) itself would overflow
+        all_right, all_tie, all_left = counts.right[start:stop], counts.tie[start:stop], counts.left[start:stop]
+        of_expected, of_score, of_observed = out.expected[start:stop], out.score[start:stop], out.observed[start:stop]
+        for k in range(of_expected.size):
+            sides = side_terms(outcome_chances(margin[k], tail[k], density[k], nu, link), oversight[k], link, margin[k])
+            p_left, p_tie, p_right, score_left, score_tie, score_right = sides[:6]
+            curved_left, curved_tie, curved_right, expected = sides[6:10]
+            seen[0, k], seen[1, k], seen[2, k] = p_right, max(p_tie, _TINY), p_left
+            n_right, n_tie, n_left = all_right[k], all_tie[k], all_left[k]
+            of_expected[k] = (n_right + n_tie + n_left) * expected
+            of_score[k] = n_left * score_left + n_tie * score_tie + n_right * score_right
+            of_observed[k] = n_left * curved_left + n_tie * curved_tie + n_right * curved_right
         if out.mixed.size > 0:
-            set_oversight_terms(
-                margins,
-                part,
-                nu,
-                link,
-                out.oversight_score[start:stop],
-                out.mixed[start:stop],
-                out.alone[start:stop],
-                out.observed_mixed[start:stop],
-                out.observed_alone[start:stop],
-            )
-        if out.tie.size > 0:
-            set_tie_terms(margins, part, nu, link, out.tie[start:stop], out.tie_mixed[start:stop])
-        total += sum_logarithms(margins.chances, part)
-    return total
+            of_slips, of_mixed, of_alone = out.oversight_score[start:stop], out.mixed[start:stop], out.alone[start:stop]
+            of_observed_mixed, of_observed_alone = out.observed_mixed[start:stop], out.observed_alone[start:stop]
+            for k in range(of_slips.size):
+                chances = outcome_chances(margin[k], tail[k], density[k], nu, link)
+                sides = side_terms(chances, oversight[k], link, margin[k])
+                mixed, alone, left_score, left_mixed, left_alone, right_score, right_mixed, right_alone = (
+                    oversight_terms(chances, oversight[k], sides[10], sides[11])
+                )
+                n_right, n_left = all_right[k], all_left[k]
+                of_slips[k] = n_left * left_score + n_right * right_score
+                of_mixed[k] = (n_right + all_tie[k] + n_left) * mixed
+                of_alone[k] = (n_right + all_tie[k] + n_left) * alone
+                of_observed_mixed[k] = n_left * left_mixed + n_right * right_mixed
+                of_observed_alone[k] = n_left * left_alone + n_right * right_alone
+        for k in range(stop - start):
+            n_right, n_tie, n_left = all_right[k], all_tie[k], all_left[k]
+            if out.tie.size > 0:
+                chances = outcome_chances(margin[k], tail[k], density[k], nu, link)
+                out.tie[start + k] = chances[1]
+                out.tie_mixed[start + k] = -(n_right + n_tie + n_left) * (chances[3] + chances[4])
+            p_right, p_tie, p_left = seen[0, k], seen[1, k], seen[2, k]
+            # One logarithm for many votes: one for each would take a third of the time of a fit.
+            likelihood = n_left * p_left + n_tie * p_tie + n_right * p_right
+            if max(n_left, n_tie, n_right) == n_right + n_tie + n_left == 1.0 and likelihood > 1e-50:
+                product *= likelihood
+                if product < 1e-200:
+                    total += math.log(product)
+                    product = 1.0
+            else:
+                total += n_left * math.log(p_left) + n_right * math.log(p_right)
+                if n_tie > 0.0:
+                    total += n_tie * math.log(p_tie)
+    return total + math.log(product)
 
 
 @kernel

@@ -331,14 +331,16 @@ def evaluate_runs(
     reports = reports_of_tests(evaluation.report(), (tested.report() for tested in compared)) if report else []
     answer = EvaluationAnswer.dump(
         {
-            **vars(evaluation),
             "n_queries": len(evaluation.queries),
+            "runs": evaluation.runs,
+            "metrics": evaluation.metrics,
             "means": evaluation.means,
             "coverage": [
                 {"run": run, **list_queries(counts)}
                 for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
             ],
             "undefined": [list_queries(gap) for gap in evaluation.undefined],
+            "chance": evaluation.chance,
             "by_query": vars(evaluation) if by_query else None,
             "comparisons": compared,
             "reports": list(map(base.report_content, reports)),

@@ -153,7 +153,7 @@ def test_pilot_votes_tell_of_items_and_voters():
         ({"seed": -1}, SimilarityError, "seed"),
         ({"coefficient": "tau_v"}, ValueError, "tau_v"),
         ({"pilot": 3}, SimilarityError, "pilot must be Comparisons; got 3"),
-        ({"pilot": Comparisons(2, [0], [1], [1]), "voters": None}, ModelError, "voters are known"),
+        ({"pilot": Comparisons(2, [0], [1], [1]), "voters": None}, ModelError, "needs votes with known voters"),
     ],
 )
 def test_refused(arguments, error, message):

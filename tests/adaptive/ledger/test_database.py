@@ -109,7 +109,7 @@ def test_a_role_without_rights_is_told_so(database):
 def test_text_that_postgresql_cannot_hold_is_an_error_of_the_ledger(ledger):
     """SQLite looks it up, and finds nothing."""
     campaign, *_ = one_asked(ledger)
-    message = "there is no voter of the key|PostgreSQL text fields cannot contain NUL"
+    message = "there is no voter with the key|PostgreSQL text fields cannot contain NUL"
     with pytest.raises(LedgerError, match=message):
         campaign.voters.with_key("a\0b")
 
