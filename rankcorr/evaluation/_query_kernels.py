@@ -464,13 +464,17 @@ def group_traits(x: Column, y: Column, n_items: Array, scrambles: Array, pattern
         x_norm, y_norm = untied_weight(x_sums, y_sums, n), untied_weight(y_sums, x_sums, n)
         if total == 0.0 or x_norm <= 0.0 or y_norm <= 0.0:
             continue
-        traits[group, 0] = -2.0 * x_sums[0] * y_sums[0] / (n * (n - 1.0) * math.sqrt(x_norm * y_norm))
+        root = math.sqrt(x_norm * y_norm)
+        if root == 0.0:  # the product is too small for a float
+            root = math.sqrt(x_norm) * math.sqrt(y_norm)
+        traits[group, 0] = -2.0 * x_sums[0] * y_sums[0] / (n * (n - 1.0) * root)
         traits[group, 1] = math.log(total * total / (x_sums[2] + y_sums[2]))
         traits[group, 2] = math.log(x_norm / (total * total))
         traits[group, 3] = math.log(y_norm / (total * total))
         traits[group, 4] = 1.0 / n
-        traits[group, 5] = x_sums[0] / (x_sums[1] * n)
-        traits[group, 6] = y_sums[0] / (y_sums[1] * n)
+        # Ties at the top may leave a ranking without weight; its first sum is then 0, too.
+        traits[group, 5] = x_sums[0] / (x_sums[1] * n) if x_sums[1] > 0.0 else 0.0
+        traits[group, 6] = y_sums[0] / (y_sums[1] * n) if y_sums[1] > 0.0 else 0.0
 
 
 @kernel

@@ -328,7 +328,7 @@ def _judge(values: Values, margin: float, level: float, draws: Draws) -> tuple[t
 def _signs(tasks: Sequence[str], lower_is_better: Collection[str]) -> Values:
     if isinstance(lower_is_better, str) or not isinstance(lower_is_better, Collection):
         raise OptionError(f"lower_is_better must be a list of tasks; got {shown(lower_is_better)}")
-    lower_is_better = set(map(str, lower_is_better))
+    lower_is_better = dict.fromkeys(map(str, lower_is_better))
     if unknown := [task for task in lower_is_better if task not in tasks]:
         raise OptionError(offending("lower_is_better names tasks that the table does not have", unknown))
     if doubtful := [task for task in tasks if task not in lower_is_better and LOW.fullmatch(task)]:

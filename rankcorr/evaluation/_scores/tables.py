@@ -309,7 +309,7 @@ def _table_of(
     for role, names in (("systems", systems), ("tasks", used)):
         if len(names) < 2:
             raise TooFewItemsError(f"a leaderboard needs at least two {role}; got {len(names)}")
-    counts = {(task, len(scores)) for (_, task), scores in cells.items() if scores and task in used}
+    counts = dict.fromkeys((task, len(scores)) for (_, task), scores in cells.items() if scores and task in used)
     if uneven := repeated([task for task, _ in counts]):
         give_notice(
             offending("systems have different numbers of scores, so their means are compared; tasks", uneven),

@@ -184,8 +184,8 @@ class TargetsField(fields.Documented):
 
     def read(self, value: Any) -> Any:
         """Check a value."""
-        n_candidates = sum(len(group) for group in value.values() if isinstance(group, dict)) if value else 0
-        if not isinstance(value, dict) or not value or n_candidates > MOST_ITEMS:
+        groups = value.values() if isinstance(value, dict) else ()
+        if not groups or sum(len(group) for group in groups if isinstance(group, dict)) > MOST_ITEMS:
             raise ValidationError(f"must be an object of target to candidates, with at most {MOST_ITEMS:,} of them")
         try:
             ledger.items_of_targets(value)

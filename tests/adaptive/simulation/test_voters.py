@@ -395,8 +395,8 @@ def test_read_another_column(write):
         ("a,similarity\nx,\ny,1\n", TableError, r'f\.csv:2: column "similarity": empty cell'),
         ('similarity\n0.1\n"0.2\n', TableError, r"f\.csv:3: a quote is opened here and never closed"),
         ("similarity\n0.1\nnan\n", TableError, r'f\.csv:3: column "similarity": "nan" is not a number'),
-        ("similarity\n0.1\n1.01\n", TableError, r"f\.csv:3: column .similarity.: a similarity must be a number from -1 to 1; got '1.01'"),
-        ("similarity\n-inf\n1\n", TableError, r"f\.csv:2: column .similarity.: a similarity must be a number from -1 to 1; got '-inf'"),
+        ("similarity\n0.1\n1.01\n", TableError, r"f\.csv:3: .* a similarity must be a number from -1 to 1; got '1.01'"),
+        ("similarity\n-inf\n1\n", TableError, r"f\.csv:2: .* from -1 to 1; got '-inf'"),
         ("similarity\n0.1\n", TableError, r"f\.csv: at least two similarities are needed; got 1"),
     ],
 )
@@ -578,7 +578,7 @@ def test_similarities_of_strengths_keep_their_order_and_are_alike_without_votes_
     ("arguments", "error", "message"),
     [
         ({"comparisons": [1]}, ModelError, r"comparisons must be Comparisons; got \[1\]"),
-        ({"comparisons": Comparisons(2, [0], [1], [1])}, ModelError, "a population of voters needs votes with known voters"),
+        ({"comparisons": Comparisons(2, [0], [1], [1])}, ModelError, "needs votes with known voters"),
         ({"comparisons": Comparisons(2, [], [], [], 3, [])}, ModelError, "needs votes; got none"),
         ({"similarity": [0.1, 0.2]}, ModelError, "on 3 items; got 2 similarities"),
         ({"similarity": "expo"}, SimilarityError, "a similarity distribution must be one of"),

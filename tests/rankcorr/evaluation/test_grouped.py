@@ -210,6 +210,15 @@ def test_many_patterns_are_interpolated_with_an_error_that_holds():
     assert np.sqrt(np.mean(np.square(means))) < 0.02  # the standard deviation of chance is 0.25
 
 
+@pytest.mark.parametrize("weigher", [TopK(2), lambda ranks: np.exp(-40 * (ranks - 1))])
+def test_traits_are_finite_if_ties_at_the_top_leave_a_ranking_little_weight_or_none(weigher):
+    tied, untied = [1.0] * 8 + [0.0] * 8, [*range(16)]
+    x, y, offsets = flat([(tied, untied), (untied, tied), (untied, untied), (tied, tied[4:] + tied[:4])])
+    _, traits, usable = nulls._traits(TauW(weigher=weigher), x, y, offsets, 1, lambda _: None)
+    assert usable[:3].tolist() == [0, 1, 2]
+    assert np.isfinite(traits).all()
+
+
 @pytest.mark.needs_numba
 def test_the_answer_does_not_depend_on_threads_and_repeats_with_its_seed():
     x, y, offsets = flat(many_patterns(20, np.random.default_rng(5)))

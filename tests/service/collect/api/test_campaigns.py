@@ -388,6 +388,8 @@ def test_a_campaign_of_target_groups_is_made_answered_and_exported(admin, target
     [
         ({"answers": None}, "/answers", "may not be null"),
         ({"targets": {}}, "/targets", "must be an object of target to candidates"),
+        ({"targets": ["oak"]}, "/targets", "must be an object of target to candidates"),
+        ({"targets": 1.5}, "/targets", "must be an object of target to candidates"),
         ({"targets": {"oak": {"tree": "positive"}}}, "/targets", "target 'oak' needs two positive candidates"),
         ({"targets": {"oak": {"tree": "best", "plant": "positive"}}}, "/targets", "the category of 'tree'"),
         ({"targets": {"oak": 3}}, "/targets", "must map each to its category"),
