@@ -49,14 +49,14 @@ class Margins(NamedTuple):
     """Margins u of a block of rows, and what takes calls and lookups to compute, which loops over vectors cannot have.
 
     `tail` is e^(-|u|/2) for the logistic curve. For the normal curve it is the area beyond |u|, and `density` is that
-    at u. `oversight` is that of the row's group, and `seen` has the chances of the answers right, tie and left.
+    at u. `oversight` is that of the row's group, and `answer_chances` are those of right, tie and left.
     """
 
     margin: Array
     tail: Array
     density: Array
     oversight: Array
-    seen: Array
+    answer_chances: Array
 
     @classmethod
     def empty(cls) -> "Margins":
@@ -247,7 +247,7 @@ def row_terms(
     Of the loops over a block, only the first and the last call functions or have branches, so that others use vectors.
     """
     left, right, _, group = votes
-    margin, tail, density, oversight, seen = margins
+    margin, tail, density, oversight, answer_chances = margins
     nu, link = groups.nu, groups.link
     total, product = 0.0, 1.0
     for start in range(0, left.size, _BLOCK):
@@ -268,7 +268,7 @@ def row_terms(
             sides = side_terms(outcome_chances(margin[k], tail[k], density[k], nu, link), oversight[k], link, margin[k])
             p_left, p_tie, p_right, score_left, score_tie, score_right = sides[:6]
             curved_left, curved_tie, curved_right, expected = sides[6:10]
-            seen[0, k], seen[1, k], seen[2, k] = p_right, max(p_tie, _TINY), p_left
+            answer_chances[0, k], answer_chances[1, k], answer_chances[2, k] = p_right, max(p_tie, _TINY), p_left
             n_right, n_tie, n_left = all_right[k], all_tie[k], all_left[k]
             of_expected[k] = (n_right + n_tie + n_left) * expected
             of_score[k] = n_left * score_left + n_tie * score_tie + n_right * score_right
@@ -294,7 +294,7 @@ def row_terms(
                 chances = outcome_chances(margin[k], tail[k], density[k], nu, link)
                 out.tie[start + k] = chances[1]
                 out.tie_mixed[start + k] = -(n_right + n_tie + n_left) * (chances[3] + chances[4])
-            p_right, p_tie, p_left = seen[0, k], seen[1, k], seen[2, k]
+            p_right, p_tie, p_left = answer_chances[0, k], answer_chances[1, k], answer_chances[2, k]
             # One logarithm for many votes: one for each would take a third of the time of a fit.
             likelihood = n_left * p_left + n_tie * p_tie + n_right * p_right
             if max(n_left, n_tie, n_right) == n_right + n_tie + n_left == 1.0 and likelihood > 1e-50:
