@@ -145,12 +145,10 @@ class Rows:
         return self.n_items <= n_items or (self.n_items <= MAX_DENSE and n_pairs <= _PAIRS_PER_ROW * self.left.size)
 
     @cached_property
-    def neighbours(self) -> tuple[Array, Array, Array]:
-        """Rows of votes by item, the item on their other side, and where each item's begin: a matrix by rows."""
-        ends = np.concatenate([self.left, self.right])
-        order = np.argsort(ends, kind="stable").astype(np.int32)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=self.n_items))]).astype(np.int32)
-        return order % np.int32(max(1, self.left.size)), np.concatenate([self.right, self.left])[order], starts
+    def rows_by_group(self) -> tuple[Array, Array]:
+        """Rows in the order of their groups, and where the rows of each group begin in it."""
+        order = np.argsort(self.group, kind="stable")
+        return order, np.searchsorted(self.group[order], np.arange(self.n_groups + 1))
 
     def select(self, places: Array) -> Rows:
         """Return some of the votes."""

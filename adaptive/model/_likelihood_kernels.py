@@ -358,6 +358,28 @@ def take_moves(pairs: Pairs, group: Array, coupling: Array, moves: Array, image:
         image[right[k]] += total
 
 
+@kernel
+def add_absorption(left: Array, right: Array, starts: Array, coupling: Array, inverse: Array, matrix: Array) -> None:
+    """Add M B^-1 M' to a matrix, for M and B as in `Absorption`; the rows of each group begin at one of `starts`."""
+    n_free = len(coupling)
+    image = np.empty(n_free)
+    for group in range(starts.size - 1):
+        rows = range(starts[group], starts[group + 1])
+        for k in rows:
+            for column in range(n_free):
+                image[column] = 0.0
+                for parameter in range(n_free):
+                    image[column] += coupling[parameter, k] * inverse[group, parameter, column]
+            for other in rows:
+                product = 0.0
+                for column in range(n_free):
+                    product += image[column] * coupling[column, other]
+                matrix[left[k], left[other]] += product
+                matrix[left[k], right[other]] -= product
+                matrix[right[k], left[other]] -= product
+                matrix[right[k], right[other]] += product
+
+
 @helper
 def take_neighbours(pairs: Pairs, direction: Array, image: Array) -> None:
     """Take the curvature of each pair times a direction off the image of its other item."""

@@ -41,7 +41,7 @@ TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the 
 FOLLOW_TOLERANCE: Final = 1e-6  # of parameters that follow e or t
 SLIPS_RANGE: Final = (1e-9, 0.35)  # beyond a half, the order would be mirrored
 _VOTES_PER_BLOCK: Final = 1 << 20
-_CELLS_PER_ROW: Final = 4
+_CELLS_PER_ROW: Final = 6
 _NU_RANGE: Final = (1e-6, 1e4)
 
 
@@ -463,41 +463,26 @@ class Voters:
         room = np.empty((2, self.shares.size))
         return Absorption(self.rows.group, self.coupling, self.inverse, self.multiplier, *room)
 
-    @cached_property
-    def coupling_matrix(self) -> Any:
-        """Curvature in the strengths and the parameters of voters, as a matrix, which may be sparse."""
-        from scipy.sparse import csr_array
-
-        rows, n_free = self.rows, len(self.coupling)
-        n_items, n_groups = rows.n_items, rows.n_groups
-        if n_items * n_groups * n_free <= _CELLS_PER_ROW * rows.left.size * n_free:
-            # Counting is faster than sorting, and a dense product than one of many sparse rows.
-            dense = np.zeros((n_items, n_groups, n_free))
-            for k in range(n_free):
-                dense[..., k] = rows.by_item_and_group(self.coupling[k])
-            return dense.reshape(n_items, n_groups * n_free)
-        place, other, starts = rows.neighbours
-        sign = np.where(rows.right[place] == other, 1.0, -1.0)
-        values = self.coupling.T[place] * sign[:, np.newaxis]
-        parameters = n_free * rows.group[place][:, np.newaxis] + np.arange(n_free, dtype=np.int32)
-        # Entries of one voter and item stay apart: to sum them takes longer than the products.
-        return csr_array((values.ravel(), parameters.ravel(), starts * n_free), shape=(n_items, n_groups * n_free))
-
     def absorbed_matrix(self) -> Array:
-        """Return the part of the curvature in the strengths that voters absorb, as a matrix."""
-        from scipy.sparse import csr_array
+        """Return the part of the curvature in the strengths that voters absorb, as a matrix.
 
-        mixed, (n_groups, n_free, _) = self.coupling_matrix, self.inverse.shape
-        means = mixed @ self.multiplier
-        if isinstance(mixed, np.ndarray):
-            of_groups = mixed.reshape(len(mixed), n_groups, n_free).transpose(1, 0, 2)
-            image = (of_groups @ self.inverse).transpose(1, 0, 2).reshape(mixed.shape) @ mixed.T
-        else:
-            inverse = self.inverse[mixed.indices[::n_free] // n_free]
-            values = np.einsum("vk,vkl->vl", mixed.data.reshape(-1, n_free), inverse)
-            scaled = csr_array((values.ravel(), mixed.indices, mixed.indptr), shape=mixed.shape)
-            image = (scaled @ mixed.T).toarray()
-        return np.asarray(image - np.outer(means, means))
+        It is a product of dense matrices if most voters have votes on many items, else a sum over pairs of votes.
+        """
+        from adaptive.model._likelihood_kernels import add_absorption
+
+        rows, (n_groups, n_free, _) = self.rows, self.inverse.shape
+        means = self.image(self.multiplier[:, np.newaxis])[:, 0]
+        matrix = -np.outer(means, means)
+        if rows.n_items * n_groups > _CELLS_PER_ROW * rows.left.size:
+            order, starts = rows.rows_by_group
+            pairs = rows.left[order], rows.right[order]
+            add_absorption(*pairs, starts, self.coupling[:, order], self.inverse, matrix)
+            return matrix
+        of_groups = np.empty((rows.n_items, n_groups, n_free))
+        for k in range(n_free):
+            of_groups[..., k] = rows.by_item_and_group(self.coupling[k])
+        images = (of_groups.transpose(1, 0, 2) @ self.inverse).transpose(1, 0, 2)
+        return np.asarray(matrix + images.reshape(rows.n_items, -1) @ of_groups.reshape(rows.n_items, -1).T)
 
 
 def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:

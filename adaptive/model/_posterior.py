@@ -249,7 +249,9 @@ class PooledVotes:
         """Convert the votes to the arrays that the loops take."""
         from adaptive.model._sweep_kernels import ReadVotes
 
-        rows, (of_item, _, first) = self.rows, self.rows.neighbours
+        rows, ends = self.rows, np.concatenate([self.rows.left, self.rows.right])
+        of_item = (np.argsort(ends, kind="stable") % max(1, rows.left.size)).astype(np.int32)
+        first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows.n_items))]).astype(np.int32)
         return ReadVotes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
 
     def kernel_opinions(self, others: Rows) -> Shared:

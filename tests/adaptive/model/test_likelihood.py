@@ -249,7 +249,10 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
     voters = Voters(rows, coupling, inverse, share)
     assert_allclose(voters.push(x), mixed.T @ x, atol=1e-12)
     assert_allclose(voters.image(mixed.T @ x), mixed @ mixed.T @ x, atol=1e-11)
-    assert_allclose(voters.absorbed_matrix(), absorbed, atol=1e-12)
+    for cells_per_row in (0, 100):  # by votes, and by matrices
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("adaptive.model._newton._CELLS_PER_ROW", cells_per_row)
+            assert_allclose(voters.absorbed_matrix(), absorbed, atol=1e-12)
     assert_allclose(solve_system(pairs, diagonal, (dense - absorbed) @ x, 1e-12, voters.absorption), x, atol=1e-9)
 
 
