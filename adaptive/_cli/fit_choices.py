@@ -99,7 +99,7 @@ def answers_of_choices(
         raise OptionError(f"the files have answers of several kinds: {texts}")
     reason = flags[0] if flags else NOUNS[kinds[paths[0]]]
     if model != "bradley-terry":
-        raise OptionError(f"--model {model} cannot be used with {reason}")
+        raise OptionError(f"--model {model} cannot be used with {reason}; use --model bradley-terry")
     # 0 is a value: it equals False, but is not False.
     all_options = {**options, "instances": reading.instances}
     if unusable := [name for name in _OF_PAIRS if all_options.get(name) is not None and all_options[name] is not False]:

@@ -170,9 +170,9 @@ class VoteColumns:
                 _refuse(
                     self.records,
                     name,
-                    "holds several prompts for one item, and votes on one prompt depend on each other: add "
-                    "`--cluster prompt` to `ballots fit`, `ballots plot strengths` or `ballots plot top`, or use "
-                    "read_choices",
+                    "holds several prompts for one item, and votes on one prompt depend on each other. The model "
+                    "bradley-terry allows for this: add `--cluster prompt` to `ballots fit`, `ballots plot strengths` "
+                    "or `ballots plot top`, or use read_choices. Other models treat all votes as independent",
                 )
         names = [name for name in self.unused if is_count(name_words(name))]
         if not names:

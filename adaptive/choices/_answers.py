@@ -155,7 +155,7 @@ class ChoiceAnswers:
             return ()
         voter, share = dominant
         # powered_by needs prompts: only votes on the same prompts show how a judge differs from people.
-        advice = "" if self.prompts is None else "; if this is a judge, powered_by ranks by the people instead"
+        advice = "" if self.prompts is None else "; if this is a judge, set powered_by= to rank by the people instead"
         return (f"{share} % of the answers are from the voter {shown(voter)}, who dominates the ranking{advice}",)
 
     def _dominant_voter(self) -> tuple[Hashable, int] | None:

@@ -489,7 +489,7 @@ def test_answers_of_some_voters():
     assert answers.warnings == ("60 % of the answers are from the voter 1, who dominates the ranking",)
     on_prompts = read_choices([{**row, "prompt": "p"} for row in rows])
     assert on_prompts.warnings[0].endswith(
-        "who dominates the ranking; if this is a judge, powered_by ranks by the people instead"
+        "who dominates the ranking; if this is a judge, set powered_by= to rank by the people instead"
     )
     shares = {(47, 20, 20, 13): True, (47, 40, 13): False, (30, 14, 14, 14, 14, 14): False, (51, 49): True}
     for numbers, is_noted in shares.items():

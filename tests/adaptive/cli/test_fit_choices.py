@@ -173,7 +173,7 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
     ("args", "message"),
     [
         ("grades.csv rankings.csv", "answers of several kinds: grades.csv: graded votes, rankings.csv: rankings"),
-        ("grades.csv --model borda", "--model borda cannot be used with graded votes"),
+        ("grades.csv --model borda", "--model borda cannot be used with graded votes; use --model bradley-terry"),
         ("pairs.csv --cluster voter --voters", "--voters cannot be used with --cluster"),
         ("rankings.csv --report report.md", "--report cannot be used with rankings"),
         ("- --cluster voter", "--cluster needs files of votes; it cannot read a ledger or standard input"),
