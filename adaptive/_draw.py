@@ -109,10 +109,10 @@ class BallotCertificate(Result):
     n_unavoidable_repeats: int
     n_components: int
 
-    def to_dict(self, items: Names) -> dict[str, Any]:
-        """Return the counts and the broken guarantees, with the label of the item that has one more presentation."""
+    def to_dict(self, items: Names | None = None) -> dict[str, Any]:
+        """Return the counts and the broken guarantees; with `items`, `item_with_one_more` is a label."""
         place = self.item_with_one_more
-        label = None if place is None else items[place]
+        label = place if place is None or items is None else items[place]
         return {**vars(self), "item_with_one_more": label, "broken": self.broken}
 
     @property

@@ -13,14 +13,14 @@ from adaptive.choices._answers import ChoiceAnswers, Disagreement
 from adaptive.errors import ModelError
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, shown
-from rankcorr._output.results import JsonResult
+from rankcorr._output.results import Result
 
 Votes: TypeAlias = Counter[tuple[Hashable, int]]  # total weight of the votes on a question, by voter and winner
 _OPPOSITE: Final = {"left": "right", "right": "left"}
 
 
 @dataclass(frozen=True, eq=False)
-class SideBias(JsonResult):
+class SideBias(Result):
     """How often a voter chose the same side of a pair that was asked from both sides.
 
     Attributes
@@ -61,7 +61,7 @@ class SideBias(JsonResult):
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement(JsonResult):
+class Agreement(Result):
     """How often two votes on the same pair and prompt are equal.
 
     Attributes
@@ -92,7 +92,7 @@ class Agreement(JsonResult):
 
 
 @dataclass(frozen=True, eq=False)
-class JudgeAgreement(JsonResult):
+class JudgeAgreement(Result):
     """Agreement of a judge with people, and of people with each other, on the same pairs and prompts.
 
     Attributes

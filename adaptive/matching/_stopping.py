@@ -22,14 +22,14 @@ from rankcorr._checks import (
     whole_number,
 )
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._output.results import JsonResult
+from rankcorr._output.results import Result
 
 SHORT: Final = 0.05  # a coefficient that is lower than the target by more than this is too low
 RISK: Final = 0.05  # largest share of drawn rankings that may be too low when a rule stops
 
 
 @dataclass(frozen=True, eq=False)
-class StopDecision(JsonResult):
+class StopDecision(Result):
     """A decision whether to stop, with its reason; it is true if it says to stop.
 
     Attributes

@@ -19,7 +19,7 @@ from rankcorr import Ranking
 from rankcorr._checks import checked_count, checked_flag, checked_level, checked_seed, counted, shown, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import midrank_rows
-from rankcorr._output.results import JsonResult, Result, TableResult, read_only
+from rankcorr._output.results import Result, TableResult, read_only
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 Array: TypeAlias = NDArray[Any]
@@ -227,7 +227,7 @@ class TopProbabilities(TableResult):
 
 
 @dataclass(frozen=True, eq=False)
-class Cut(JsonResult):
+class Cut(Result):
     """Confidence of a cut after the top k.
 
     Attributes
@@ -261,7 +261,7 @@ class Cut(JsonResult):
 
 
 @dataclass(frozen=True, eq=False)
-class Better(JsonResult):
+class Better(Result):
     """The probability that one item is better than another, and how far their strengths are apart.
 
     Attributes
@@ -316,7 +316,7 @@ class Better(JsonResult):
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedCorrelation(JsonResult):
+class ExpectedCorrelation(Result):
     """Accuracy of a ranking, in units of a coefficient.
 
     Attributes

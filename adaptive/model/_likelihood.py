@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import ModelError
 from rankcorr._checks import check_choice, real_number, shown
-from rankcorr._output.results import JsonResult, Result, read_only
+from rankcorr._output.results import Result, read_only
 from rankcorr._workers import checked_workers, in_threads
 
 if TYPE_CHECKING:
@@ -497,7 +497,7 @@ def check_bounded(rows: Rows, weight: Array) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Misfit(JsonResult):
+class Misfit(Result):
     """How far votes depart from the model, in standard errors.
 
     If the model holds, each number is about normal with mean 0, but `pairs` has the mean -1, because the strengths were

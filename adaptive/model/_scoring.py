@@ -23,14 +23,14 @@ from rankcorr import CorrelationInterval, Ranking, RankingError, align, correlat
 from rankcorr._checks import checked_level, counted, first_few, real_number, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._input.scores import midrank_rows
-from rankcorr._output.results import JsonResult, TableResult, json_ready, read_only, table_rows
+from rankcorr._output.results import Result, TableResult, json_ready, read_only, table_rows
 from rankcorr._ranking import Missing, RankingLike, as_ranking
 
 Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SystemScore(JsonResult):
+class SystemScore(Result):
     """A system's coefficient with the fitted ranking as gold, and two intervals.
 
     Attributes

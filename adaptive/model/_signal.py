@@ -23,7 +23,7 @@ import numpy as np
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError
 from rankcorr._checks import shown
-from rankcorr._output.results import JsonResult
+from rankcorr._output.results import Result
 
 SIGNAL_LEVEL: Final = 0.05
 SPREADS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -31,7 +31,7 @@ STAKES: Final = (0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Signal(JsonResult):
+class Signal(Result):
     """Evidence that votes depend on the items that they compare.
 
     Attributes

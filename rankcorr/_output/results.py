@@ -47,19 +47,13 @@ class Result:
         values = _plain_values(self)
         return html_table({"": list(values), "value": list(values.values())}) if len(values) > 1 else None
 
-
-class JsonResult(Result):
-    """A result that `to_dict` converts for JSON."""
-
-    __slots__ = ()
-
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, ready for JSON: lists for arrays, None for nan."""
         content: dict[str, Any] = json_ready(self)
         return content
 
 
-class TableResult(JsonResult, ABC):
+class TableResult(Result, ABC):
     """A result with a table that converts to JSON, pandas, Markdown, LaTeX, and HTML for notebooks.
 
     A subclass defines the table in `_columns`. It may override `_title`, the heading in a notebook, and `_caption`,
@@ -132,7 +126,7 @@ class Rows(tuple[Kind, ...]):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Computed(JsonResult):
+class Computed(Result):
     """The options that all results of a coefficient have in common."""
 
     n_items: int

@@ -35,7 +35,7 @@ from rankcorr.evaluation._matching import (
     match_runs,
 )
 from rankcorr.evaluation._metric_values import UNDEFINED, RunMetrics, UndefinedPolicy
-from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
+from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, table_name
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._reports import evaluation_report
@@ -205,24 +205,25 @@ class Evaluation(TableResult):
         """Return methods, results and limits for a paper."""
         return evaluation_report(self)
 
-    def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> Values:
+    def of(self, metric: MetricLike | None = None, run: str | None = None, *, standardized: bool = False) -> Values:
         """Return the values of a metric for each query of a run, shape (n_queries,).
 
-        The metric or run may be omitted if there is only one.
+        A metric has the names and values that `evaluate` takes. The metric or run may be omitted if there is only one.
 
         Raises
         ------
         OptionError
             The metric or run does not exist or is ambiguous, or values were not standardized.
         """
-        place = self._place(self.runs, run, "run"), self._place(self.metrics, metric, "metric")
+        column = metric if metric is None else table_name(self.metrics, metric)
+        place = self._place(self.runs, run, "run"), self._place(self.metrics, column, "metric")
         if not standardized:
             return np.asarray(self.values[place])
         if self.standardized is None:
             raise OptionError("values were not standardized: call evaluate with standardized=True")
         return np.asarray(self.standardized[place])
 
-    def mean(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> float:
+    def mean(self, metric: MetricLike | None = None, run: str | None = None, *, standardized: bool = False) -> float:
         """Return the mean over the queries with a value; nan if there are none. Arguments are as for `of`."""
         return mean_of(self.of(metric, run, standardized=standardized))
 

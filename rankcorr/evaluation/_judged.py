@@ -14,6 +14,7 @@ from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values
 from rankcorr.errors import OptionError, QueryMismatchError
 from rankcorr.evaluation._evaluate import Evaluation
+from rankcorr.evaluation._metrics import MetricLike, table_name
 
 LEAST_QUERIES: Final = 3  # with human judgements: a regression has two parameters, and its variance needs one more
 
@@ -189,7 +190,7 @@ class JudgedMeans(TableResult):
 
 
 def judged_means(
-    people: Evaluation, judge: Evaluation, *, metric: str | None = None, level: float = 0.95
+    people: Evaluation, judge: Evaluation, *, metric: MetricLike | None = None, level: float = 0.95
 ) -> JudgedMeans:
     """Estimate means of human judgements, from people's judgements of some queries and a program's of all.
 
@@ -204,8 +205,8 @@ def judged_means(
         Runs evaluated with the relevance judgements of people, on some of the queries.
     judge : Evaluation
         The same runs evaluated with the judgements of the program, on these and on more queries.
-    metric : str, optional
-        Name of the metric; may be omitted if there is only one.
+    metric : str, coefficient or measure of ir_measures, optional
+        The metric; may be omitted if there is only one.
     level : float, default 0.95
         Level of confidence of the intervals.
 
@@ -253,7 +254,10 @@ def judged_means(
     if set(people.runs) != set(judge.runs):
         differing = sorted(set(people.runs) ^ set(judge.runs))
         raise OptionError(offending("people and the judge must have the same runs; one of them lacks", differing))
-    metric = people.metrics[0] if metric is None and len(people.metrics) == 1 else metric
+    if metric is not None:
+        metric = table_name(people.metrics, metric)
+    elif len(people.metrics) == 1:
+        metric = people.metrics[0]
     place_of: dict[Hashable, int] = {query: place for place, query in enumerate(judge.queries)}
     if unknown := [query for query in people.queries if query not in place_of]:
         raise QueryMismatchError(offending("the judge has no values for queries that people judged", unknown))

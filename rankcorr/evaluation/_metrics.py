@@ -6,12 +6,13 @@ import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias, get_args
 
 from rankcorr._checks import check_choice, checked_count, checked_level, shown, whole_number
 from rankcorr._coefficients import BY_NAME, Coefficient
-from rankcorr.errors import MetricError, MissingMeasuresError
+from rankcorr.errors import MetricError, MissingMeasuresError, RankingError
 from rankcorr.measures._overlap import OverlapTies
 from rankcorr.measures._rank_correlations import ApTies
 
@@ -373,6 +374,29 @@ def name_of(metric: Metric) -> str:
     if isinstance(metric, Coefficient):
         return metric.name if metric == BY_NAME[metric.name] else repr(metric)
     return metric.name
+
+
+def table_name(names: tuple[str, ...], metric: MetricLike) -> str:
+    """Return which of the names in a table is that of a metric, given by any of its names or as a value.
+
+    Raises
+    ------
+    OptionError
+        The table lacks the metric.
+
+    Examples
+    --------
+    >>> from rankcorr import TauW
+    >>> names = ("TauW(n0=10)", "ndcg@10")
+    >>> table_name(names, TauW(n0=10)), table_name(names, "ndcg_cut_10")
+    ('TauW(n0=10)', 'ndcg@10')
+    """
+    if not isinstance(metric, str) or metric not in names:
+        with suppress(RankingError, MissingMeasuresError):
+            name = name_of(as_metric(metric)).lower()
+            metric = next((other for other in names if other.lower() == name), metric)
+        check_choice("metric", metric, names)
+    return str(metric)
 
 
 def largest_difference(name: str) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from rankcorr._checks import alpha_of, counted
 from rankcorr._output import report as text
 from rankcorr._output.report import Report
-from rankcorr._output.results import JsonResult
+from rankcorr._output.results import Result
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._reports import STEP_DOWN, detectable_text, few_text, rank_limits, standings_text
 
@@ -54,7 +54,7 @@ def metric_text(metric: str) -> str:
     return _METRICS[match[1]] + (match[2] or "") if match and match[1] in _METRICS else text.symbol_of(metric)
 
 
-def evaluation_report(evaluation: JsonResult) -> Report:
+def evaluation_report(evaluation: Result) -> Report:
     """Return the report of `Evaluation.report`."""
     content = evaluation.to_dict()
     options, rows = content["options"], content["means"]
@@ -114,7 +114,7 @@ def fusion_text(fused: str, parts: Sequence[str], method: str, norm: str, k: flo
     return f"We fused {text.list_text(map(text.name_text, parts))} into {text.name_text(fused)} by {how[method]}. "
 
 
-def run_comparison_report(comparison: JsonResult) -> Report:
+def run_comparison_report(comparison: Result) -> Report:
     """Return the report of `RunComparison.report`."""
     content = comparison.to_dict()
     level, pairs = content["level"], content["pairs"]
@@ -149,7 +149,7 @@ def run_comparison_report(comparison: JsonResult) -> Report:
     return Report(methods, results, (*limits, *rank_limits(content["rows"], level)))
 
 
-def score_leaderboard_report(board: JsonResult) -> Report:
+def score_leaderboard_report(board: Result) -> Report:
     """Return the report of `ScoreLeaderboard.report`."""
     content = board.to_dict()
     rows = content["rows"]

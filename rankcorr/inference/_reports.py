@@ -8,7 +8,7 @@ from typing import Any, Final
 from rankcorr._checks import alpha_of, counted
 from rankcorr._output import report as text
 from rankcorr._output.report import Report
-from rankcorr._output.results import JsonResult
+from rankcorr._output.results import Result
 
 Content = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ STEP_DOWN: Final = (
 )
 
 
-def comparison_report(comparison: JsonResult, first: str, second: str) -> Report:
+def comparison_report(comparison: Result, first: str, second: str) -> Report:
     """Return the report of `SystemComparison.report`."""
     content = comparison.to_dict()
     symbol = text.symbol_of(content["coefficient"])
@@ -49,7 +49,7 @@ def comparison_report(comparison: JsonResult, first: str, second: str) -> Report
     return Report(_methods_of_pair(content), results, (*_limits_of_setting(content), *_limits_of_verdict(content)))
 
 
-def comparisons_report(table: JsonResult) -> Report:
+def comparisons_report(table: Result) -> Report:
     """Return the report of `SystemComparisons.report`."""
     rows = table.to_dict()["rows"]
     pairs = [row["comparison"] for row in rows]
@@ -85,7 +85,7 @@ def comparisons_report(table: JsonResult) -> Report:
     return Report(methods, results, tuple(limits))
 
 
-def leaderboard_report(board: JsonResult) -> Report:
+def leaderboard_report(board: Result) -> Report:
     """Return the report of `Leaderboard.report`."""
     content = board.to_dict()
     rows, n_sets = content["rows"], len(content["gold_sets"])

@@ -23,7 +23,7 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import CoefficientLike, as_coefficient
-from rankcorr._output.results import JsonResult, TableResult, described_by, mean_of, read_only
+from rankcorr._output.results import Result, TableResult, described_by, mean_of, read_only
 from rankcorr._ranking import Ranking
 from rankcorr.errors import NonNumericError, OptionError
 from rankcorr.measures._ratings import AnnotatorError, Ratings, RatingsLike, read_ratings
@@ -288,7 +288,7 @@ def mean_pairwise_agreement(
 
 
 @dataclass(frozen=True, eq=False)
-class Adjudication(JsonResult):
+class Adjudication(Result):
     """Gold scores from ratings whose larger disagreements were decided.
 
     Attributes

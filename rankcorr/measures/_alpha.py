@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_level, offending, warn_undefined
-from rankcorr._output.results import JsonResult
+from rankcorr._output.results import Result
 from rankcorr.errors import NonNumericError, UndefinedCorrelationWarning
 from rankcorr.measures._ratings import AnnotatorError, RatingsLike, read_ratings
 
@@ -106,7 +106,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
 
 
 @dataclass(frozen=True, eq=False)
-class AlphaInterval(JsonResult):
+class AlphaInterval(Result):
     """Krippendorff's alpha with an interval.
 
     Attributes

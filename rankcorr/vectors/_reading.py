@@ -133,9 +133,10 @@ def read_vectors(
             word = record.raw.decode(encoding)
         except UnicodeDecodeError as error:
             if undecodable == "error":
+                spaces = "; a binary file cannot hold words with spaces" if form == "word2vec-binary" else ""
                 raise VectorFileError(
                     f"{record.place}: {shown(record.raw)} is not text in {encoding}; set the encoding of the words, "
-                    'or leave such words out with undecodable="omit"'
+                    f'or leave such words out with undecodable="omit"{spaces}'
                 ) from error
             n_undecodable += 1
         else:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from rankcorr._checks import check_choice, checked_flag, counted, offending
-from rankcorr._output.results import JsonResult, json_ready
+from rankcorr._output.results import Result, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
@@ -28,7 +28,7 @@ RUN: Final = "cosine"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RelataEvaluation(JsonResult):
+class RelataEvaluation(Result):
     """Word vectors against gold scores of the relata of words.
 
     Attributes
@@ -69,7 +69,7 @@ class RelataEvaluation(JsonResult):
     pooled_ap: float
     options: dict[str, Any]
 
-    def mean(self, metric: str | None = None, *, standardized: bool = False) -> float:
+    def mean(self, metric: MetricLike | None = None, *, standardized: bool = False) -> float:
         """Mean of a metric over the words that have a value; see `Evaluation.mean`."""
         return self.evaluation.mean(metric, standardized=standardized)
 

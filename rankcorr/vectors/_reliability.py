@@ -27,7 +27,7 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._output.results import JsonResult, Result, Rows, TableResult, columns_of
+from rankcorr._output.results import Result, Rows, TableResult, columns_of
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.inference._multiple_tests import holm
@@ -129,7 +129,7 @@ class ReliabilityScore(TableResult):
 
 
 @dataclass(frozen=True, eq=False)
-class ReliabilityDifference(JsonResult):
+class ReliabilityDifference(Result):
     """Difference of two models on target groups.
 
     Attributes

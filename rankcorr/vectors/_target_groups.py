@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 from rankcorr._checks import counted, offending, real_number, shown, whole_number
 from rankcorr._io.files import write_atomically
 from rankcorr._io.table import Record, TextTable, is_json, list_names
-from rankcorr._output.results import JsonResult
+from rankcorr._output.results import Result
 from rankcorr.errors import RankingError, TableError
 
 Category: TypeAlias = Literal["positive", "distractor", "random"]
@@ -48,7 +48,7 @@ class TargetGroupError(RankingError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TargetGroups(JsonResult):
+class TargetGroups(Result):
     """Target words with candidates of three categories, and the answers of annotators on pairs of positives.
 
     Positive candidates have the preferred relation to their target, distractors another one, and random candidates

@@ -18,7 +18,7 @@ from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, RunComparis
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._matching import SelfHits, Unjudged, Unretrieved
 from rankcorr.evaluation._metric_values import UndefinedPolicy
-from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
+from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference, table_name
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.inference._multiple_tests import holm
@@ -159,7 +159,7 @@ def compare_runs(
 
 def compare_evaluated(
     evaluation: Evaluation,
-    metric: str | None = None,
+    metric: MetricLike | None = None,
     *,
     standardized: bool = False,
     test: Test = RANDOMIZATION,
@@ -179,7 +179,7 @@ def compare_evaluated(
     ----------
     evaluation : Evaluation
         An evaluation of two or more runs.
-    metric : str, optional
+    metric : str, coefficient or measure of ir_measures, optional
         One of its metrics; may be omitted if it has only one.
     standardized, test, baseline, groups, clusters, equivalent_within, level, n_resamples, seed, workers, progress
         As in `compare_runs`.
@@ -207,11 +207,12 @@ def compare_evaluated(
     draws = Draws.checked(n_resamples, seed, workers, progress)
     confidence = _checked_level(evaluation.runs, test, baseline, level)
     is_standardized = checked_flag(standardized, "standardized")
-    if is_standardized and metric is not None and metric not in {chance.metric for chance in evaluation.chance}:
-        raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
-    columns = np.array([evaluation.of(metric, run, standardized=is_standardized) for run in evaluation.runs])
+    name = None if metric is None else table_name(evaluation.metrics, metric)
+    if is_standardized and name is not None and name not in {chance.metric for chance in evaluation.chance}:
+        raise OptionError(f"only rank correlations can be standardized; got {shown(name)}")
+    columns = np.array([evaluation.of(name, run, standardized=is_standardized) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
-    name = evaluation.metrics[0] if metric is None else metric
+    name = evaluation.metrics[0] if name is None else name
     bound = largest_difference(name)
     numbers = cluster_numbers(clusters, evaluation.queries)
     margin = checked_margin(equivalent_within, confidence)

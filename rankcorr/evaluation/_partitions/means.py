@@ -32,6 +32,7 @@ from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._comparison.query_tests import Means, bounds
+from rankcorr.evaluation._metrics import MetricLike, table_name
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation._partitions.joined_columns import as_table, query_ids, whole_queries
 from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
@@ -369,7 +370,7 @@ class QueryMeans(TableResult):
     n_resamples: int
     seed: int
 
-    def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> QueryMean:
+    def of(self, metric: MetricLike | None = None, run: str | None = None, *, standardized: bool = False) -> QueryMean:
         """Return the row of a metric and a run; either may be omitted if there is only one.
 
         Raises
@@ -377,15 +378,15 @@ class QueryMeans(TableResult):
         OptionError
             No row fits, or more than one does.
         """
-        self._check(metric, standardized, run=run)
-        return _only(self.rows, metric=metric, run=run, standardized=standardized)
+        name = self._checked_name(metric, standardized, run=run)
+        return _only(self.rows, metric=name, run=run, standardized=standardized)
 
     def difference(
         self,
         first: str | None = None,
         second: str | None = None,
         *,
-        metric: str | None = None,
+        metric: MetricLike | None = None,
         standardized: bool = False,
     ) -> MeanDifference:
         """Return the mean of `first` minus that of `second`, over the queries with a value for both.
@@ -398,7 +399,7 @@ class QueryMeans(TableResult):
         OptionError
             No difference fits, or more than one does.
         """
-        self._check(metric, standardized, first=first, second=second)
+        name = self._checked_name(metric, standardized, first=first, second=second)
         if first is not None and first == second:
             raise OptionError(f"two different runs are needed; got {shown(first)} twice")
         if not self.differences:
@@ -406,17 +407,16 @@ class QueryMeans(TableResult):
         rows = self.differences
         if first is not None or second is not None:
             rows = tuple(difference for row in rows for difference in (row, row.reverse()))
-        return _only(rows, first=first, second=second, metric=metric, standardized=standardized)
+        return _only(rows, first=first, second=second, metric=name, standardized=standardized)
 
-    def _check(self, metric: str | None, standardized: bool, **runs: str | None) -> None:
-        """Refuse unknown metrics and runs, and standardized values if there are none."""
+    def _checked_name(self, metric: MetricLike | None, standardized: bool, **runs: str | None) -> str | None:
+        """Return the name of a metric; refuse unknown metrics and runs, and standardized values if there are none."""
         if standardized and not any(row.standardized for row in self.rows):
             raise OptionError("values were not standardized: make the QueryEvaluator with standardized=True")
-        if metric is not None:
-            check_choice("metric", metric, tuple(dict.fromkeys(row.metric for row in self.rows)))
         for option, run in runs.items():
             if run is not None:
                 check_choice(option, run, tuple(dict.fromkeys(row.run for row in self.rows)))
+        return None if metric is None else table_name(tuple(dict.fromkeys(row.metric for row in self.rows)), metric)
 
     def _columns(self) -> dict[str, list[Any]]:
         return columns_of(QueryMean, self.rows)

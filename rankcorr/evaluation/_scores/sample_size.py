@@ -8,7 +8,7 @@ from typing import Final
 
 from rankcorr._checks import alpha_of, checked_level, real_number, shown
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._output.results import JsonResult
+from rankcorr._output.results import Result
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._comparison.results import PairedDifference
 from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard
@@ -19,7 +19,7 @@ _MOST_NEEDED: Final = 10**15  # smaller numbers are exact in floats and JSON
 
 
 @dataclass(frozen=True, eq=False)
-class NeededItems(JsonResult):
+class NeededItems(Result):
     """The number of queries, items or tasks needed to detect a difference.
 
     Attributes

@@ -43,6 +43,7 @@ from rankcorr.evaluation import (
     TauAP,
     UndefinedQueryError,
     UnjudgedError,
+    compare_evaluated,
     compare_runs,
     correlate_groups,
     evaluate,
@@ -232,6 +233,24 @@ def test_metrics_by_name_and_value():
     named = as_metrics(["TAU_W", TauW(n0=10), "P@5", "map", TauAP("b"), "rbo", "NDCG@10", "rr", ir_measures.ERR @ 20])
     assert list(named) == ["tau_w", "TauW(n0=10)", "p@5", "ap", "tau_ap(b)", "rbo", "ndcg@10", "rr", "ERR@20"]
     assert as_metric("alpha_ndcg@5").measure == ir_measures.alpha_nDCG @ 5
+
+
+@pytest.mark.parametrize(
+    ("metric", "other"),
+    [
+        (TauW(n0=10), TauW(n0=10)),
+        ("ap", "MAP"),
+        ("ndcg@2", "ndcg_cut_2"),
+        ("rr", "recip_rank"),
+        ("r@2", ir_measures.R @ 2),
+    ],
+)
+def test_a_metric_is_looked_up_by_any_of_its_names(metric, other):
+    runs = {"one": SYSTEM, "two": SYSTEM}
+    evaluation = evaluate(GOLD, runs, metrics=[metric, "tau_w"])
+    name = evaluation.metrics[0]
+    assert evaluation.mean(other, "one") == evaluation.mean(name, "one")
+    assert compare_evaluated(evaluation, other).metric == name
 
 
 @pytest.mark.parametrize(
