@@ -154,7 +154,7 @@ def _read(rankings: ManyRankings, weights: Any, missing: str) -> Inputs:
     check_choice("missing", missing, ABSENT)
     named: Any = by_name(rankings)
     if named is None:
-        if isinstance(rankings, str | bytes) or not hasattr(rankings, "__len__"):
+        if isinstance(rankings, str | bytes | Ranking) or not hasattr(rankings, "__len__"):
             raise RankingError(f"rankings must be a mapping, a list or a data frame of rankings; got {shown(rankings)}")
         named = dict(enumerate(rankings))  # type: ignore[arg-type]
     read = named_rankings(named, "ranking")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import ALTERNATIVES, Alternative, check_choice, counted, offending
+from rankcorr._checks import ALTERNATIVES, Alternative, check_choice, counted, offending, shown
 from rankcorr._output.results import RankCorrelation
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.inference._null import NullDistribution
@@ -87,6 +87,9 @@ def plot_null(
     check_choice("alternative", alternative, ALTERNATIVES)
     if isinstance(null, Mapping) != isinstance(statistic, Mapping):
         raise OptionError("null and statistic must both be of one system, or both mappings of the names of systems")
+    for distribution in null.values() if isinstance(null, Mapping) else [null]:
+        if not isinstance(distribution, NullDistribution):
+            raise OptionError(f"null must be a NullDistribution, such as that of a test; got {shown(distribution)}")
     if isinstance(null, Mapping):
         assert isinstance(statistic, Mapping)
         return _rows(null, statistic, alternative, ax)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
-from rankcorr._checks import check_choice, counted, offending
+from rankcorr._checks import check_choice, counted, offending, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._ranking import MISSING, Missing, RankingLike
 from rankcorr._workers import Draws, Progress, Values
@@ -171,6 +171,8 @@ def plot_leaderboard(
     ['good', 'poor']
     """
     _style.figure_class()
+    if not isinstance(leaderboard, Leaderboard):
+        raise OptionError(f"leaderboard must be a Leaderboard or a ScoreLeaderboard; got {shown(leaderboard)}")
     names = tuple(dict.fromkeys([leaderboard.by, *leaderboard.gold_sets]))
     if ax is not None or len(leaderboard.gold_sets) == 1:
         names = (leaderboard.by,)

@@ -143,6 +143,10 @@ def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
     >>> len(plot_pairs([(comparison, pair.first, pair.second) for pair in comparison.pairs]).axes)
     3
     """
+    if not isinstance(pairs, list | tuple) or not all(
+        isinstance(pair, list | tuple) and len(pair) == 3 for pair in pairs
+    ):
+        raise OptionError(f"pairs must be a list of (RunComparison, first, second); got {shown(pairs)}")
     if not 0 < len(pairs) <= MOST_PANELS:
         raise OptionError(f"1 to {MOST_PANELS} pairs of runs can be drawn; got {len(pairs)}")
     if len(pairs) == 1:

@@ -296,6 +296,7 @@ def test_results_are_tables():
     [
         ({}, {}, TooFewItemsError, "there is no ranking to merge"),
         ("abc", {}, RankingError, "rankings must be a mapping, a list or a data frame of rankings; got 'abc'"),
+        (Ranking.from_scores([2, 1]), {}, RankingError, "rankings must be a mapping, a list or a data frame"),
         ([[1, 2], {"a": 1, "b": 2}], {}, LabelError, "some have none; without labels: 0"),
         ([[1, 2], [1, 2, 3]], {}, LengthError, "must have the same length; got 2, 3 items"),
         ([{"a": 1, "b": 2}, {"a": 1, "c": 2}], {}, LabelMismatchError, "ranking 0 lacks items of other rankings: 'c'"),

@@ -204,6 +204,8 @@ def compare_evaluated(
     >>> comparison.pairs[0].difference == comparison.rows[0].mean - comparison.rows[1].mean
     True
     """
+    if not isinstance(evaluation, Evaluation):
+        raise OptionError(f"evaluation must be an Evaluation, as evaluate returns; got {shown(evaluation)}")
     draws = Draws.checked(n_resamples, seed, workers, progress)
     confidence = _checked_level(evaluation.runs, test, baseline, level)
     is_standardized = checked_flag(standardized, "standardized")

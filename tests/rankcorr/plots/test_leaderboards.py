@@ -287,6 +287,12 @@ def test_what_cannot_be_drawn():
     ):
         with pytest.raises(OptionError, match=message):
             plot_queries(comparison, **pair)
+    with pytest.raises(
+        OptionError, match=r"pairs must be a list of \(RunComparison, first, second\); got <RunComparison"
+    ):
+        plot_pairs(lacking)
+    with pytest.raises(OptionError, match="must be a Leaderboard or a ScoreLeaderboard; got <RunComparison"):
+        plot_leaderboard(lacking)
 
 
 def test_panels_of_a_metric_share_a_range():

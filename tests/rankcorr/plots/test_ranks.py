@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import rankcorr
-from rankcorr import Ranking, RhoW, TauW, correlate_many, first_rank_share, item_weights, weighted_tau
+from rankcorr import Ranking, RhoW, TauW, correlate_many, first_rank_share, item_weights, permutation_test, weighted_tau
 from rankcorr._contributions import contributions
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import plot_null, plot_offset, plot_ranks, save_figure
@@ -317,3 +317,10 @@ def test_rows_of_different_coefficients():
     nulls = {name: null_distribution(FOUR, FOUR, coefficient=TauW(n0=n0)) for name, n0 in {"a": 2, "b": 3}.items()}
     with pytest.raises(rankcorr.OptionError, match="must be of one coefficient with the same options; got: "):
         plot_null(nulls, {"a": 0, "b": 0})
+
+
+def test_a_test_is_no_null_distribution():
+    test = permutation_test(FOUR, FOUR)
+    for null, statistic in ((test, 1.0), ({"a": test}, {"a": 1.0})):
+        with pytest.raises(rankcorr.OptionError, match="null must be a NullDistribution, such as that of a test; got"):
+            plot_null(null, statistic)

@@ -301,6 +301,8 @@ def test_an_evaluation_is_compared_without_evaluating_again():
             compare_evaluated(evaluation, metric, **options)
     with pytest.raises(OptionError, match="at least two runs"):
         compare_evaluated(evaluate(qrels, runs["a"]))
+    with pytest.raises(OptionError, match="evaluation must be an Evaluation, as evaluate returns; got"):
+        compare_evaluated(runs)
 
 
 def test_metrics_are_corrected_together():
