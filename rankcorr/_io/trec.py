@@ -248,7 +248,7 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
     """Return the third column of a run as scores: ranks change their sign.
 
     The column holds ranks if its numbers are whole, at least 1, and differ within each query; but not if they fall from
-    line to line and none is 1, as scores do that are sorted.
+    line to line, as scores do that are sorted, also those that count down to 1.
     """
     values = np.array(columns.values, float)
     is_whole = (values == np.floor(values)) & np.isfinite(values)
@@ -262,7 +262,7 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
         has_repeats = ((np.diff(codes[order]) == 0) & (np.diff(values[order]) == 0)).any()
         steps = np.diff(values)[np.diff(codes) == 0]
         is_falling = steps.size > 0 and bool((steps < 0).all())
-        is_ranks = bool(values.min() >= 1) and not has_repeats and not (is_falling and values.min() > 1)
+        is_ranks = bool(values.min() >= 1) and not has_repeats and not is_falling
         reading = "ranks (1 is best)" if is_ranks else "scores (larger is better)"
         other = 'form="scores" reads them as scores' if is_ranks else 'form="msmarco" reads them as ranks'
         give_notice(

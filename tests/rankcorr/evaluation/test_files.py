@@ -70,7 +70,8 @@ def test_runs_of_every_form(write, text):
     [
         ((1, 2, 10), "ranks"),
         ((15, 3, 9), "ranks"),
-        ((3, 2, 1), "ranks"),
+        ((3, 2, 1), "scores"),
+        ((3, 1, 2), "ranks"),
         ((9, 7, 2), "scores"),
         (("1.0", "2.0", "3.0"), "ranks"),
         ((0, 1, 2), "scores"),
