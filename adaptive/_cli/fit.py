@@ -195,7 +195,7 @@ def _print_better(better: Sequence[Better]) -> None:
         click.echo(
             f"{item_text(pair.first)} is better than {item_text(pair.second)} with probability {pair.probability:.3f}"
             f"{f' +- {pair.standard_error:.3f}' if pair.n_samples else ''}; "
-            f"strengths differ by {pair.difference:+.3f} "
+            f"strengths differ by {pair.difference:+z.3f} "
             f"({100 * pair.level:g} % interval {low:+.3f} to {high:+.3f})"
         )
 

@@ -63,7 +63,7 @@ def _as_label(item: Any) -> Any:
 
 
 def _number_text(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
+    return "-" if value is None else f"{value:z.3f}" if isinstance(value, float) else f"{value:,}"
 
 
 def write_whole(path: str, text: str) -> None:

@@ -544,7 +544,8 @@ class _Reader:
         for place, (items, top, last) in enumerate(zip(lists, best, worst, strict=True)):
             where = column or numbered[0]
             if not isinstance(items, list) or len(items) < 2:
-                self.fail(place, where, f"an answer must show two items or more; got {shown(items)}")
+                separated = ", separated by |" if column else ""
+                self.fail(place, where, f"an answer must show two items or more{separated}; got {shown(items)}")
             self.check_items(place, where, items)
             if _is_empty(top) and _is_empty(last):
                 rows.append(None)

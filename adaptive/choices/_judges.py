@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Final, TypeAlias, get_args
 
-from adaptive.choices._answers import ChoiceAnswers, Disagreement
+from adaptive.choices._answers import NOUNS, ChoiceAnswers, Disagreement
 from adaptive.errors import ModelError
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, shown
@@ -382,4 +382,5 @@ def _partners(answers: ChoiceAnswers) -> dict[int, int]:
 
 def _check_pairs(answers: ChoiceAnswers) -> None:
     if not isinstance(answers, ChoiceAnswers) or answers.kind != "pairs":
-        raise ModelError(f"answers must be votes on pairs; got {shown(answers)}")
+        what = NOUNS[answers.kind] if isinstance(answers, ChoiceAnswers) else shown(answers)
+        raise ModelError(f"answers must be votes on pairs; got {what}")

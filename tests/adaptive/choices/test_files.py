@@ -132,6 +132,7 @@ def test_arenas_have_lengths_in_conversations_and_metadata(write):
         ("ranking\na > a\n", "'a' occurs twice in one answer"),
         ("ranking\na > > b\n", "a ranking has an empty item"),
         ("ranking\na\n", "a ranking must have two items or more; got only 'a'"),
+        ("items,best,worst\na;b;c,a,c\n", r"must show two items or more, separated by \|; got \['a;b;c'\]"),
         ('[{"ranking": 3}]', "a ranking must be a list of items, or text such as a > b = c; got 3"),
         ('[{"ranking": ["a", true]}]', "an item must be text or a whole number; got True"),
         ('[{"ranking": ["a ", "b"]}]', "a space or a line break"),

@@ -161,7 +161,11 @@ def test_the_interval_of_an_agreement_covers_with_prompts_of_their_own_difficult
     [
         (lambda: merge_swapped(SWAPPED, "x"), OptionError, "disagreement must be one of 'tie', 'left out'"),
         (lambda: merge_swapped(3), ModelError, "answers must be votes on pairs; got 3"),
-        (lambda: side_biases(read_choices([{"ranking": "a > b"}])), ModelError, "answers must be votes on pairs"),
+        (
+            lambda: side_biases(read_choices([{"ranking": "a > b"}])),
+            ModelError,
+            "answers must be votes on pairs; got rankings",
+        ),
         (lambda: side_biases(SWAPPED, level=1), ModelError, "level must be"),
         (lambda: judge_agreement(SWAPPED, "Z"), ModelError, "no voter is called 'Z'"),
         (lambda: judge_agreement(SWAPPED.select([0, 1]), "J"), ModelError, "'J' is the only voter: the agreement"),

@@ -51,6 +51,13 @@ def test_strengths_are_those_of_the_library(kind):
     )
 
 
+def test_a_strength_of_zero_has_no_sign(tmp_path):
+    (tmp_path / "sets.csv").write_text("items,best,worst\na|b|c|d,,\na|b|c|e,b,e\nb|c|d|e,b,e\n")
+    printed = printed_by("fit", "sets.csv")
+    assert " 0.000 " in printed
+    assert "-0.000" not in printed
+
+
 @pytest.mark.parametrize("form", ["pairs", "votes"])
 def test_votes_of_some_voters_are_those_of_a_file_of_their_own(form, tmp_path):
     """The second kind of file is fitted as comparisons, with voters but without prompts."""
