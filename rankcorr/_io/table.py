@@ -24,7 +24,7 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 _NUMBER = re.compile(r"[+-]?(?:(?P<mantissa>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
 _INTEGER = re.compile(r"([+-]?[0-9]{1,309})(\.0*)?")  # the largest float has 309 digits
 _NAN = re.compile(r"[+-]?nan", re.I)
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
 # Excel's line, as it is, or saved again as a cell of the table.
 _NAMED_DELIMITER = re.compile(r'"?sep=(.)"?[,;\t|]*(?=[\r\n]|\Z)', re.IGNORECASE)
 # An object or an array of JSON. A line of TREC may begin with a bracket too, but not go on like this.
@@ -198,7 +198,7 @@ class TextTable(Source):
                 self.fail("empty cell; every row needs a number (leave out rows without one)", line, column)
             if _NAN.fullmatch(digits):
                 self.fail(f'"{digits}" is not a number; leave out rows without one', line, column)
-            hint = "; use a decimal point, not a comma" if _DECIMAL_COMMA.fullmatch(digits) else ""
+            hint = "; use a decimal point, not a comma" if DECIMAL_COMMA.fullmatch(digits) else ""
             self.fail(f'"{printable(cell)}" is not a number{hint}', line, column)
         return number
 

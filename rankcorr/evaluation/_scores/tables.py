@@ -14,7 +14,7 @@ import numpy as np
 from rankcorr._checks import check_unique, give_notice, offending, real_number, repeated, shown
 from rankcorr._input.frames import columns_of
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
-from rankcorr._io.table import TextTable, parse_number
+from rankcorr._io.table import DECIMAL_COMMA, TextTable, parse_number
 from rankcorr._workers import Values
 from rankcorr.errors import (
     ColumnError,
@@ -198,12 +198,15 @@ def _wide(
     triples = [
         (name, column, cell) for column in used for name, cell in zip(systems, columns[names[column]], strict=True)
     ]
-    return _table_of(_collect(triples, within=False), systems, tasks)
+    return _table_of(_collect(triples, within=False), systems, tasks, left)
 
 
 def _is_text(cell: Any) -> bool:
-    """Return whether a cell is text, and neither a number nor a mark of a missing value."""
-    return isinstance(cell, str) and cell.lower() not in _ABSENT and _number(cell.rstrip("% ")) is None
+    """Return whether a cell is text, and neither a number, also with a decimal comma, nor a mark of a missing value."""
+    if not isinstance(cell, str) or cell.lower() in _ABSENT:
+        return False
+    digits = cell.strip("% ")
+    return _number(digits) is None and not DECIMAL_COMMA.fullmatch(digits)
 
 
 class _Names:
@@ -265,6 +268,7 @@ def _score(cell: Any, system: str, task: str) -> float:
         number = _number(cell)
         if number is None:
             advice = ": write all scores without the percent sign" if cell.rstrip().endswith("%") else ""
+            advice = "; use a decimal point, not a comma" if DECIMAL_COMMA.fullmatch(cell.strip()) else advice
             raise NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
         value = float(number)
     else:
@@ -284,9 +288,15 @@ def _number(text: str) -> float | None:
 
 
 def _table_of(
-    cells: Mapping[tuple[str, str], list[float]], systems: list[str] | None, tasks: Sequence[str] | None
+    cells: Mapping[tuple[str, str], list[float]],
+    systems: list[str] | None,
+    tasks: Sequence[str] | None,
+    columns: Sequence[str] = (),
 ) -> ScoreTable:
-    """Return the means of the cells as a matrix of all systems, and all tasks or those in `tasks`."""
+    """Return the means of the cells as a matrix of all systems, and all tasks or those in `tasks`.
+
+    `columns` are the tasks of a table that has a column for each, for a message.
+    """
     every_task = list(dict.fromkeys(task for _, task in cells))
     systems = list(dict.fromkeys(system for system, _ in cells)) if systems is None else systems
     if tasks is not None:
@@ -295,7 +305,7 @@ def _table_of(
         tasks = list(map(str, tasks))
         check_unique(tasks, "tasks", OptionError)
         if unknown := [task for task in tasks if task not in every_task]:
-            raise OptionError(f"{offending('the table has no task', unknown)}; it has {_quote(every_task)}")
+            raise OptionError(f"{offending('the table has no task', unknown)}; it has {_quote(columns or every_task)}")
     elif totals := [task for task in every_task if TOTAL.fullmatch(task)]:
         raise OptionError(
             f'{offending("columns that look like totals of other tasks", totals)}; name each task, as in tasks=["x"]'

@@ -262,11 +262,13 @@ class TestTableOfScores:
             (["gold.csv"], "gold.csv is not a table of scores (a leaderboard needs at least two tasks; got 1); to"),
             (["percent.csv"], "system 'a', task 'x': '85%' is not a number: write all scores without the percent sign"),
             (["total.csv"], "columns that look like totals of other tasks: 'avg'; name each task, as in --tasks \"x\""),
-            (["scores.csv", "--tasks", "t0", "--tasks", "u"], "the table has no task: 'u'; it has 't0'"),
+            (["scores.csv", "--tasks", "t0", "--tasks", "u"], "the table has no task: 'u'; it has 't0', 't1'"),
+            (["comma.csv"], "system 'a', task 'x': '0,5' is not a number; use a decimal point, not a comma"),
         ],
     )
     def test_tables_that_cannot_be_ranked(self, folder, arguments, message):
         (folder / "percent.csv").write_text("model,x,y\na,85%,1\nb,2,2\n")
+        (folder / "comma.csv").write_text("name of it;x;y\na;0,5;1,0\nb;,25;2\n")
         (folder / "total.csv").write_text("model,x,y,avg\na,1,1,1\nb,2,2,2\n")
         assert message in refusal("leaderboard", *arguments)
 
