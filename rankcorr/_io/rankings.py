@@ -212,8 +212,10 @@ def _find_columns(
     if ids is None or score is None:
         parts = ["the ids (--id)" if n_ids == 1 else "the words (--words)"] * (ids is None)
         parts += ["the numbers (--score)"] * (score is None)
+        arguments = " (in Python, word_columns and score_column)" if n_ids > 1 else ""
         table.fail(
-            f"say which column holds {' and '.join(parts)}; the columns are {list_names(names)}{hint}", first.line
+            f"say which column holds {' and '.join(parts)}{arguments}; the columns are {list_names(names)}{hint}",
+            first.line,
         )
     if header:
         _check_header(table, names[score], first.line)

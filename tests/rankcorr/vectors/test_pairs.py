@@ -179,7 +179,10 @@ def test_the_columns_of_pairs(tmp_path):
     first = {("gem", "jewel"): 3.94, ("cord", "smile"): 0.02}
     assert read_pairs(file, score_column="gold") == first
     assert read_pairs(file, word_columns=["word2", "word1"], score_column="lch")["jewel", "gem"] == 3.6
-    with pytest.raises(TableError, match=r"say which column holds the numbers \(--score\); the columns are"):
+    message = (
+        r"say which column holds the numbers \(--score\) \(in Python, word_columns and score_column\); the columns are"
+    )
+    with pytest.raises(TableError, match=message):
         read_pairs(file)
     with pytest.raises(TableError, match='column "Rank" holds ranks, and similarities are needed'):
         read_pairs(written(tmp_path / "ranks.csv", "word1,word2,Rank\ngem,jewel,1\ncord,smile,2\n"))
@@ -231,7 +234,7 @@ def test_gold_scores_as_they_are_published(tmp_path, text, options):
         ("# a,b\ngem jewel x\ncord smile 1\nsun moon y\n", r':4: column "x": "y" is not a number'),
         ("gem jewel 3.94\ncord  smile 0.02\n", ":2: expected 3 cells, as in the first row; got 4"),
         ('gem jewel 3.94\n"cord"s smile 0.02\n', ":2: no space after a closing quote"),
-        ("gem\tjewel\tN\t3.94\ncord\tsmile\tN\t0.02\n", r':1: say .*\(--score\); the columns are "1", "2", "3", "4"'),
+        ("gem\tjewel\tN\t3.94\ncord\tsmile\tN\t0.02\n", r':1: say .*\(--score\) .*; the columns are "1", "2", "3", "4"'),
         ("1984 book 3.94\ncord smile 0.02\n1984 war x\n", r':3: column "3": "x" is not a number'),
         ("gem,jewel,3\n", ":1: .*this line looks like data; use --no-header"),
     ],
