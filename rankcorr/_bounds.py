@@ -109,7 +109,7 @@ def coefficient_bounds(
         A value with its options, such as ``TauW(n0=10)``; a name selects the default options.
     max_completions : int
         Largest number of completions to compute, in O(n log n) each. If there are more, and the weights are not equal,
-        a search that computes at most that many gives inner estimates. It may use them all, so set fewer for long lists.
+        a search that computes at most that many gives inner estimates. It may use them all: set fewer for long lists.
     seed : int
         Seed of the search; another seed may find wider bounds.
 
