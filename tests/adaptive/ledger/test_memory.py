@@ -215,3 +215,28 @@ def test_threads_record_in_turns(memory):
         counts = [recorded.n_new for recorded in pool.map(campaign.record, votes)]
     assert counts == [1] * len(votes)
     assert campaign.close(1).number == 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda campaign, text: campaign.correct("1-0-0", "right", text),
+        lambda campaign, text: campaign.voters.named("0").exclude(text),
+        lambda campaign, text: campaign.voters.named(text),
+        lambda campaign, text: campaign.voters.with_key(text),
+        lambda campaign, text: campaign.reopen(1, text),
+        lambda campaign, text: Ledger(campaign.database.path).campaign(text),
+        lambda _, text: Ledger(f"votes{text}.db"),
+    ],
+)
+def test_half_a_surrogate_pair_in_a_text_is_an_error_and_changes_nothing(step, tmp_path):
+    ledger = Ledger.create(tmp_path / "votes.db")
+    campaign = ledger.new_campaign(ContinuousPlan(4, 4), 4, 1, seed=1)
+    campaign.open_next()
+    campaign.record({pair.id: "left" for pair in campaign.asked(number=1)})
+    campaign.close(1)
+    before = campaign.events_after()
+    with pytest.raises(LedgerError, match="whole characters, without half of a surrogate pair; got .*ud800"):
+        step(campaign, "x\ud800")
+    assert campaign.events_after() == before
+    ledger.close()
