@@ -226,7 +226,7 @@ def _marks_in_columns(records: Records, *_: object) -> Winners:
         elif None in marks or marks.count(True) != 1:
             got = ", ".join(map(shown, entries))
             raise VoteError(
-                f"{records.place(row, names[0])}: 1 in one of {list_names(names)}, 0 in the others; got {got}"
+                f"{records.place(row, names[0])}: one of {list_names(names)} must be 1, and the others 0; got {got}"
             )
         else:
             winners.append(_ONE_HOT[names[marks.index(True)]])

@@ -218,8 +218,8 @@ class VoteColumns:
         sides: dict[str, Any] = {}
         if self.was_found and any(str(item).isdecimal() and str(item) != str(n) for n, item in enumerate(items)):
             raise error(
-                f"{self.place('left', 0)}: numbers may name the items or count them from 0; the format 'pairs' names "
-                f"them, 'choix' counts them"
+                f"{self.place('left', 0)}: numbers may name the items or count them from 0; choose the format "
+                "'pairs' for names, or 'choix' for counts from 0"
             )
         for side in ("left", "right"):
             numbers: Sequence[Any] = getattr(self, side)
