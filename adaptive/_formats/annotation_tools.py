@@ -120,7 +120,7 @@ def _annotations(
     """Yield the data and the results of each annotation of a Label Studio task that was not cancelled."""
     data = task.get("data")
     if not isinstance(data, dict):
-        table.fail(f"an object is expected; got {shown(data)}", line, "data")
+        table.fail(f"the data of a task of Label Studio must be an object; got {shown(data)}", line, "data")
     for annotation in _objects_in(table, task, line, "annotations"):
         if annotation.get("was_cancelled"):
             continue
@@ -150,7 +150,7 @@ def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[
     """Return an instance of potato as a row; files written by potato itself have answers in label_annotations."""
     responses = entry.get("responses")
     if not isinstance(responses, list) or len(responses) != 2:
-        table.fail(f"a list of two responses is expected; got {shown(responses)}", line, "responses")
+        table.fail(f"an instance of potato must have two responses in a list; got {shown(responses)}", line, "responses")
     row = dict(zip(("left", "right"), responses, strict=True))
     for key, name in (("id", "comparison"), ("instance_id", "comparison"), ("user_id", "voter")):
         if entry.get(key) is not None:

@@ -20,6 +20,7 @@ from adaptive.errors import VoteError
 from rankcorr._checks import is_unhashable, shown
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._io.columnar import CodedColumn, column_of_codes, distinct
+from rankcorr._io.source import printable
 from rankcorr._io.table import list_names
 from rankcorr.errors import OptionError
 
@@ -245,7 +246,10 @@ def _winner_by_label(records: Records, column: object, _: object, sides: Sides) 
     if "no item" in distinct(answers):
         row = answers.index("no item")
         items = f"{shown(sides['left'][row])} or {shown(sides['right'][row])}"
-        raise VoteError(f"{records.place(row, name)}: the winner must be {items}; got {shown(entries[row])}")
+        raise VoteError(
+            f"{records.place(row, name)}: the winner must be {items}; got {shown(entries[row])}. If it is a side, set "
+            f"columns= to winner={printable(name)}"
+        )
     return name, answers
 
 

@@ -504,7 +504,7 @@ def _format_of(records: Records, columns: Columns) -> str:
         return "label_studio" if "winner" not in columns and LAYOUTS["label_studio"].fits(records) else "csv"
     formats = [name for name, layout in LAYOUTS.items() if layout.fits(records, columns)]
     if "crowd_kit" in formats:
-        formats.remove("csv" if "winner" not in records.names else "crowd_kit")
+        formats.remove("csv" if "winner" not in {*records.names, *columns} else "crowd_kit")
     if len(formats) > 1:
         records.table.fail(
             f"the columns fit several formats ({' and '.join(formats)}); choose one with format=", records.header.line

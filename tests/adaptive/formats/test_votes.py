@@ -378,6 +378,10 @@ def test_label_of_crowd_kit_names_the_winner(write):
     with pytest.raises(VoteError, match=r"votes\.csv:2: .*the winner must be 'fig' or 'plum'; got 'kiwi'"):
         read_comparisons(write("left,right,label\nfig,plum,kiwi\n"))
     assert read_comparisons(write("left,right,label,winner\nfig,plum,x,tie\n")).n_ties == 1
+    sides = write("left,right,label\nfig,plum,left\n")
+    with pytest.raises(VoteError, match=r"got 'left'\. If it is a side, set columns= to winner=label"):
+        read_votes(sides)
+    assert read_votes(sides, columns={"winner": "label"}).answer == ["left"]
 
 
 @pytest.mark.parametrize("sides", ["left,right", "model_a,model_b"])
@@ -687,7 +691,7 @@ def test_a_table_of_ours_keeps_apostrophes(write):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([{"data": 1, "annotations": []}], 'votes.csv:1: column "data": an object is expected; got 1'),
+        ([{"data": 1, "annotations": []}], 'votes.csv:1: column "data": the data of a task of Label Studio must be an object; got 1'),
         ([{**TASKS[0], "annotations": 1}], 'column "annotations": a list of objects is expected; got 1'),
         ([{**TASKS[0], "annotations": [{"result": 1}]}], 'column "result": a list of objects is expected; got 1'),
         ([{**TASKS[0], "annotations": []}], "votes.csv: no votes"),
@@ -695,7 +699,7 @@ def test_a_table_of_ours_keeps_apostrophes(write):
         ([task(1, "fig", "plum", [(7, "left")], "rating")], "no results of a Pairwise tag"),
         ([TASKS[0], instance("Ann", {})], "must have the votes of one tool; got those of label_studio and potato"),
         ([instance("Ann", {"other": {"yes": "1"}})], 'column "label_annotations": answers of a pairwise scheme'),
-        ([{"responses": ["fig"]}], 'column "responses": a list of two responses is expected'),
+        ([{"responses": ["fig"]}], 'column "responses": an instance of potato must have two'),
         ([{"responses": ["a", "b"], "preference": "A"}], 'column "preference": an object with a selection is expected'),
     ],
 )

@@ -212,7 +212,7 @@ def with_result(*sides, **more):
             "v:1: column \"pairwise\": the winner must be 'left' or 'right'; got 'tie'",
         ),
         ("label_studio", json.dumps([with_result("left", "left")]), TableError, "this result is listed twice in one annotation"),
-        ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": a list of two responses is expected'),
+        ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": an instance of potato must have two'),
         (
             "potato",
             '{"responses": ["a", "b"]}\n{"responses": ["a", "b"], "preference": {"selection": "C"}}',
