@@ -136,6 +136,8 @@ def test_a_ballot_with_a_silent_item_stays_open(memory):
     campaign.record({pair.id: "tie" for pair in pairs if first.left not in (pair.left, pair.right)})
     with pytest.raises(NotReadyError, match="every item needs an answered comparison"):
         campaign.close(1, least_answered=0.1)
+    with pytest.raises(NotReadyError, match="nothing was closed, and a lower share cannot close it: every item needs"):
+        campaign.close(1, least_answered=1.0)
     assert campaign.preview(least_answered=0.1).reason == "1 item without any answer"
     assert campaign.ballots()[0].state == "open"
     campaign.record({first.id: "left"})
