@@ -150,7 +150,9 @@ def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[
     """Return an instance of potato as a row; files written by potato itself have answers in label_annotations."""
     responses = entry.get("responses")
     if not isinstance(responses, list) or len(responses) != 2:
-        table.fail(f"an instance of potato must have two responses in a list; got {shown(responses)}", line, "responses")
+        table.fail(
+            f"an instance of potato must have two responses in a list; got {shown(responses)}", line, "responses"
+        )
     row = dict(zip(("left", "right"), responses, strict=True))
     for key, name in (("id", "comparison"), ("instance_id", "comparison"), ("user_id", "voter")):
         if entry.get(key) is not None:

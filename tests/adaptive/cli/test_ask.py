@@ -361,7 +361,10 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "p.csv", "--judge", "x 'y", "--out", "w.csv"], r"--judge cannot be split into words: No closing quot"),
         (["ask", "none.csv", "--judge", "false", "--out", "w.csv"], r"none\.csv: cannot be read: No such file"),
         (["ask", "items.json", "--judge", "false", "--out", "w.csv"], r"items\.json: is JSON; expected comparisons as"),
-        (["ask", "twice.csv", "--judge", "false", "--out", "w.csv"], r"twice\.csv:[0-9]+: comparison '0' is listed twice"),
+        (
+            ["ask", "twice.csv", "--judge", "false", "--out", "w.csv"],
+            r"twice\.csv:[0-9]+: comparison '0' is listed twice",
+        ),
         (["ask", "plain.csv", "--judge", "false", "--out", "w.csv"], r'plain\.csv:1: no column "comparison"'),
         (["ask", "none_yet.csv", "--judge", "false", "--out", "w.csv"], r"none_yet\.csv has no comparison"),
         (["ask", "voters.csv", *COMMAND[2:], "--voter", "Bob"], r"no comparison .* voter 'Bob'"),

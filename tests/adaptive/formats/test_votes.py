@@ -145,7 +145,9 @@ def test_numbers_of_pairs_count_the_items_or_name_them(write):
     assert read_comparisons(path, format="pairs").items == ("7", "1", "3")
     assert rows_of(read_comparisons(path, format="pairs", items=names))[0] == (None, "7", "1", "left")
     assert read_comparisons(path, items=[str(place) for place in range(9)]).items[7] == "7"
-    with pytest.raises(TableError, match="numbers may name the items or count them from 0; choose the format 'pairs' for"):
+    with pytest.raises(
+        TableError, match="numbers may name the items or count them from 0; choose the format 'pairs' for"
+    ):
         read_comparisons(path, items=names)
     counted = read_comparisons(write("winner,loser\n2,0\n"), format="choix", items=names)
     assert rows_of(counted) == [(None, "7", "1", "left")]
@@ -691,7 +693,10 @@ def test_a_table_of_ours_keeps_apostrophes(write):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([{"data": 1, "annotations": []}], 'votes.csv:1: column "data": the data of a task of Label Studio must be an object; got 1'),
+        (
+            [{"data": 1, "annotations": []}],
+            'votes.csv:1: column "data": the data of a task of Label Studio must be an object; got 1',
+        ),
         ([{**TASKS[0], "annotations": 1}], 'column "annotations": a list of objects is expected; got 1'),
         ([{**TASKS[0], "annotations": [{"result": 1}]}], 'column "result": a list of objects is expected; got 1'),
         ([{**TASKS[0], "annotations": []}], "votes.csv: no votes"),

@@ -238,7 +238,7 @@ def test_half_a_surrogate_pair_in_a_text_is_an_error_and_changes_nothing(step, t
     campaign.record({pair.id: "left" for pair in campaign.asked(number=1)})
     campaign.close(1)
     before = campaign.events_after()
-    with pytest.raises(LedgerError, match="whole characters, without half of a surrogate pair; got .*ud800"):
+    with pytest.raises(LedgerError, match=r"whole characters, without half of a surrogate pair; got .*ud800"):
         step(campaign, "x\ud800")
     assert campaign.events_after() == before
     ledger.close()
