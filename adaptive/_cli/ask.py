@@ -271,7 +271,8 @@ def _read_pairs(path: str, voter: str | None) -> dict[str, VoteRow]:
 
 def _check_ids(file: VoteFile) -> None:
     if again := repeated([row.comparison for row in file.rows]):
-        file.fail(f"comparison {again[0]!r} comes twice")
+        first, second = [row.line for row in file.rows if row.comparison == again[0]][:2]
+        file.fail(f"comparison {again[0]!r} is listed twice (lines {first} and {second})", second)
 
 
 def _vote(judge: Judge, row: VoteRow, both_sides: bool) -> VoteRow:

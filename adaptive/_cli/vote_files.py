@@ -59,7 +59,7 @@ class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # gen
             self.fail(f"{value!r} is not of the form NAME=MEANING,NAME=MEANING{also}", param, ctx)
         names = [name for name, _, _ in pairs]
         if again := repeated(names):
-            self.fail(f"{again[0]!r} comes twice", param, ctx)
+            self.fail(f"{again[0]!r} is listed twice", param, ctx)
         return {name: meaning for name, _, meaning in pairs}
 
 
@@ -167,7 +167,8 @@ def read_prompts(path: str) -> tuple[str, ...]:
         records.table.fail('no column "prompt"', records.header.line)
     labels = [str(label) for label in records.labels(name)]
     if again := repeated(labels):
-        records.table.fail(f"prompt {shown(again[0])} comes twice", records.header.line)
+        first, second = [line for line, label in zip(records.lines, labels, strict=True) if label == again[0]][:2]
+        records.table.fail(f"prompt {shown(again[0])} is listed twice (lines {first} and {second})", second)
     if not labels:
         records.table.fail("no prompts, only the names of the columns", records.header.line)
     return tuple(labels)

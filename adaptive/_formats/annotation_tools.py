@@ -27,7 +27,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
         again = repeated(key for key, _ in pairs)
-        raise ValueError(f"the key {shown(again[0])} comes more than once")
+        raise ValueError(f"the key {shown(again[0])} is listed twice in one object")
     return entries
 
 
@@ -71,7 +71,8 @@ def json_rows(
     if not rows:
         table.fail("no votes")
     if len(tools) > 1:
-        table.fail("votes of several tools; each file is of one")
+        names = " and ".join(name or "other programs" for name in tools)
+        table.fail(f"a file must have the votes of one tool; got those of {names}")
     (tool,) = tools
     return rows, tool, schemes
 
@@ -119,7 +120,7 @@ def _annotations(
     """Yield the data and the results of each annotation of a Label Studio task that was not cancelled."""
     data = task.get("data")
     if not isinstance(data, dict):
-        table.fail(f"an object is expected; got {shown(data)}", line, "data")
+        table.fail(f"the data of a task of Label Studio must be an object; got {shown(data)}", line, "data")
     for annotation in _objects_in(table, task, line, "annotations"):
         if annotation.get("was_cancelled"):
             continue
@@ -133,7 +134,7 @@ def _annotations(
             schemes[name] = kind
             if kind in _ANSWERED_KINDS:
                 if name in answers:
-                    table.fail("more than one result has this name", line, name)
+                    table.fail("this result is listed twice in one annotation", line, name)
                 answers[name] = [result.get("value")]
         yield row, answers
 
@@ -149,7 +150,9 @@ def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[
     """Return an instance of potato as a row; files written by potato itself have answers in label_annotations."""
     responses = entry.get("responses")
     if not isinstance(responses, list) or len(responses) != 2:
-        table.fail(f"a list of two responses is expected; got {shown(responses)}", line, "responses")
+        table.fail(
+            f"an instance of potato must have two responses in a list; got {shown(responses)}", line, "responses"
+        )
     row = dict(zip(("left", "right"), responses, strict=True))
     for key, name in (("id", "comparison"), ("instance_id", "comparison"), ("user_id", "voter")):
         if entry.get(key) is not None:
@@ -243,6 +246,7 @@ def potato_instances(path: str | os.PathLike[str], *, encoding: str = "utf-8") -
     """
     table = TextTable(os.fspath(path), encoding=encoding)
     instances: dict[str, tuple[str, str]] = {}
+    lines: dict[str, int] = {}
     for line, value in json_values(table, table.text(), _JSON):
         if not isinstance(value, dict) or type(value.get("id")) not in (str, int):
             table.fail(f"expected an object with an id; got {shown(value)}", line)
@@ -254,8 +258,9 @@ def potato_instances(path: str | os.PathLike[str], *, encoding: str = "utf-8") -
         if "responses" not in pairs and len(pairs) != 1:
             table.fail(f"expected two responses; got {shown(value)}", line)
         name = str(value["id"])
-        if name in instances:
-            table.fail(f"the id {shown(name)} comes more than once", line)
+        if name in lines:
+            table.fail(f"the id {shown(name)} is listed twice (lines {lines[name]} and {line})", line)
+        lines[name] = line
         left, right = pairs.get("responses") or next(iter(pairs.values()))
         instances[name] = (left, right)
     return instances

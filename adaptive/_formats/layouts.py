@@ -20,6 +20,7 @@ from adaptive.errors import VoteError
 from rankcorr._checks import is_unhashable, shown
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._io.columnar import CodedColumn, column_of_codes, distinct
+from rankcorr._io.source import printable
 from rankcorr._io.table import list_names
 from rankcorr.errors import OptionError
 
@@ -226,7 +227,7 @@ def _marks_in_columns(records: Records, *_: object) -> Winners:
         elif None in marks or marks.count(True) != 1:
             got = ", ".join(map(shown, entries))
             raise VoteError(
-                f"{records.place(row, names[0])}: 1 in one of {list_names(names)}, 0 in the others; got {got}"
+                f"{records.place(row, names[0])}: one of {list_names(names)} must be 1, and the others 0; got {got}"
             )
         else:
             winners.append(_ONE_HOT[names[marks.index(True)]])
@@ -245,7 +246,10 @@ def _winner_by_label(records: Records, column: object, _: object, sides: Sides) 
     if "no item" in distinct(answers):
         row = answers.index("no item")
         items = f"{shown(sides['left'][row])} or {shown(sides['right'][row])}"
-        raise VoteError(f"{records.place(row, name)}: the winner must be {items}; got {shown(entries[row])}")
+        raise VoteError(
+            f"{records.place(row, name)}: the winner must be {items}; got {shown(entries[row])}. If it is a side, set "
+            f"columns= to winner={printable(name)}"
+        )
     return name, answers
 
 

@@ -146,7 +146,7 @@ class Records(ABC):
         places = {"left": self._places(left), "right": self._places(right)}
         n_left, n_right = (len(positions) for positions in places.values())
         if n_left != n_right:
-            message = f"as many columns are expected for left as for right; got {n_left} and {n_right}"
+            message = f"left and right must have equally many columns; got {n_left} and {n_right}"
             self.table.fail(message, self.header.line)
         names = {side: [self.names[place] for place in positions] for side, positions in places.items()}
         labels: dict[str, Sequence[Hashable]] = {}

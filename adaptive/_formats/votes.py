@@ -218,8 +218,8 @@ class VoteColumns:
         sides: dict[str, Any] = {}
         if self.was_found and any(str(item).isdecimal() and str(item) != str(n) for n, item in enumerate(items)):
             raise error(
-                f"{self.place('left', 0)}: numbers may name the items or count them from 0; the format 'pairs' names "
-                f"them, 'choix' counts them"
+                f"{self.place('left', 0)}: numbers may name the items or count them from 0; choose the format "
+                "'pairs' for names, or 'choix' for counts from 0"
             )
         for side in ("left", "right"):
             numbers: Sequence[Any] = getattr(self, side)
@@ -504,7 +504,7 @@ def _format_of(records: Records, columns: Columns) -> str:
         return "label_studio" if "winner" not in columns and LAYOUTS["label_studio"].fits(records) else "csv"
     formats = [name for name, layout in LAYOUTS.items() if layout.fits(records, columns)]
     if "crowd_kit" in formats:
-        formats.remove("csv" if "winner" not in records.names else "crowd_kit")
+        formats.remove("csv" if "winner" not in {*records.names, *columns} else "crowd_kit")
     if len(formats) > 1:
         records.table.fail(
             f"the columns fit several formats ({' and '.join(formats)}); choose one with format=", records.header.line

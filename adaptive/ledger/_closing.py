@@ -282,15 +282,18 @@ def _score(transaction: Transaction, ballot_id: int, least: float) -> _Scored:
     stored = next(ballot for ballot in ballots if ballot.id == ballot_id)
     excluded = transaction.excluded_voters()
     votes = ballot_rows.current_votes(transaction, stored.id).excluding(excluded)
-    if few := too_few(votes.n_answered, stored.n_comparisons, least):
-        raise not_ready(f"ballot {stored.number}: ", few, votes.n_answered, stored.n_comparisons)
+    few = too_few(votes.n_answered, stored.n_comparisons, least)
     digest, ballot = ballot_rows.votes_digest(transaction, stored.id), ballot_rows.load_ballot(transaction, stored)
     closed = ballots[: stored.number - 1]
     _, before = ballot_rows.position_after(info, closed)
     try:
         record, after = record_and_position(info, stored, ballot, votes, before)
     except VoteError as error:
-        raise NotReadyError(f"ballot {stored.number} cannot be scored, and was not closed: {error}") from error
+        unit = f"ballot {stored.number}"
+        fault = f"{unit}: {few}; nothing was closed, and a lower share cannot close it" if few else ""
+        raise NotReadyError(f"{fault or f'{unit} cannot be scored, and was not closed'}: {error}") from error
+    if few:
+        raise not_ready(f"ballot {stored.number}: ", few, votes.n_answered, stored.n_comparisons)
     fields = record_dict(record, after, votes.n_answered, excluded.values())
     return _Scored(stored, record, fields, closed[-1].chain_digest if closed else None, digest)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from adaptive._cli.output import emit, print_verified, write_whole
+from adaptive._cli.output import emit, print_note, print_verified, write_whole
 from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
 from adaptive._cli.run.campaign import check_other, create_ledger, ledger_argument, open_campaign
 from adaptive._cli.vote_files import Reading, reading_options
@@ -205,7 +205,10 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     export = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=not no_guard)
     if len(export.files) == 1:
         (text,) = export.files.values()
-        emit(text, out, export.to_text())
+        summary = replace(export, files={out: text}).to_text()
+        emit(text, out, summary)
+        if out == "-" and (omissions := summary.partition("; ")[2]):
+            print_note(omissions)
         return
     folder = Path(out)
     try:
@@ -214,7 +217,8 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
         raise ProtocolError(f"{out}: cannot be a folder: {error.strerror}") from error
     for name, text in export.files.items():
         write_whole(str(folder / name), text)
-    click.echo(export.to_text())
+    paths = {str(folder / name): text for name, text in export.files.items()}
+    click.echo(console.whole(replace(export, files=paths).to_text()))
 
 
 @console.command("import", short_help="Read a bundle, or votes of other programs.")

@@ -251,7 +251,7 @@ def _check_order(contents: Contents) -> None:
     for part, rows, key, first in (("items", contents.items, "place", 0), ("ballots", contents.ballots, "number", 1)):
         for at, row in enumerate(rows, start=first):
             if row[key] != at:
-                raise BundleError(f"{part}: {key} {at} is missing, or comes twice")
+                raise BundleError(f"{part}: {key} {at} is missing or listed twice")
     numbers = {stored.number for stored in contents.stored_ballots}
     voters = {voter["voter"] for voter in contents.voters}
     for name in ("leases", "votes", "late_votes"):
@@ -473,5 +473,5 @@ def _table(text: str) -> Table:
     except (csv.Error, ValueError, IndexError) as error:
         raise BundleError(f"result.csv: cannot be read: {error}") from error
     if len(dict(read)) < len(read):
-        raise BundleError("result.csv: an item comes twice")
+        raise BundleError("result.csv: an item is listed twice")
     return dict(read)

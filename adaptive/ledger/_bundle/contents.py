@@ -238,7 +238,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], most_bytes: int) -> None:
     names = [entry.filename for entry in entries]
     again = repeated(names)
     if again:
-        raise BundleError(f"the zip has {shown(again[0])} more than once")
+        raise BundleError(f"the zip must have each file once; it has {shown(again[0])} twice")
     for entry in entries:
         if entry.filename not in NAMES:
             raise BundleError(f"the zip has {shown(entry.filename)}, which no bundle has")

@@ -54,8 +54,9 @@ def write_bundle(campaign: OpenCampaign, path: str | os.PathLike[str], *, names:
     data = bundle_bytes(campaign, names=names)
     try:
         write_atomically(Path(path), data)
-    except OSError as error:
-        raise BundleError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
+    except (OSError, UnicodeEncodeError) as error:  # half of a surrogate pair is in no name of a file
+        reason = getattr(error, "strerror", None) or error
+        raise BundleError(f"{os.fspath(path)}: cannot be written: {reason}") from error
 
 
 def bundle_bytes(campaign: OpenCampaign, *, names: bool) -> bytes:

@@ -53,6 +53,7 @@ _IDENTITIES: Final = "rankcorr files"  # key in the `info` of a connection
 # Numbers that other programs are unlikely to use for advisory locks: "rcl" in ASCII, and the next one.
 BALLOT_LOCKS: Final = 0x72636C
 EVENT_LOCKS: Final = 0x72636D
+HALF_A_PAIR: Final = "a text must be whole characters, without half of a surrogate pair"
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
 
 
@@ -62,11 +63,15 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
     Raises
     ------
     LedgerError
-        If the URL is of another kind.
+        If the URL is of another kind, or no file can have the name.
     """
     text = os.fspath(target)
     if not isinstance(text, str):
         raise LedgerError(f"a ledger must be a path or a URL of PostgreSQL; got {shown(target)}")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise LedgerError(f"{HALF_A_PAIR}; got the ledger {shown(text)}") from None
     if "://" not in text:
         return sa.URL.create("sqlite", database=os.path.abspath(text))
     try:
@@ -213,6 +218,9 @@ class Database:
                     return self._run_once(work, writes, asks, deadline, level)
             except (TimeoutError, sa.exc.TimeoutError) as error:  # raised by `turns` or by the connection pool
                 raise self._busy("others write all the time") from error
+            except UnicodeEncodeError as error:  # raised by a driver, or by a digest of the text
+                part = error.object[max(0, error.start - 20) : error.end]
+                raise LedgerError(f"{HALF_A_PAIR}; got {shown(part)}") from None
             except DBAPIError as error:
                 if is_clash(error) and n_clashes < _MOST_CLASHES:
                     n_clashes += 1  # another transaction inserted the same key, and the retry will find it
@@ -644,5 +652,5 @@ def back_up(database: Database, path: str | os.PathLike[str]) -> None:
                 raise UnreachableError(f"{database.name}: its copy is damaged: {outcome}")
             with part.open("rb") as file:
                 os.fsync(file.fileno())
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, UnicodeEncodeError, sqlite3.Error) as error:
         raise UnreachableError(f"{target}: cannot be written: {getattr(error, 'strerror', None) or error}") from error

@@ -19,11 +19,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
+from adaptive._record import has_half_a_pair
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import lease_end, mark_answered
 from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, SERVER_CLOCK
+from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR, SERVER_CLOCK
 from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of, time_text
 from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
@@ -203,6 +204,8 @@ def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, vote
 def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answer: str | None, reason: str) -> Receipt:
     """Replace the current vote by an organiser's correction, or void it; see `Campaign.correct`."""
     code = None if answer is None else answer_code(answer, campaign.info.answers)
+    if has_half_a_pair(reason):
+        raise LedgerError(f"{HALF_A_PAIR}; got the reason {shown(reason)}")
     event = {"event_id": event_id, "kind": "void" if code is None else "cast", "answer": code}
     event |= {"given_by": "correction", "reason": reason}
     event |= {"payload_hash": correction_hash(number, place, answer, reason)}

@@ -339,7 +339,7 @@ def test_each_batch_stays_within_prompts(folder):
     [
         ("item\na\n", None, 'prompts.csv:1: no column "prompt"'),
         ("prompt\n", None, "prompts.csv:1: no prompts, only the names of the columns"),
-        ("prompt\nx\nx\n", None, "prompts.csv:1: prompt 'x' comes twice"),
+        ("prompt\nx\nx\n", None, "prompts.csv:3: prompt 'x' is listed twice (lines 2 and 3)"),
         ("prompt\nx\n", "left,right,winner\na,b,left\n", 'v.csv:1: no column "prompt", which --prompts needs'),
         (
             "prompt\nx\n",

@@ -100,7 +100,7 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         (["score", "ballot.csv"], r"ballot\.csv: every item needs an answered comparison .* \(10 in all\)"),
         (["score", "votes.csv", "--json", "--out", "x"], r"give --json or --out, not both"),
         (["fit", "v.csv", "--answers", "A"], r"'A' is not of the form NAME=MEANING,NAME=MEANING, or left_won, or co"),
-        (["fit", "v.csv", "--answers", "A=left,A=tie"], r"'A' comes twice"),
+        (["fit", "v.csv", "--answers", "A=left,A=tie"], r"'A' is listed twice"),
         (["fit", "v.csv", "--columns", "loser=a"], r"--columns: unknown role 'loser'; use left, right, winner, "),
         (["fit"], r"Missing argument 'VOTES\.\.\.'"),
         (["fit", "v.csv", "v.csv"], r"each file can be given only once; repeated: v\.csv"),

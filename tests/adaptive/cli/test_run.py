@@ -413,7 +413,7 @@ def test_a_bundle_is_proved_and_restored_to_the_last_bit(folder):
 @pytest.mark.usefixtures("opened")
 def test_votes_leave_and_come_back(folder):
     run_ok("run", "record", "v.db", "votes.csv")
-    assert run_ok("run", "export", "v.db", "--format", "csv", "--out", "out.csv") == "20 votes in votes.csv\n"
+    assert run_ok("run", "export", "v.db", "--format", "csv", "--out", "out.csv") == "20 votes in out.csv\n"
     assert run_ok("run", "import", "v.db", "out.csv") == "0 new votes\n"
     rows = rows_of((folder / "out.csv").read_text())
     assert len({row["voter"] for row in rows}) == 3
@@ -421,8 +421,10 @@ def test_votes_leave_and_come_back(folder):
     named = rows_of(run_ok("run", "export", "v.db", "--format", "csv", "--names", "--out", "-"))
     assert {row["voter"] for row in named} == {"0", "1", "2"}
     text = run_ok("run", "export", "v.db", "--format", "choix", "--out", "folder")
-    assert re.search(r"votes in pairs\.csv, items\.csv; \d left out: choix has no 'tie'", text)
+    assert re.search(r"votes in folder/pairs\.csv, folder/items\.csv; \d left out: choix has no 'tie'", text)
     assert sorted(path.name for path in (folder / "folder").iterdir()) == ["items.csv", "pairs.csv"]
+    piped = invoke("run", "export", "v.db", "--format", "label_studio", "--out", "-")
+    assert re.fullmatch(r"ballots: note: \d left out: label_studio has no 'tie'\n", piped.stderr)
     (folder / "more.csv").write_text(as_csv([rows[0] | {"winner": "tie" if rows[0]["winner"] != "tie" else "left"}]))
     assert run_ok("run", "import", "v.db", "more.csv") == "0 new votes, 1 set aside\n"
 

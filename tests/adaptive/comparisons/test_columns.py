@@ -341,7 +341,7 @@ PLAIN = "left,right,winner\n"
         (
             "left_1,right_1,right_2,winner\na,b,c,tie\n",
             TableError,
-            "as many columns are expected for left as for right; got 1 and 2",
+            "left and right must have equally many columns; got 1 and 2",
         ),
         ("left_1,left_3,right_1,winner\na,b,c,tie\n", TableError, 'no column "left_2"; parts are numbered from 1'),
         ("left_1,right_1,winner\na,a,tie\n", ComparisonError, r'votes\.csv:2: column "right_1": item \(\'a\',\) is'),
@@ -370,7 +370,7 @@ ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
         ("[]", TableError, r"v\.jsonl: no votes"),
         (ROW + '"a"\n', TableError, r"v\.jsonl:2: an object is expected for each vote; got 'a'"),
         ("[" * 100_000 + "\n", TableError, r"v\.jsonl:1: cannot be read as JSON"),
-        ('{"left": "a", "left": "b"}\n', TableError, r"v\.jsonl:1: .* the key 'left' comes more than once"),
+        ('{"left": "a", "left": "b"}\n', TableError, r"v\.jsonl:1: .* the key 'left' is listed twice in one object"),
         (ROW + '\n{"left": "a", "right": "b"}\n', TableError, r'v\.jsonl:3: no key "winner", which other votes have'),
         ('{"left": "a", "right": "b"}', TableError, r'v\.jsonl:1: no column "winner"; the columns are "left", "right"'),
         ('{"left": "a", "right": "b", "Winner": "tie"}\n', TableError, 'did you mean "winner"'),

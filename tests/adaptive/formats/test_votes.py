@@ -145,7 +145,9 @@ def test_numbers_of_pairs_count_the_items_or_name_them(write):
     assert read_comparisons(path, format="pairs").items == ("7", "1", "3")
     assert rows_of(read_comparisons(path, format="pairs", items=names))[0] == (None, "7", "1", "left")
     assert read_comparisons(path, items=[str(place) for place in range(9)]).items[7] == "7"
-    with pytest.raises(TableError, match="numbers may name the items or count them from 0; the format 'pairs' names"):
+    with pytest.raises(
+        TableError, match="numbers may name the items or count them from 0; choose the format 'pairs' for"
+    ):
         read_comparisons(path, items=names)
     counted = read_comparisons(write("winner,loser\n2,0\n"), format="choix", items=names)
     assert rows_of(counted) == [(None, "7", "1", "left")]
@@ -167,7 +169,7 @@ def test_one_hot_columns(write):
 
 @pytest.mark.parametrize("row", ["1,0,1", "0,0,0", "0.3,0.3,0.4", ",,1", "2,0,0"])
 def test_a_row_in_which_not_one_column_is_set(write, row):
-    message = r'votes\.csv:5: column "winner_model_a": 1 in one of "winner_model_a", .*, 0 in the others; got '
+    message = r'votes\.csv:5: column "winner_model_a": one of "winner_model_a", .* must be 1, and the others 0; got '
     with pytest.raises(VoteError, match=message):
         read_comparisons(write(f"{ONE_HOT}4,a,b,{row}\n"))
 
@@ -347,7 +349,7 @@ def test_a_user_state_of_potato_with_its_instances(write):
         ({"i1": [["A"]]}, DATA, "expected a schema, a name and a value; got"),
         ({"i1": []}, [{"id": "i1", "text": "fig"}], r"data\.jsonl:1: expected two responses; got"),
         ({"i1": []}, [{"text": ["a", "b"]}], r"data\.jsonl:1: expected an object with an id; got"),
-        ({"i1": []}, [DATA[0], DATA[0]], r"data\.jsonl:2: the id 'i1' comes more than once"),
+        ({"i1": []}, [DATA[0], DATA[0]], r"data\.jsonl:2: the id 'i1' is listed twice .lines 1 and 2."),
     ],
 )
 def test_a_user_state_without_its_items(write, labels, data, message):
@@ -378,6 +380,10 @@ def test_label_of_crowd_kit_names_the_winner(write):
     with pytest.raises(VoteError, match=r"votes\.csv:2: .*the winner must be 'fig' or 'plum'; got 'kiwi'"):
         read_comparisons(write("left,right,label\nfig,plum,kiwi\n"))
     assert read_comparisons(write("left,right,label,winner\nfig,plum,x,tie\n")).n_ties == 1
+    sides = write("left,right,label\nfig,plum,left\n")
+    with pytest.raises(VoteError, match=r"got 'left'\. If it is a side, set columns= to winner=label"):
+        read_votes(sides)
+    assert read_votes(sides, columns={"winner": "label"}).answer == ["left"]
 
 
 @pytest.mark.parametrize("sides", ["left,right", "model_a,model_b"])
@@ -687,15 +693,18 @@ def test_a_table_of_ours_keeps_apostrophes(write):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([{"data": 1, "annotations": []}], 'votes.csv:1: column "data": an object is expected; got 1'),
+        (
+            [{"data": 1, "annotations": []}],
+            'votes.csv:1: column "data": the data of a task of Label Studio must be an object; got 1',
+        ),
         ([{**TASKS[0], "annotations": 1}], 'column "annotations": a list of objects is expected; got 1'),
         ([{**TASKS[0], "annotations": [{"result": 1}]}], 'column "result": a list of objects is expected; got 1'),
         ([{**TASKS[0], "annotations": []}], "votes.csv: no votes"),
         ([task(1, "fig", None, [(7, "left")])], 'column "text2": a label is text, a whole number .* got None'),
         ([task(1, "fig", "plum", [(7, "left")], "rating")], "no results of a Pairwise tag"),
-        ([TASKS[0], instance("Ann", {})], "votes of several tools; each file is of one"),
+        ([TASKS[0], instance("Ann", {})], "must have the votes of one tool; got those of label_studio and potato"),
         ([instance("Ann", {"other": {"yes": "1"}})], 'column "label_annotations": answers of a pairwise scheme'),
-        ([{"responses": ["fig"]}], 'column "responses": a list of two responses is expected'),
+        ([{"responses": ["fig"]}], 'column "responses": an instance of potato must have two'),
         ([{"responses": ["a", "b"], "preference": "A"}], 'column "preference": an object with a selection is expected'),
     ],
 )
@@ -713,7 +722,7 @@ def test_other_keys_of_a_vote_make_no_task_of_it(write, key):
 def test_several_results_of_one_name(write):
     tasks = json.loads(json.dumps(TASKS))
     tasks[0]["annotations"][0]["result"] *= 2
-    with pytest.raises(TableError, match=r'votes\.csv:1: column "pw": more than one result has this name'):
+    with pytest.raises(TableError, match=r'votes\.csv:1: column "pw": this result is listed twice in one annotation'):
         read_comparisons(write(json.dumps(tasks)))
 
 

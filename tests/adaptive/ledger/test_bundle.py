@@ -368,7 +368,7 @@ def test_another_table_is_refused_and_another_last_digit_is_not(sqlite, tmp_path
         (one_strength(0.01), "its strengths are not those that the votes give"),
         (lambda text: text.replace("strength", "score"), "its columns or items are not those of the campaign"),
         (lambda text: text.rsplit("\n", 2)[0] + "\n", "its columns or items are not those of the campaign"),
-        (lambda text: text + text.splitlines()[-1] + "\n", "an item comes twice"),
+        (lambda text: text + text.splitlines()[-1] + "\n", "an item is listed twice"),
         (lambda text: text.replace(",1.0,", ",8.0,", 1), "its ranks are not those of the strengths"),
         (lambda text: text.replace(",1.0,", ",first,", 1), "cannot be read"),
         (lambda text: text.replace(",1.0,", ",nan,", 1), "its ranks are not those of the strengths"),

@@ -125,7 +125,7 @@ def test_a_member_comes_twice(members, tmp_path):
     file = io.BytesIO(packed(members))
     with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(file, "a") as archive:
         archive.writestr("items.csv", "other")
-    assert_refused(file.getvalue(), "the zip has 'items.csv' more than once", tmp_path)
+    assert_refused(file.getvalue(), "the zip must have each file once; it has 'items.csv' twice", tmp_path)
 
 
 @pytest.mark.parametrize(

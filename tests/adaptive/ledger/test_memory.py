@@ -136,6 +136,8 @@ def test_a_ballot_with_a_silent_item_stays_open(memory):
     campaign.record({pair.id: "tie" for pair in pairs if first.left not in (pair.left, pair.right)})
     with pytest.raises(NotReadyError, match="every item needs an answered comparison"):
         campaign.close(1, least_answered=0.1)
+    with pytest.raises(NotReadyError, match="nothing was closed, and a lower share cannot close it: every item needs"):
+        campaign.close(1, least_answered=1.0)
     assert campaign.preview(least_answered=0.1).reason == "1 item without any answer"
     assert campaign.ballots()[0].state == "open"
     campaign.record({first.id: "left"})
@@ -215,3 +217,28 @@ def test_threads_record_in_turns(memory):
         counts = [recorded.n_new for recorded in pool.map(campaign.record, votes)]
     assert counts == [1] * len(votes)
     assert campaign.close(1).number == 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda campaign, text: campaign.correct("1-0-0", "right", text),
+        lambda campaign, text: campaign.voters.named("0").exclude(text),
+        lambda campaign, text: campaign.voters.named(text),
+        lambda campaign, text: campaign.voters.with_key(text),
+        lambda campaign, text: campaign.reopen(1, text),
+        lambda campaign, text: Ledger(campaign.database.path).campaign(text),
+        lambda _, text: Ledger(f"votes{text}.db"),
+    ],
+)
+def test_half_a_surrogate_pair_in_a_text_is_an_error_and_changes_nothing(step, tmp_path):
+    ledger = Ledger.create(tmp_path / "votes.db")
+    campaign = ledger.new_campaign(ContinuousPlan(4, 4), 4, 1, seed=1)
+    campaign.open_next()
+    campaign.record({pair.id: "left" for pair in campaign.asked(number=1)})
+    campaign.close(1)
+    before = campaign.events_after()
+    with pytest.raises(LedgerError, match=r"whole characters, without half of a surrogate pair; got .*ud800"):
+        step(campaign, "x\ud800")
+    assert campaign.events_after() == before
+    ledger.close()

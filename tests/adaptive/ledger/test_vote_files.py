@@ -211,8 +211,13 @@ def with_result(*sides, **more):
             VoteError,
             "v:1: column \"pairwise\": the winner must be 'left' or 'right'; got 'tie'",
         ),
-        ("label_studio", json.dumps([with_result("left", "left")]), TableError, "more than one result has this name"),
-        ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": a list of two responses is expected'),
+        (
+            "label_studio",
+            json.dumps([with_result("left", "left")]),
+            TableError,
+            "this result is listed twice in one annotation",
+        ),
+        ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": an instance of potato must have two'),
         (
             "potato",
             '{"responses": ["a", "b"]}\n{"responses": ["a", "b"], "preference": {"selection": "C"}}',
@@ -286,7 +291,9 @@ def test_numbers_that_may_be_names_are_refused(sqlite, tmp_path):
     made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("4321"), VOTERS, 1, settings=CampaignSettings())
     made.open_next()
     (tmp_path / "v").write_text("winner,loser\n2,1\n")
-    with pytest.raises(TableError, match="numbers may name the items or count them from 0; the format 'pairs' names"):
+    with pytest.raises(
+        TableError, match="numbers may name the items or count them from 0; choose the format 'pairs' for"
+    ):
         made.import_votes(tmp_path / "v")
     assert made.import_votes(tmp_path / "v", "pairs").n_new == 1
     assert made.import_votes(tmp_path / "v", "choix").n_new == 1  # items 2 and 1 are "2" and "3"

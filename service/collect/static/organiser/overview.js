@@ -48,7 +48,7 @@ function showProgress({ status, ballots }) {
   const share = nComparisons === 0 ? 0 : status.n_counted / nComparisons;
   find("progress-title").textContent = text(continuous ? "overview.progress-all" : "overview.progress");
   find("progress").value = status.state === "ready" ? 0 : share;
-  const of = { done: number(status.n_counted), of: number(nComparisons), share: percent(share) };
+  const of = { done: number(status.n_counted), of: number(nComparisons), share: percent(Math.floor(1000 * share) / 1000, 1) };
   find("progress-text").textContent = status.state === "ready" ? "" : text("overview.answered", of);
   const nExcluded = status.n_answered - status.n_counted;
   const leftOut = `${text("ballots.left-out")}: ${number(nExcluded)}`;
