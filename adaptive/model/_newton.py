@@ -476,7 +476,7 @@ class Voters:
         if rows.n_items * n_groups > _CELLS_PER_ROW * rows.left.size:
             order, starts = rows.rows_by_group
             pairs = rows.left[order], rows.right[order]
-            add_absorption(*pairs, starts, self.coupling[:, order], self.inverse, matrix)
+            add_absorption(*pairs, starts, self.coupling.take(order, axis=1), self.inverse, matrix)
             return matrix
         of_groups = np.empty((rows.n_items, n_groups, n_free))
         for k in range(n_free):

@@ -30,6 +30,7 @@ from rankcorr.inference._null import permutation_test
 SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])
 N_MANY = 12  # too many items for a test over all permutations
 N_RESAMPLES = 100
+N_SPARSE = 8  # so many items that a fit of voters sums over pairs of votes
 VOTES: tuple[list[int], list[int], list[str]] = ([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"])
 # Items and presentations, one pair for each way to draw: exactly, as a cycle, one item once more, by exchanges, with
 # repeated pairs.
@@ -51,6 +52,7 @@ def warm_up_voting() -> None:
     strengths = adaptive.bradley_terry(adaptive.Comparisons.from_labels(*VOTES, voter=[0, 1, 0, 1]), voters=True)
     adaptive.next_comparisons(strengths, 2, rng=np.random.default_rng(0))
     adaptive.bradley_terry(_sparse_votes(MAX_TRACE + 1))
+    adaptive.bradley_terry(_sparse_votes(N_SPARSE), voters=True)
 
 
 def warm_up_campaigns() -> None:
@@ -85,13 +87,14 @@ def _fit() -> None:
             adaptive.next_comparisons(strengths, 2, rng=np.random.default_rng(0))
             strengths.sample(2, np.random.default_rng(0))
             strengths.to_dict()
+    adaptive.bradley_terry(_sparse_votes(N_SPARSE), voters=True)
     adaptive.bradley_terry(_sparse_votes(MAX_DENSE + 1)).sample(2, np.random.default_rng(0))
 
 
 def _sparse_votes(n_items: int) -> adaptive.Comparisons:
-    """Return few votes on many items, whose fits need other kernels."""
+    """Return a vote of each of three voters on many items, whose fits need other kernels."""
     first, second, outcome = np.array([0, 1, 2], np.int32), np.array([1, 2, 0], np.int32), np.array([1, 1, 0], np.int8)
-    return adaptive.Comparisons(range(n_items), first, second, outcome)
+    return adaptive.Comparisons(range(n_items), first, second, outcome, range(3), np.arange(3, dtype=np.int32))
 
 
 @collected_notices()
