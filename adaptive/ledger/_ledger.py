@@ -45,7 +45,7 @@ from adaptive.ledger._reports import results, status
 from adaptive.ledger._reports.quality import CampaignQuality, FlagLimits, quality_of
 from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
-from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
+from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up, check_writable
 from adaptive.ledger._store.migrations import bring_up, check_revision, create_tables, make_tables
 from adaptive.ledger._store.schema import file_id
 from adaptive.ledger._voter import Voter, Voters
@@ -249,14 +249,19 @@ class Ledger:
         return self.database.write(lambda connection: bring_up(connection, self.database.name))
 
     def check(self) -> None:
-        """Check that the database responds and has the tables of this release.
+        """Check that the database responds, has the tables of this release, and is not a read-only PostgreSQL server.
 
         Raises
         ------
         LedgerError
-            If it does not respond, or has other tables.
+            If it does not respond, has other tables, or takes no changes.
         """
-        self.database.read(lambda connection: check_revision(connection, self.database.name))
+
+        def check(connection: sa.Connection) -> None:
+            check_writable(connection, self.database.name)
+            check_revision(connection, self.database.name)
+
+        self.database.read(check)
 
     def close(self) -> None:
         """Close the connections."""

@@ -19,6 +19,7 @@ from adaptive.ledger._store.schema import digest_of, now, time_text, value_of
 
 State = Literal["ready", "open", "closing", "finished"]
 _RECENT: Final = 200  # number of votes for the rate
+_MINUTES_PER_YEAR: Final = 525_600
 _SEARCHED: Final = 20_000  # latest events of the ledger that are searched for these votes
 
 
@@ -265,7 +266,7 @@ def status_of(transaction: Transaction) -> CampaignStatus:
         n_conflicts=late["conflict"],
         n_late=late.total() - late["conflict"],
         votes_per_minute=rate,
-        expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
+        expected_end=_expected_end(rate, left) if state == "open" else None,
         spending=spending_of(transaction),
         waits=why_it_waits(transaction) if state == "open" else None,
         awaited=awaited_sheets(transaction),
@@ -403,6 +404,16 @@ def _rate(transaction: Transaction) -> float | None:
     if len(arrivals) < 10 or arrivals[0] <= arrivals[-1]:
         return None
     return (len(arrivals) - 1) / ((arrivals[0] - arrivals[-1]) / 60e6)
+
+
+def _expected_end(rate: float | None, left: int) -> str | None:
+    """Return when `left` votes arrive at this rate per minute; None if it is unknown, or over 100 years away.
+
+    The rate of votes is that low if the clock of a server was wrong.
+    """
+    if rate is None or not 0 < left < 100 * _MINUTES_PER_YEAR * rate:
+        return None
+    return time_text(now() + int(left / rate * 60e6))
 
 
 def campaign_stamp(transaction: Transaction) -> str:

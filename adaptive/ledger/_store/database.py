@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import os
 import random
+import re
 import sqlite3
 import threading
 import time
@@ -45,16 +46,35 @@ _FORK_SECONDS: Final = 5.0  # longest time that a fork waits for a writing threa
 SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
 # Read when a statement runs, so that a statement can be built once.
 PROCESS_CLOCK: Final = sa.bindparam("process_clock", type_=sa.BigInteger, callable_=now)
-_TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
-_TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
+# The time since which a server counts its writes changes with each crash. A server that has crashed, or a standby that
+# has taken over, gives the ids of transactions that it has lost to others.
+_TRANSACTION_ID: Final = sa.text(
+    "SELECT CAST(pg_current_xact_id_if_assigned() AS text) AS id, pg_stat_get_bgwriter_stat_reset_time() AS since"
+)
+_TRANSACTION_STATUS: Final = sa.text(
+    "SELECT CASE WHEN sent < pg_snapshot_xmax(pg_current_snapshot()) THEN pg_xact_status(sent) END AS status, "
+    "pg_stat_get_bgwriter_stat_reset_time() IS NOT DISTINCT FROM :since AS is_same_server "
+    "FROM CAST(CAST(:id AS text) AS xid8) AS sent"
+)
 # A report on many votes is fitted within its transaction, which holds no lock that others wait for.
 _READS_AS_LONG_AS_IT_TAKES: Final = "SET LOCAL idle_in_transaction_session_timeout = 0"
-_IDENTITIES: Final = "rankcorr files"  # key in the `info` of a connection
+# A process that hangs in a transaction holds the lock of a ballot. Transactions that wait for the lock are retried, and
+# the server ends the hanging one.
+_LIMITS: Final = (
+    "SELECT pg_backend_pid(), set_config('lock_timeout', %(lock)s, %(local)s), "
+    "set_config('idle_in_transaction_session_timeout', '60s', %(local)s)"
+)
+_READ_ONLY: Final = sa.text(
+    "SELECT pg_is_in_recovery() OR CAST(current_setting('default_transaction_read_only') AS bool)"
+)
+_IDENTITIES: Final = "rankcorr files"  # keys in the `info` of a connection
+_IS_POOLED: Final = "rankcorr is pooled"
 # Numbers that other programs are unlikely to use for advisory locks: "rcl" in ASCII, and the next one.
 BALLOT_LOCKS: Final = 0x72636C
 EVENT_LOCKS: Final = 0x72636D
 HALF_A_PAIR: Final = "a text must be whole characters, without half of a surrogate pair"
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
+_SEVERAL_HOSTS: Final = re.compile(r"([^:/]+://(?:[^/?]*@)?)([^/?@]*,[^/?@]*)([^@]*)")
 
 
 def checked_target(target: str | os.PathLike[str]) -> sa.URL:
@@ -74,8 +94,11 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
         raise LedgerError(f"{HALF_A_PAIR}; got the ledger {shown(text)}") from None
     if "://" not in text:
         return sa.URL.create("sqlite", database=os.path.abspath(text))
+    hosts: list[str] = []
+    if several := _SEVERAL_HOSTS.fullmatch(text):  # as libpq writes them; SQLAlchemy takes them from the query
+        text, hosts = several[1] + several[3], several[2].split(",")
     try:
-        url = sa.make_url(text)
+        url = sa.make_url(text).update_query_pairs([("host", host) for host in hosts])
     except (sa.exc.ArgumentError, ValueError):
         raise LedgerError("not a URL of a database, such as postgresql://user@host:5432/database") from None
     if url.drivername not in _SCHEMES:
@@ -143,6 +166,9 @@ class Database:
             return str(self.path) if self.is_file else "the ledger in memory"
         port = "" if self.url.port is None else f":{self.url.port}"
         host = (self.url.host or "").rpartition("@")[2]  # an unescaped @ in a password makes part of it the host
+        if not host:
+            hosts = self.url.query.get("host", ())
+            host = hosts if isinstance(hosts, str) else ",".join(hosts)
         return f"postgresql://{host}{port}/{self.url.database or ''}"
 
     @property
@@ -225,6 +251,8 @@ class Database:
                 if is_clash(error) and n_clashes < _MOST_CLASHES:
                     n_clashes += 1  # another transaction inserted the same key, and the retry will find it
                 elif not is_transient(error):
+                    if getattr(error.orig, "sqlstate", None) == _WRITES_NOTHING:
+                        self.engine.dispose()  # another host of the URL may have taken over
                     raise self._translate(error) from error
                 elif not (self.is_sqlite or self._was_reached):
                     raise UnreachableError(f"{self.name}: {self._reason(error)}") from error
@@ -239,19 +267,24 @@ class Database:
             self._was_reached = True
             options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
             if not self.is_sqlite:
-                options |= {"isolation_level": "READ COMMITTED" if writes else level, "postgresql_readonly": not writes}
+                # None leaves it to the server whether a transaction may write.
+                readonly = None if writes else True
+                options |= {"isolation_level": "READ COMMITTED" if writes else level, "postgresql_readonly": readonly}
             sent = None
             try:
                 with connection.execution_options(**options).begin():
                     if not (writes or self.is_sqlite or level == "AUTOCOMMIT"):
                         connection.exec_driver_sql(_READS_AS_LONG_AS_IT_TAKES)
+                    if writes and connection.info.get(_IS_POOLED):
+                        connection.exec_driver_sql(_LIMITS, {"lock": _lock_timeout(self.patience), "local": True})
                     result = work(connection)
                     if self.is_file:
                         self._check_is_in_place(connection)
                     if asks and not self.is_sqlite:
-                        sent = connection.execute(_TRANSACTION_ID).scalar()
+                        sent = connection.execute(_TRANSACTION_ID).one()
             except DBAPIError as error:
-                if sent is None or not is_transient(error) or not self._is_committed(sent, deadline):
+                is_unknown = sent is not None and sent.id is not None and is_transient(error)
+                if not (is_unknown and self._is_committed(sent, deadline)):
                     raise
             if writes and self.is_file:
                 self._check_is_in_place(connection)  # again after the commit, before the change is acknowledged
@@ -285,14 +318,22 @@ class Database:
         waits = writes if self.is_file else self.is_sqlite
         return self._connections().turns.turn(deadline) if waits else nullcontext()
 
-    def _is_committed(self, transaction: str, deadline: float) -> bool:
-        """Return whether a transaction was committed, if the response to its commit was lost."""
+    def _is_committed(self, sent: Any, deadline: float) -> bool:
+        """Return whether a transaction was committed, if the response to its commit was lost.
+
+        Parameters
+        ----------
+        sent : row
+            The transaction, as in `_TRANSACTION_ID`.
+        """
         pause = _FIRST_PAUSE
         while True:
             try:
                 with self.engine.connect() as connection:
-                    status = connection.execute(_TRANSACTION_STATUS, {"id": transaction}).scalar()
-                if status != "in progress":
+                    status, is_same_server = connection.execute(_TRANSACTION_STATUS, sent._asdict()).one()
+                if not is_same_server and status == "committed":  # perhaps another transaction with this id
+                    deadline = -math.inf
+                elif not is_same_server or status in ("committed", "aborted"):
                     return bool(status == "committed")
             except DBAPIError as error:
                 if not is_transient(error):
@@ -450,12 +491,33 @@ def _begin_sqlite(connection: sa.Connection) -> None:
         time.sleep(random.uniform(*_POLL_SECONDS))
 
 
-def _set_up_postgresql(connection: Any, _: object, *, patience: float) -> None:
-    # A process that hangs in a transaction holds the lock of a ballot. Transactions that wait for the lock are retried,
-    # and the server ends the hanging one.
-    connection.execute(f"SET lock_timeout = {math.ceil(1e3 * min(_LOCK_SECONDS, patience))}")
-    connection.execute("SET idle_in_transaction_session_timeout = '60s'")
-    connection.commit()
+def _set_up_postgresql(connection: Any, record: Any, *, patience: float) -> None:
+    """Set the limits of a session, unless a pooler may give each transaction to another session.
+
+    The session would also serve other clients then, with these limits and with statements that they prepared under the
+    same names. A pooler shows itself by another number of the session than the session itself has.
+    """
+    limits = {"lock": _lock_timeout(patience), "local": False}
+    number, *_ = connection.execute(_LIMITS, limits).fetchone()
+    record.info[_IS_POOLED] = number != connection.info.backend_pid
+    if record.info[_IS_POOLED]:
+        connection.rollback()
+        connection.prepare_threshold = None
+    else:
+        connection.commit()
+
+
+def _lock_timeout(patience: float) -> str:
+    return f"{math.ceil(1e3 * min(_LOCK_SECONDS, patience))}ms"
+
+
+def check_writable(connection: sa.Connection, name: str) -> None:
+    """Raise UnreachableError if a PostgreSQL server takes no changes: a standby, or one that was made read-only."""
+    if connection.dialect.name == "postgresql" and connection.execute(_READ_ONLY).scalar():
+        raise UnreachableError(
+            f"{name}: is read-only: the server is a standby, or default_transaction_read_only is on; with several "
+            "hosts, add target_session_attrs=read-write to the URL"
+        )
 
 
 class FairLock:
@@ -520,15 +582,16 @@ class FairLock:
                 self._taken = False
 
 
-# States of PostgreSQL: serialization failure, deadlock, lock timeout, idle transaction timeout, and a server that
-# stops, starts or has no free connections.
+# States of PostgreSQL: serialization failure, deadlock, timeouts of locks, transactions, statements and idle sessions,
+# and a server that stops, starts or has no free connections. PgBouncer uses 08P01 for most of its errors.
 _TRANSIENT: Final = (
-    *("40001", "40P01", "55P03", "25P03"),
-    *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
+    *("40001", "40P01", "55P03", "25P03", "25P04", "57014", "57P05"),
+    *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08004", "08006", "08P01"),
 )
 _DISK_FULL: Final = "53100"
-# Missing rights, missing tables, a transaction that must not write, and a server that only follows another one.
-_UNUSABLE: Final = ("42501", "42P01", "25006", "0A000")
+_WRITES_NOTHING: Final = "25006"
+# Missing rights, missing tables, a transaction that must not write, and damaged tables.
+_UNUSABLE: Final = ("42501", "42P01", _WRITES_NOTHING, "0A000", "XX000", "XX001", "XX002")
 _NOT_IN_ENCODING: Final = "22P05"
 _LITTLE: Final = 64 * 1024  # bytes: SQLite needs 32 kB for the locks of readers, and more for writes
 

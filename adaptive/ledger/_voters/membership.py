@@ -138,7 +138,7 @@ def register(transaction: Transaction, external_id: str, *, source: str = FILE) 
         return voter_id
     table, hashed = schema.voter, external_hash(transaction.info, external_id)
     values = {"campaign_id": transaction.info.id, "key": secrets.token_hex(16), "source": source}
-    joined = sa.insert(table).values(**values, external_hash=hashed, joined_at=now())
+    joined = sa.insert(table).values(**values, external_hash=hashed, joined_at=transaction.clock())
     new_id: int = transaction.scalar(joined.returning(table.c.id))
     transaction.execute(sa.insert(schema.voter_identity).values(voter_id=new_id, external_id=external_id))
     return new_id

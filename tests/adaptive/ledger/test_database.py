@@ -2,7 +2,9 @@
 
 import gc
 import os
+import shutil
 import signal
+import socket
 import sqlite3
 import threading
 import time
@@ -30,6 +32,7 @@ from tests.adaptive.ledger.campaigns import (
     target_of,
     vote,
 )
+from tests.processes import guarded
 
 pytestmark = pytest.mark.wide
 
@@ -315,6 +318,163 @@ def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(led
     first, second = calls
     assert first != second
     assert campaign.cast(vote(voter, place)).revision == 1
+
+
+LIMITS = "SELECT current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')"
+
+
+def test_behind_a_pooler_a_session_keeps_no_limits_and_no_statements(ledger, monkeypatch):
+    """A pooler tells its clients other numbers than those of the sessions of the server."""
+    of_postgresql(ledger)
+    ledger.close()
+    monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _: 0))
+    campaign = campaign_of(ledger, n_voters=2)
+    for place, _, voter in asked(campaign):
+        campaign.cast(vote(voter, place))
+    session = [("0", "0", 0)]
+    assert query(ledger, f"{LIMITS}, (SELECT count(*) FROM pg_prepared_statements)") == session
+    limits = ledger.database.write(lambda connection: connection.execute(sa.text(LIMITS)).one())
+    assert tuple(limits) == ("5s", "1min")
+    assert query(ledger, f"{LIMITS}, (SELECT count(*) FROM pg_prepared_statements)") == session
+
+
+@pytest.fixture
+def pooler(server):
+    """PgBouncer before a server of the test, with two sessions that all transactions share, and its URL."""
+    if shutil.which("pgbouncer") is None:
+        pytest.skip("PgBouncer is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    lines = ["[databases]", f"* = host=127.0.0.1 port={server.port} user=postgres", "[pgbouncer]", "auth_type = any"]
+    lines += [f"listen_port = {port}", "listen_addr = 127.0.0.1", "pool_mode = transaction", "default_pool_size = 2"]
+    settings = server.folder / "pgbouncer.ini"
+    settings.write_text("\n".join([*lines, "unix_socket_dir =", ""]))
+    rights = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
+    with (
+        (server.folder / "pooler").open("wb") as log,
+        guarded([shutil.which("pgbouncer"), settings], stdout=log, stderr=log, cwd=server.folder, **rights),
+    ):
+        end = time.monotonic() + 60
+        with socket.socket() as listening:
+            while listening.connect_ex(("127.0.0.1", port)) and time.monotonic() < end:
+                time.sleep(0.02)
+        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+
+
+def test_votes_by_a_pooler_that_gives_each_transaction_to_any_session(pooler):
+    with closing(Ledger.create(pooler, patience=60.0)) as ledger, closing(Ledger.create(pooler)) as second:
+        campaign = campaign_of(ledger, n_voters=4)
+        places, failed = [(place, voter) for place, _, voter in asked(campaign)], []
+
+        def votes(mine, several):
+            for place, voter in mine:
+                try:
+                    several.cast(vote(voter, place))
+                    several.status()
+                except Exception as error:
+                    failed.append(error)
+
+        threads = [
+            threading.Thread(target=votes, args=(places[at::4], each.campaign(campaign.key)))
+            for at, each in enumerate([ledger, second, ledger, second])
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert query(ledger, "SELECT count(*), count(DISTINCT place) FROM vote_event") == [(len(places), len(places))]
+        check_ledger(ledger)
+
+
+@pytest.mark.parametrize("setting", ["idle_session_timeout = '50ms'", "statement_timeout = '300ms'"])
+def test_time_limits_of_an_operator_delay_a_vote(database, setting):
+    url = database()
+    with closing(Ledger.create(url)) as ledger, closing(Ledger.create(url)) as other:
+        campaign, place, voter = one_asked(ledger)
+        change(other, f"ALTER DATABASE {other.database.url.database} SET {setting}")
+        ledger.database.engine.dispose()  # the limit is that of new sessions
+        campaign.status()
+        time.sleep(0.2)  # for longer than a session may be idle
+        ballot, is_held = campaign.ballots()[0].id, threading.Event()
+
+        def hold(connection):
+            lock_ballot(connection, ballot, exclusive=True)
+            is_held.set()
+            time.sleep(0.8)  # for longer than a statement may wait
+
+        thread = threading.Thread(target=lambda: other.database.write(hold))
+        thread.start()
+        assert is_held.wait(60)
+        assert campaign.cast(vote(voter, place)).revision == 1
+        thread.join()
+
+
+def test_a_server_that_an_operator_makes_read_only_takes_no_vote(database):
+    url = database()
+    with closing(Ledger.create(url)) as ledger:
+        campaign, place, voter = one_asked(ledger)
+        name = ledger.database.url.database
+        change(ledger, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        ledger.database.engine.dispose()  # as for new sessions
+        with pytest.raises(UnreachableError, match="in a read-only transaction"):
+            campaign.cast(vote(voter, place))
+        for step in (ledger.check, lambda: Ledger.create(url)):
+            with pytest.raises(UnreachableError, match="is read-only: the server is a standby, or default_transaction"):
+                step()
+        assert campaign.status().n_answered == 0
+        with ledger.database.engine.connect() as connection:
+            connection.exec_driver_sql("SET TRANSACTION READ WRITE")
+            connection.exec_driver_sql(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+            connection.commit()
+        with pytest.raises(UnreachableError, match="in a read-only transaction"):
+            campaign.cast(vote(voter, place))  # by a session from before
+        assert campaign.cast(vote(voter, place)).revision == 1
+        ledger.check()
+
+
+def test_the_first_of_several_hosts_that_takes_votes_is_used(database):
+    url = sa.make_url(database())
+    several = f"postgresql://{url.username}:a,b@127.0.0.1:1,{url.host}:{url.port or 5432}/{url.database}"
+    with closing(Ledger.create(f"{several}?target_session_attrs=read-write")) as ledger:
+        assert ledger.name == f"postgresql://127.0.0.1:1,{url.host}:{url.port or 5432}/{url.database}"
+        campaign, place, voter = one_asked(ledger)
+        assert campaign.cast(vote(voter, place)).revision == 1
+    assert Ledger("postgresql://ann:a,b@host/votes").name == "postgresql://host/votes"
+
+
+def test_a_damaged_table_is_said(ledger):
+    of_postgresql(ledger)
+    statement = sa.text("DO $$ BEGIN RAISE 'invalid page in block 3' USING ERRCODE = 'XX001'; END $$")
+    with pytest.raises(UnreachableError, match="invalid page in block 3"):
+        ledger.database.read(lambda connection: connection.execute(statement))
+
+
+def test_a_campaign_whose_commit_a_crash_has_lost_is_not_acknowledged(server):
+    """The server gives the number of the lost transaction to another one."""
+    with closing(Ledger.create(server.url, patience=120.0)) as ledger:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")  # what is not committed is not written
+            connection.execute("SELECT pg_reload_conf()")
+        dialect = ledger.database.engine.dialect
+        commit = dialect.do_commit
+
+        def crash(connection):
+            dialect.do_commit = commit
+            number = connection.execute("SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)").fetchone()[0]
+            server.stop(signal.SIGQUIT)
+            server.start()
+            with psycopg.connect(server.url, autocommit=True) as other:
+                while other.execute("SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)").fetchone()[0] < number:
+                    pass
+            raise psycopg.OperationalError("the connection is lost")
+
+        dialect.do_commit = crash
+        with pytest.raises(UnreachableError, match="it may have been saved; check before you repeat it"):
+            ledger.new_campaign(PLAN, 6, 3, 1)
+        assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
+        assert ledger.new_campaign(PLAN, 6, 3, 1).info.n_items == 6
 
 
 def test_a_full_disk_refuses_votes_and_loses_none(ledger):

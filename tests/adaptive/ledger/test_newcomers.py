@@ -1,11 +1,14 @@
 """Sheets that wait for a first answer, on both databases; to let time pass, the ends of leases are moved back."""
 
+import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
+from adaptive import plan_ballots
 from adaptive._formats.votes import VoteFile, VoteRow
-from adaptive.ledger import CampaignSettings, KnownPair, LedgerError, Probing, Visit, VotingPages
+from adaptive.ledger import CampaignSettings, KnownPair, Ledger, LedgerError, Probing, Visit, VotingPages
 from adaptive.ledger._ballots.sheets import Origin
 from adaptive.ledger._reports.status import awaited_sheets
 from adaptive.ledger._store.schema import now, pair_id
@@ -261,6 +264,42 @@ def test_a_participant_has_a_sheet_for_as_long_as_the_study_allows_from_joining_
     assert minutes_left(campaign, voter) == 45  # from joining on: asking again prolongs nothing
     answer(campaign, voter, again, 1)
     assert journey(campaign, voter, STUDY).n_sheets_done == 1
+
+
+def test_the_time_of_a_study_is_not_shorter_by_the_slow_clock_of_a_server(ledger, monkeypatch):
+    if ledger.database.is_sqlite:
+        pytest.skip("without a clock of the database")
+    campaign = web_campaign(ledger)
+    monkeypatch.setattr("adaptive.ledger._voters.membership.now", lambda: now() - 30 * MINUTE)
+    voter = of_study(campaign)
+    hand, _ = claimed(campaign, voter, STUDY)
+    answer(campaign, voter, hand, 0)
+    assert minutes_left(campaign, voter) == 45
+
+
+def test_a_sheet_is_given_at_once_in_a_ballot_that_the_statistics_do_not_know(empty_target):
+    """PostgreSQL took the ballot for one with a single vote, and half a minute with 2,000."""
+    with closing(Ledger.create(empty_target)) as ledger:
+        if ledger.database.is_sqlite:
+            pytest.skip("without statistics")
+        vote_all = (
+            "INSERT INTO vote_event (event_id, ballot_id, place, voter_id, answer, received_at, payload_hash, revision,"
+            " kind) SELECT gen_random_uuid(), ballot_id, place, :voter, 1, 1, 'x', 1, 'cast' FROM comparison "
+            "WHERE ballot_id = (SELECT max(id) FROM ballot) AND sheet > 0"
+        )
+        change(ledger, "ALTER TABLE vote_event SET (autovacuum_enabled = off)")
+        for n_items in (20, 200):
+            plan = plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20)
+            settings = CampaignSettings(assigned=False, sheet_size=20)
+            campaign = ledger.new_campaign(plan, n_items, 5, 1, name=str(n_items), settings=settings)
+            campaign.open_next()
+            change(ledger, vote_all, voter=joined(campaign))
+            if n_items == 20:
+                change(ledger, "ANALYZE")
+        began = time.monotonic()
+        _, hand, _ = come(campaign)
+        assert len(hand.missing) == 20
+        assert time.monotonic() - began < 5
 
 
 def test_those_who_come_otherwise_have_the_lease_of_the_campaign(campaign):

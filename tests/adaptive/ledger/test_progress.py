@@ -92,6 +92,19 @@ def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
     assert campaign.status().votes_per_minute is None
 
 
+def test_no_end_is_expected_by_a_wrong_clock(ledger, monkeypatch):
+    campaign = campaign_of(ledger, plan=plan_ballots(20, n_ballots=2, fraction=0.5, presentations=10))
+    first, *others = asked(campaign)[:11]
+    with monkeypatch.context() as wrong:
+        wrong.setattr("adaptive.ledger._votes.casting.now", lambda: 0)
+        campaign.cast(vote(first[2], first[0]))
+    for place, _, voter in others:
+        campaign.cast(vote(voter, place))
+    status = campaign.status()
+    assert 0 < status.votes_per_minute < 1e-6
+    assert (status.n_answered, status.expected_end) == (11, None)
+
+
 def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
     campaign, other = campaign_of(ledger), campaign_of(ledger)
     answer_all(campaign)

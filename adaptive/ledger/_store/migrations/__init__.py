@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
-from adaptive.ledger._store.database import lock_ballot
+from adaptive.ledger._store.database import check_writable, lock_ballot
 from adaptive.ledger._store.schema import FIXED, HISTORY, NEVER_DELETED, metadata
 from adaptive.ledger.errors import LedgerError, RevisionError
 
@@ -63,6 +63,7 @@ def make_tables(connection: sa.Connection, name: str) -> None:
     LedgerError
         The encoding of a PostgreSQL database lacks some letters.
     """
+    check_writable(connection, name)
     lock_ballot(connection, 0, exclusive=True)  # two servers may start at the same time on an empty database
     if revision_of(connection) is not None:
         check_revision(connection, name)
