@@ -51,9 +51,8 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
-from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matches, Matching, next_comparisons
-from adaptive.matching._rounds import run_matching
+from adaptive.matching._rounds import MatchedBallots, run_matched_ballots, run_matching
 from adaptive.matching._stopping import StopDecision, StoppingRule, TopStoppingRule, stopping_rule
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model._likelihood import Prior, VoteModel

@@ -33,7 +33,7 @@ from adaptive._draw import draw_ballot
 from adaptive._protocol import run_protocol
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger import batch_for
-from adaptive.matching._matched_ballots import MATCHED_BALLOTS, run_matched_ballots
+from adaptive.matching._rounds import MATCHED_BALLOTS, run_matched_ballots
 from adaptive.matching._matching import Matching, next_comparisons
 from adaptive.matching._rounds import interim_strengths, no_votes, run_matching, with_answers
 from adaptive.matching._stopping import SHORT, stopping_rule

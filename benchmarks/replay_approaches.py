@@ -34,7 +34,7 @@ from adaptive._protocol import run_protocol
 from adaptive._scores import borda_scores, rescale
 from adaptive._votes import UNANSWERED
 from adaptive.comparisons._comparisons import Comparisons
-from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.matching._rounds import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matching
 from adaptive.matching._rounds import run_matching
 from adaptive.model._models import bradley_terry

@@ -19,9 +19,8 @@ from adaptive.errors import ComparisonError
 from rankcorr._checks import shown
 from rankcorr._input.frames import columns_of, python_values
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile, CodedColumn, coded_column, distinct
-from rankcorr._io.plain import plain_bytes, read_plain
 from rankcorr._io.source import printable
-from rankcorr._io.table import Record, TextTable, unguarded
+from rankcorr._io.table import Record, TextTable, plain_bytes, read_plain, unguarded
 from rankcorr.errors import OptionError, TableError
 
 EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export

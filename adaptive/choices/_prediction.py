@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from adaptive._tables import check_decimals
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._choices import Choices
-from adaptive.choices._standard_errors import effective_clusters
+from adaptive.choices._events import effective_clusters
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
 from adaptive.model._strengths import LEAST_CLUSTERS

@@ -1,6 +1,6 @@
 """Read the rows of qrels and runs from text: TREC, MS MARCO, three columns, BEIR and JSON.
 
-The whole text is read at once: about 200 bytes for each row, and 60 if pyarrow can read it (`rankcorr._io.plain`).
+The whole text is read at once: about 200 bytes for each row, and 60 if pyarrow can read it (`rankcorr._io.table`).
 `rankcorr.evaluation` makes qrels and runs of the rows.
 """
 
@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import counted, first_few, give_notice, real_text, shown
-from rankcorr._io.plain import Kind, plain_bytes, read_plain
 from rankcorr._io.source import printable
-from rankcorr._io.table import TextTable, is_json, json_values, parse_number
+from rankcorr._io.table import Kind, TextTable, is_json, json_values, parse_number, plain_bytes, read_plain
 from rankcorr.errors import RankColumnWarning, TableError
 
 Form: TypeAlias = Literal["trec", "msmarco", "scores", "beir", "json"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, overload
 import numpy as np
 
 from rankcorr._checks import counted, shown
-from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import ROUNDING
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._comparison.results import RunComparison
 from rankcorr.plots import _style

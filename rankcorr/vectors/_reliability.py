@@ -26,7 +26,7 @@ from rankcorr._checks import (
     shown,
     warn_undefined,
 )
-from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import ROUNDING
 from rankcorr._output.results import JsonResult, Result, Rows, TableResult, columns_of
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps

@@ -16,7 +16,7 @@ from adaptive._record import BallotRecord
 from adaptive._scores import Tally
 from adaptive._votes import UNANSWERED, Vote
 from adaptive.choices._choices import Choices
-from adaptive.choices._standard_errors import effective_clusters
+from adaptive.choices._events import effective_clusters
 from adaptive.comparisons._columns import ShownPairs
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction

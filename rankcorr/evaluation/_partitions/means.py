@@ -27,7 +27,7 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._input.frames import arrow
-from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import ROUNDING
 from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
