@@ -11,16 +11,7 @@ from adaptive.errors import ModelError
 from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, ExpectedCorrelation
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW
-from rankcorr._checks import (
-    checked_count,
-    checked_level,
-    checked_seed,
-    counted,
-    real_number,
-    shown,
-    told_apart,
-    whole_number,
-)
+from rankcorr import _checks as checks
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._output.results import JsonResult
 
@@ -94,10 +85,10 @@ class StoppingRule:
     def __call__(self, strengths: Strengths) -> StopDecision:
         """Decide from the votes so far."""
         expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
-        after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
+        after = f"after {checks.counted(strengths.comparisons.n_comparisons, 'vote')}"
         if not strengths.signal.found:
             return StopDecision(False, expected, f"the votes do not rule out chance {after}")
-        statement = f"expected {self.coefficient.name} is {told_apart(expected.mean, self.target, 3)} {after}"
+        statement = f"expected {self.coefficient.name} is {checks.told_apart(expected.mean, self.target, 3)} {after}"
         if not expected.mean >= self.target:
             return StopDecision(False, expected, f"{statement}, below the target of {self.target}")
         least = self.target - SHORT
@@ -211,12 +202,12 @@ def stopping_rule(
     if (target is None) == (top is None):
         raise ModelError(f"give exactly one of target and top; got target={target!r} and top={top!r}")
     if top is not None:
-        k = whole_number(top)
+        k = checks.whole_number(top)
         if k is None or k < 1:
-            raise ModelError(f"top must be a whole number of at least 1; got {shown(top)}")
-        return TopStoppingRule(k, checked_level(level, error=ModelError))
-    value = real_number(target)
+            raise ModelError(f"top must be a whole number of at least 1; got {checks.shown(top)}")
+        return TopStoppingRule(k, checks.checked_level(level, error=ModelError))
+    value = checks.real_number(target)
     if not -1 < value < 1:
-        raise ModelError(f"target must be a number above -1 and below 1; got {shown(target)}")
-    number = checked_count(n_samples, "n_samples", ModelError)
-    return StoppingRule(value, as_coefficient(coefficient), number, checked_seed(seed, ModelError))
+        raise ModelError(f"target must be a number above -1 and below 1; got {checks.shown(target)}")
+    number = checks.checked_count(n_samples, "n_samples", ModelError)
+    return StoppingRule(value, as_coefficient(coefficient), number, checks.checked_seed(seed, ModelError))

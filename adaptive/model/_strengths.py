@@ -19,21 +19,8 @@ from adaptive._tables import item_cells
 from adaptive.comparisons._columns import places_among
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
+from adaptive.model import _likelihood as likelihood
 from adaptive.model._accuracy import N_SAMPLES, Better, DrawnStrengths, better_of, order_caveats
-from adaptive.model._likelihood import (
-    MAX_DENSE,
-    MISFIT_LIMIT,
-    OVERSIGHT,
-    SD_START,
-    Curvature,
-    Misfit,
-    Parameters,
-    Prior,
-    Rows,
-    VoteModel,
-    curvature_at,
-    misfit,
-)
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
 from adaptive.model._signal import Signal, signal
@@ -122,7 +109,7 @@ LARGEST_RATIO: Final = 1.5  # at most 1.03 in 180 simulations of nine crowds, up
 SE_DRAWS: Final = 1_000  # for more items: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
 
 
-def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
+def rows_of(comparisons: Comparisons, model: likelihood.VoteModel) -> likelihood.Rows:
     """Return votes as the loops take them; voters that are modelled must be known."""
     group, n_groups = np.zeros(comparisons.n_comparisons, np.int32), 1
     if model.voters:
@@ -130,7 +117,9 @@ def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
             raise ModelError("voters=True needs a column of voters, which these votes lack")
         group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
     group.flags.writeable = False  # like voters: a loop is compiled again for a writeable array
-    return Rows(comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model)
+    return likelihood.Rows(
+        comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,13 +167,13 @@ class Strengths(DrawnStrengths):
     _caption: ClassVar[str] = "Strengths of items"
 
     comparisons: Comparisons
-    model: VoteModel
-    prior: Prior
-    parameters: Parameters
+    model: likelihood.VoteModel
+    prior: likelihood.Prior
+    parameters: likelihood.Parameters
     log_likelihood: float
     converged: bool
     n_iterations: int
-    oversight: float = OVERSIGHT
+    oversight: float = likelihood.OVERSIGHT
 
     @property
     def items(self) -> Sequence[Hashable]:
@@ -231,9 +220,9 @@ class Strengths(DrawnStrengths):
         return signal(self.comparisons)
 
     @cached_property
-    def misfit(self) -> Misfit:
+    def misfit(self) -> likelihood.Misfit:
         """How far the votes depart from the model (docs/explain/signal.md)."""
-        return misfit(rows_of(self.comparisons, self.model), self.comparisons.voter, self.parameters)
+        return likelihood.misfit(rows_of(self.comparisons, self.model), self.comparisons.voter, self.parameters)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -253,12 +242,12 @@ class Strengths(DrawnStrengths):
                 "the votes do not rule out chance: the order may be random",
             ),
             (
-                self.misfit.pairs > MISFIT_LIMIT,
+                self.misfit.pairs > likelihood.MISFIT_LIMIT,
                 "intervals are too narrow: voters agree on some pairs against the order of strengths (preferences go "
                 "in circles, or depend on the pair)",
             ),
             (
-                self.misfit.far < -MISFIT_LIMIT,
+                self.misfit.far < -likelihood.MISFIT_LIMIT,
                 "large differences of strengths are exaggerated: far weaker items win more often than the votes "
                 "between close items suggest",
             ),
@@ -268,7 +257,7 @@ class Strengths(DrawnStrengths):
             ),
             *((True, caveat) for caveat in of_order),
             (
-                estimated_sd == SD_START,
+                estimated_sd == likelihood.SD_START,
                 f"the votes do not determine the spread of the strengths: it is held at {estimated_sd:g}",
             ),
             (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
@@ -281,9 +270,9 @@ class Strengths(DrawnStrengths):
         return tuple(sentence for holds, sentence in warnings if holds)
 
     @cached_property
-    def curvature(self) -> Curvature:
+    def curvature(self) -> likelihood.Curvature:
         """Expected curvature of the log posterior, whose inverse is the posterior's covariance of independent votes."""
-        return curvature_at(rows_of(self.comparisons, self.model), self.parameters)
+        return likelihood.curvature_at(rows_of(self.comparisons, self.model), self.parameters)
 
     def joint_fit(self) -> JointFit:
         """Return the system of all parameters that Newton's steps solve."""
@@ -315,7 +304,12 @@ class Strengths(DrawnStrengths):
         """
         voter = self.comparisons.voter
         n_voters = 0 if voter is None else np.unique(voter).size
-        if voter is None or n_voters < LEAST_CLUSTERS or len(self.items) > MAX_DENSE or self.prior.sd == np.inf:
+        if (
+            voter is None
+            or n_voters < LEAST_CLUSTERS
+            or len(self.items) > likelihood.MAX_DENSE
+            or self.prior.sd == np.inf
+        ):
             return float("nan")
         return cluster_ratio(self.curvature, self.opinions, voter, self.comparisons.n_voters)
 
@@ -342,7 +336,7 @@ class Strengths(DrawnStrengths):
         if len(self.items) > MAX_EXACT:
             raise ModelError(f"the covariance of more than {MAX_EXACT:,} strengths is not computed")
         fit = self.joint_fit()
-        curved = curvature_at(fit.rows, self.parameters) if self.opinions is None else self.curvature
+        curved = likelihood.curvature_at(fit.rows, self.parameters) if self.opinions is None else self.curvature
         with one_blas_thread(len(self.items)):
             return read_only(covariance(curved, self.opinions, fit.absorbed_curvature(self.parameters)))
 
@@ -429,7 +423,7 @@ class Strengths(DrawnStrengths):
             raise ModelError(f"an item is compared with another; got {shown(first)} twice")
         theta = self.drawn(n_samples, seed).theta[:, pair]
         better = better_of(theta, self.items[pair[0]], self.items[pair[1]], level)
-        if len(self.items) > MAX_DENSE:  # the draws are normal
+        if len(self.items) > likelihood.MAX_DENSE:  # the draws are normal
             return better
         contrast = np.array([1.0, -1.0])
         variance = contrast @ self._covariance_of_items()[np.ix_(pair, pair)] @ contrast

@@ -13,24 +13,16 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankcorr import errors
 from rankcorr._checks import check_choice, check_unique, checked_level, offending, shown, warn_undefined
 from rankcorr._input.frames import by_name
 from rankcorr._input.scores import ScoresLike, as_floats, exact_array, is_masked, numbers_beyond_floats, split_labels
 from rankcorr._output.results import JsonResult, read_only
-from rankcorr.errors import (
-    DimensionError,
-    DuplicateLabelError,
-    LabelError,
-    LengthError,
-    NonNumericError,
-    RankingError,
-    UndefinedCorrelationWarning,
-)
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
 
 
-class AnnotatorError(RankingError):
+class AnnotatorError(errors.RankingError):
     """Too few annotators, or annotators with too few items in common, to measure how they agree.
 
     See Also
@@ -65,7 +57,7 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
     named = by_name(ratings)
     if named is not None:
         names = tuple(named.keys())
-        check_unique(names, "names of annotators", DuplicateLabelError)
+        check_unique(names, "names of annotators", errors.DuplicateLabelError)
         rows = [split_labels(named[name], f"rating of {shown(name)}") for name in names]
         parsed_ratings = Ratings(*_of_annotators(names, rows))
     else:
@@ -75,7 +67,9 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
     infinite = np.argwhere(np.isinf(parsed_ratings.values))
     if infinite.size:
         infinite_ratings = [(parsed_ratings.name(row), column) for row, column in infinite.tolist()]
-        raise NonNumericError(offending("every rating must be finite; infinite at (annotator, item)", infinite_ratings))
+        raise errors.NonNumericError(
+            offending("every rating must be finite; infinite at (annotator, item)", infinite_ratings)
+        )
     read_only(parsed_ratings.values)
     return parsed_ratings
 
@@ -83,7 +77,7 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
 def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:
     array = _unmask(ratings)
     if array.ndim != 2:
-        raise DimensionError(f"ratings must have a row for each annotator; got an array of shape {array.shape}")
+        raise errors.DimensionError(f"ratings must have a row for each annotator; got an array of shape {array.shape}")
     return _floats("every rating", array)
 
 
@@ -96,7 +90,7 @@ def _of_annotators(
         return np.empty((0, 0)), names, None
     if any(labelled) != all(labelled):
         with_labels, unlabelled = names[labelled.index(True)], names[labelled.index(False)]
-        raise LabelError(
+        raise errors.LabelError(
             f"the ratings of {shown(with_labels)} have labels and those of {shown(unlabelled)} have none, "
             "so their items cannot be matched"
         )
@@ -104,7 +98,7 @@ def _of_annotators(
     if not all(labelled):
         lengths = {vector.size for vector in vectors}
         if len(lengths) > 1:
-            raise LengthError(
+            raise errors.LengthError(
                 f"ratings without labels must have the same length, with nan for a missing one; got lengths "
                 f"{', '.join(map(str, sorted(lengths)))}"
             )
@@ -112,7 +106,7 @@ def _of_annotators(
     place: dict[Hashable, int] = {}
     for name, (labels, _) in zip(names, rows, strict=True):
         if len(set(labels or ())) < len(labels or ()):
-            raise DuplicateLabelError(f"the ratings of {shown(name)} name an item more than once")
+            raise errors.DuplicateLabelError(f"the ratings of {shown(name)} name an item more than once")
         for label in labels or ():
             place.setdefault(label, len(place))
     matrix = np.full((len(rows), len(place)), np.nan)
@@ -124,7 +118,7 @@ def _of_annotators(
 def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
     array = _unmask(values)
     if array.ndim != 1:
-        raise DimensionError(f"the ratings of {shown(name)} must have one dimension; got shape {array.shape}")
+        raise errors.DimensionError(f"the ratings of {shown(name)} must have one dimension; got shape {array.shape}")
     return _floats(f"every rating of {shown(name)}", array)
 
 
@@ -139,7 +133,7 @@ def _unmask(values: ArrayLike) -> NDArray[Any]:
     try:
         return exact_array(values)
     except ValueError as error:  # how numpy reports rows of different lengths
-        raise DimensionError("ratings must form an array; their rows differ in length") from error
+        raise errors.DimensionError("ratings must form an array; their rows differ in length") from error
 
 
 def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:
@@ -147,9 +141,11 @@ def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:
     if array.dtype.kind not in "biuf":
         wrong = [value for value in array.ravel().tolist() if not isinstance(value, Real | Decimal)]
         if wrong:
-            raise NonNumericError(offending(f"{subject} must be a number, or nan; got", wrong))
+            raise errors.NonNumericError(offending(f"{subject} must be a number, or nan; got", wrong))
     if large := numbers_beyond_floats(array):
-        raise NonNumericError(offending(f"{subject} that is not a float must be at most 2^53 in size; got", large))
+        raise errors.NonNumericError(
+            offending(f"{subject} that is not a float must be at most 2^53 in size; got", large)
+        )
     return as_floats(array)
 
 
@@ -225,7 +221,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     if values.size == 0:
         raise AnnotatorError("alpha needs an item with at least two ratings; every item has fewer")
     if level == "ratio" and (values < 0).any():
-        raise NonNumericError(
+        raise errors.NonNumericError(
             offending("ratings at level 'ratio' must not be negative; got", values[values < 0].tolist())
         )
     if (values == values[0]).all():
@@ -331,7 +327,7 @@ def alpha_interval(ratings: RatingsLike, *, level: Level = "nominal", confidence
         n_blocks = min(n_items, MOST_BLOCKS)
         block_of = np.arange(n_items) % n_blocks
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+            warnings.simplefilter("ignore", errors.UndefinedCorrelationWarning)
             rest = [krippendorff_alpha(items[:, block_of != block], level=level) for block in range(n_blocks)]
         alphas = np.array(rest)
         has_log = bool((alphas < 1).all())  # not if the annotators disagree on one item alone
