@@ -73,10 +73,7 @@ def answers_of_choices(
     names = [name for name in _OF_CHOICES if options.get(name) not in (None, ())]
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
     flags += [f"--columns {role}=" for role in ("weight", "count") if role in (reading.columns or {})]
-    if any(
-        path == "-" or path.startswith("postgresql") or vote_files.first_bytes(path) == vote_files.SQLITE
-        for path in paths
-    ):
+    if any(path == "-" or vote_files.is_ledger(path) for path in paths):
         if flags:
             raise OptionError(f"{flags[0]} needs files of votes; it cannot read a ledger or standard input")
         return None

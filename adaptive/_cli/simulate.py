@@ -120,17 +120,11 @@ def simulate_command(
 
 def _presentations(plan: BallotPlan) -> dict[str, str]:
     """How often an item is presented, by approach."""
-    matched = MatchedBallots().plan(plan.n_items, plan.n_comparisons)
-    adaptive, uniform = _range(plan), str(uniform_presentations(plan))
-    return {
-        "adaptive": adaptive,
-        "uniform": uniform,
-        "matched": f"mean {plan.uniform_presentations:.1f}",
-        "matched_ballots": _range(matched),
-        "adaptive_fitted": adaptive,
-        "uniform_fitted": uniform,
-        "full_rankings": "-",
-    }
+    texts = {"adaptive": _range(plan), "uniform": str(uniform_presentations(plan))}
+    texts |= {f"{name}_fitted": text for name, text in texts.items()}
+    matched_ballots = _range(MatchedBallots().plan(plan.n_items, plan.n_comparisons))
+    matched = f"mean {plan.uniform_presentations:.1f}"
+    return {**texts, "matched": matched, "matched_ballots": matched_ballots, "full_rankings": "-"}
 
 
 def _range(plan: BallotPlan) -> str:

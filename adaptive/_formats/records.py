@@ -204,15 +204,10 @@ class Cells(Records):
     def _is_export(self) -> bool:
         """Tell whether a campaign exported the rows, with an apostrophe before each cell that begins like a formula."""
         names = self.header.cells
-        return (
-            names[:1] == ["comparison"]
-            and names[-2:] == list(EXPORT_COLUMNS)
-            and not any(
-                guarded(cell) != cell and not cell.startswith("'")
-                for column in self.columns
-                for cell in distinct(column)
-            )
-        )
+        if names[:1] != ["comparison"] or names[-2:] != list(EXPORT_COLUMNS):
+            return False
+        cells = chain.from_iterable(map(distinct, self.columns))
+        return all(guarded(cell) == cell or cell.startswith("'") for cell in cells)
 
     @classmethod
     def of(cls, table: TextTable, text: str, guard: bool | None = None) -> Cells:

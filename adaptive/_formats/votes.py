@@ -391,8 +391,7 @@ def vote_columns(
     if in_use := [column for column in chain.from_iterable(used.values()) if column in ignore]:
         raise OptionError(f"ignore: the votes are read from the column {shown(in_use[0])}")
     if (
-        name == "pairs"
-        and format == "auto"
+        (name, format) == ("pairs", "auto")
         and records.lines
         and all(map(_is_place, chain(*map(distinct, sides.values()))))
     ):

@@ -336,17 +336,13 @@ def _needed(comparisons: Iterable[RunComparison], difference: float | None) -> l
     """How many queries each difference needs; None where the pilot cannot tell."""
     if difference is None:
         return []
-    return [
-        {
-            "metric": comparison.metric,
-            "first": pair.first,
-            "queries": None
-            if math.isnan(pair.detectable)
-            else needed_items(pair, difference, level=comparison.level).to_dict(),
-        }
-        for comparison in comparisons
-        for pair in comparison.pairs
-    ]
+    needed = []
+    for comparison in comparisons:
+        for pair in comparison.pairs:
+            is_known = not math.isnan(pair.detectable)
+            queries = needed_items(pair, difference, level=comparison.level).to_dict() if is_known else None
+            needed.append({"metric": comparison.metric, "first": pair.first, "queries": queries})
+    return needed
 
 
 def _fail_if(worse: Sequence[str]) -> None:
@@ -441,11 +437,8 @@ def _print_rows(
         }
     if best:
         caption += " Bold: best by each metric."
-    table_columns = {
-        **text_columns(whole, *names),
-        **text_columns(number_text, *columns),
-        "queries": ("n_queries", "{:,}"),
-    }
+    table_columns = text_columns(whole, *names) | text_columns(number_text, *columns)
+    table_columns["queries"] = ("n_queries", "{:,}")
     console.print_rows(rows, table_columns, TableNotes(caption, best, significant))
 
 
@@ -533,10 +526,7 @@ def _print_worst(entry: Mapping[str, Any]) -> None:
 
 def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
     for query in queries:
-        head = [
-            label_text(query.query),
-            *(number_text(value) for value in (query.first, query.second, query.difference)),
-        ]
+        head = [label_text(query.query), *map(number_text, (query.first, query.second, query.difference))]
         if not query.documents:
             yield [*head, "-", "-", "-", "-", "-"]
         for row in query.documents:

@@ -202,12 +202,8 @@ def refuse_options(is_table: bool) -> None:
         for parameter in context.command.params
         if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     }
-    wrong = [
-        flag
-        for name, flag in flags.items()
-        if (name not in names_of_scores | SHARED if is_table else name in names_of_scores)
-    ]
-    if wrong:
+    others = flags.keys() - names_of_scores - SHARED if is_table else flags.keys() & names_of_scores
+    if wrong := [flag for name, flag in flags.items() if name in others]:
         kind = "SYSTEM files, not with a table of scores" if is_table else "a table of scores, given alone"
         advice = "; for missing scores use --missing-scores" if is_table and "--missing" in wrong else ""
         raise OptionError(f"{first_few(wrong)} can be used only with {kind}{advice}")

@@ -271,12 +271,8 @@ def _evaluate(
     vectors: WordVectors, gold: dict[Pair, float], metrics: list[Any], settings: VectorOptions
 ) -> VectorEvaluation | RelataEvaluation:
     n_resamples = settings.resamples or RESAMPLES
-    shared: dict[str, Any] = {
-        "oov": settings.oov,
-        "lower": settings.lower,
-        "seed": settings.seed,
-        "n_resamples": n_resamples,
-    }
+    shared: dict[str, Any] = {name: getattr(settings, name) for name in ("oov", "lower", "seed")}
+    shared["n_resamples"] = n_resamples
     if settings.relata:
         candidates: Any = settings.candidates or "gold"
         return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=settings.depth, **shared)

@@ -137,10 +137,8 @@ class RunMetrics:
         qrels, depth = self._joint.qrels, metric.k or math.inf
         grades = _limit_grades(qrels, {}, metric.name)
         ideal = np.empty(grades.size, np.int64)
-        starts, stops = (
-            qrels.offsets[:-1].copy(),
-            qrels.offsets[1:].copy(),
-        )  # copies, because numba would compile again for read-only arrays
+        # Copies, because numba would compile again for read-only arrays.
+        starts, stops = qrels.offsets[:-1].copy(), qrels.offsets[1:].copy()
         best_first(starts, stops, grades.astype(np.float32), ideal)
         place, gains, group = self._relevance
         from_top = places_in_groups(np.diff(qrels.offsets))

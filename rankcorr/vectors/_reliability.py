@@ -286,10 +286,7 @@ def reliability_score(
     agreement = _Agreement(groups)
     signs, oov_words = _signs(agreement, model, oov, lower)
     counts = ~np.isnan(signs)
-    weights, credit = (
-        agreement.by_target(agreement.weights(counts)),
-        agreement.by_target(agreement.credit(signs, counts)),
-    )
+    weights, credit = map(agreement.by_target, (agreement.weights(counts), agreement.credit(signs, counts)))
     if not weights.any():
         checks.warn_undefined("annotators are divided on every comparison", statistic="the score", stacklevel=3)
     low, high = _interval(credit, weights, level, n_resamples, seed)

@@ -10,15 +10,9 @@ from service.http.state import state
 from service.openapi import operations
 
 RESOURCES = (
-    correlations.blueprint,
-    correlations.rankings,
-    leaderboards.blueprint,
-    evaluations.blueprint,
-    correlations.weights,
-    *(ballots.pairings, ballots.plans, ballots.ballots, ballots.scores),
-    *(strengths.blueprint, strengths.comparisons),
-    simulations.blueprint,
-    jobs.blueprint,
+    *(correlations.blueprint, correlations.rankings, leaderboards.blueprint, evaluations.blueprint),
+    *(correlations.weights, ballots.pairings, ballots.plans, ballots.ballots, ballots.scores),
+    *(strengths.blueprint, strengths.comparisons, simulations.blueprint, jobs.blueprint),
 )
 BLUEPRINTS = (*RESOURCES, operations.probes, operations.measures)
 

@@ -54,11 +54,8 @@ GUNICORN: Final = (
     *("--config", "python:service.server.gunicorn_config"),
 )
 
-JOBS: Final = (
-    "-P",
-    "-c",
-    "import adaptive, rankcorr, service; from service.server.launch import work_jobs; work_jobs()",
-)
+_WORK: Final = "import adaptive, rankcorr, service; from service.server.launch import work_jobs; work_jobs()"
+JOBS: Final = ("-P", "-c", _WORK)
 
 # Variables that the C library and numpy read at their start; values that are already set are kept.
 PROGRAM_VARIABLES: Final = {

@@ -97,12 +97,8 @@ def compare_columns(
         ]
     else:
         corrected = corrected_pvalues(values, pairs, joint, pair_pvalues, plan.clusters).tolist()
-    return (
-        order,
-        tuple(rows),
-        correct_pairs(differences, iter(corrected)),
-        _compare_groups(values, order, pairs, groups, plan),
-    )
+    compared_groups = _compare_groups(values, order, pairs, groups, plan)
+    return order, tuple(rows), correct_pairs(differences, iter(corrected)), compared_groups
 
 
 def _compare_groups(
