@@ -23,10 +23,15 @@ from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
+from rankcorr.evaluation._comparison.compare import (
+    Direction,
+    QueryDifference,
+    compare_evaluated,
+    compare_metrics,
+    worst_evaluated,
+)
 from rankcorr.evaluation._comparison.query_tests import TESTS
 from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, PairedDifference, RunComparison
-from rankcorr.evaluation._comparison.worst import Direction, QueryDifference, worst_evaluated
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._matching import Coverage, Matched, Policies, match_runs
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
@@ -37,7 +42,7 @@ from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._reports import reports_of_tests
 from rankcorr.evaluation._scores.leaderboard import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
-from rankcorr.plots._queries import plot_pairs
+from rankcorr.plots._leaderboards import plot_pairs
 
 RESAMPLES: Final = checks.default_of(compare_evaluated, "n_resamples")
 EXIT_WORSE: Final = 3

@@ -34,9 +34,15 @@ from rankcorr.errors import (
     UndefinedQueryError,
     UnjudgedError,
 )
-from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_runs, corrected_together
+from rankcorr.evaluation._comparison.compare import (
+    DocumentDifference,
+    QueryDifference,
+    compare_evaluated,
+    compare_runs,
+    corrected_together,
+    worst,
+)
 from rankcorr.evaluation._comparison.results import GroupComparison, PairedDifference, RunComparison, RunScore
-from rankcorr.evaluation._comparison.worst import DocumentDifference, QueryDifference, worst
 from rankcorr.evaluation._evaluate import (
     ChanceLevel,
     Evaluation,

@@ -1,7 +1,7 @@
 """Serve the JSON resources, one file each: first those of voters, then those of organisers."""
 
 from service.collect.api import ballots, campaigns, results, voters, voting
-from service.openapi import operations
+from service.openapi import document
 
 BLUEPRINTS = (
     *(voting.sessions, voting.voter, voting.sheets, voting.votes),
@@ -9,5 +9,5 @@ BLUEPRINTS = (
     *(voters.ways_in, voters.tokens, campaigns.items),
     *(ballots.blueprint, ballots.monitoring, voters.blueprint, voters.of_platform),
     *(results.blueprint, results.files),
-    *(operations.probes, operations.measures),
+    *(document.probes, document.measures),
 )
