@@ -252,9 +252,8 @@ class Ranking:
         place[positions] = np.arange(positions.size, dtype=np.int32)
         best_left = self.best_first[place[self.best_first] >= 0]
         best_first = place[best_left]
-        starts = np.flatnonzero(
-            np.diff(self.ranks[best_left], prepend=0.0)
-        )  # ranks are at least 1: the first is a start
+        # Ranks are at least 1: the first is a start.
+        starts = np.flatnonzero(np.diff(self.ranks[best_left], prepend=0.0))
         sizes = np.diff(starts, append=positions.size)
         ranks = np.empty(positions.size)
         ranks[best_first] = np.repeat(starts + 0.5 * (sizes + 1), sizes)

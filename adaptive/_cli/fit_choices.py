@@ -1,7 +1,5 @@
 """The part of `ballots fit` for answers of any kind: grades, best-worst, rankings, and pairs with clusters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields

@@ -3,8 +3,6 @@
 Answers are words of the format or those that the caller names, marks, names of items, or results of a tool.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

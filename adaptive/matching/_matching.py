@@ -294,9 +294,8 @@ def _chosen_items(
     far_tau, far_rho, aim = losses_above(strengths, strengths.theta + FAR * width, order, n0, step)
     # A vote saves the share width^2 / 4 of the loss near an item's rank, but much of the loss by a far rank.
     top = (1 + n0) ** -2.0
-    nothing = 1e-9 * np.array(
-        [top * top, top]
-    )  # losses below this are 0, such as those of far ranks if all draws agree
+    # Losses below this are 0, such as those of far ranks if all draws agree.
+    nothing = 1e-9 * np.array([top * top, top])
     shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], nothing)
     near = width * width * (shares @ np.stack([of_tau, of_rho]))
     far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))

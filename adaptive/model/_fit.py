@@ -6,8 +6,6 @@ have the log marginal likelihood l(theta) - |theta|^2 / (2 t^2) - n log t - log 
 of its derivatives in log t and in the log odds of e need traces alone, and no determinant.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias

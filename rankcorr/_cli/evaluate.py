@@ -1,7 +1,5 @@
 """`rankcorr evaluate`: runs against qrels by query, with tests over queries."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`rankcorr leaderboard` and `rankcorr rank-sets`: systems ranked by gold sets or by scores, and ranks of estimates."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -4,8 +4,6 @@ An identifier is text or a whole number. Integers of numpy and of Python are equ
 JSON is "7" in CSV. Text of numpy is text. Identifiers of one source have one kind; a mixture is an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 from unicodedata import normalize

@@ -3,8 +3,6 @@
 Whole numbers that float64 cannot hold stay as they are, and differences that are rounding alone are none.
 """
 
-from __future__ import annotations
-
 import numbers
 import sys
 from collections.abc import Hashable, Iterator, Mapping, MappingView, Sequence, Set

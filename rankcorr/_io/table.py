@@ -8,8 +8,6 @@ returns. Any other text, a row of another length, and a cell that is no number a
 what is wrong and where. Numbers that arithmetic could change are compared with `parse_number`.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

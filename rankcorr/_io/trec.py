@@ -4,8 +4,6 @@ The whole text is read at once: about 200 bytes for each row, and 60 if pyarrow 
 `rankcorr.evaluation` makes qrels and runs of the rows.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

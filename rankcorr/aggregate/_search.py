@@ -1,7 +1,5 @@
 """Orders of items with the smallest cost of pairs, and orders with ties with the largest value of any function."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from itertools import combinations

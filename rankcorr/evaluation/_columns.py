@@ -1,7 +1,5 @@
 """Encode ids as codes, and check columns of numbers, for `Qrels` and `Run`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Hashable, Iterable
 from decimal import Decimal

@@ -6,8 +6,6 @@ documents and queries whose names it would misread are renamed, grades are limit
 allocate a table that is large enough for all others.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -18,8 +18,6 @@ If exchanges have two scales (`rankcorr.inference._exchange`), the p-value is th
 interval covers both.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar

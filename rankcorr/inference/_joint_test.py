@@ -1,7 +1,5 @@
 """One randomization test of all pairs of systems, which exchange their places together in one or several gold sets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace

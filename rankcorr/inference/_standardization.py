@@ -34,8 +34,6 @@ several units in the last place. Larger exponents are refused. They occur with o
 depends only on whether the first items agree, and nearly all chance values are near -1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

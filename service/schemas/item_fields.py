@@ -106,9 +106,8 @@ def _n_items(way: str, numbers: Any) -> int:
         form = "an array" if way == "order" else "an object of label to number, or an array of numbers"
         raise ValidationError({way: [f"must be {form}; got {shown(numbers)}"]})
     if way == "order":
-        return sum(
-            len(entry) or 1 if isinstance(entry, list) else 1 for entry in numbers
-        )  # an empty group is refused later
+        # An empty group is refused later.
+        return sum(len(entry) or 1 if isinstance(entry, list) else 1 for entry in numbers)
     return len(numbers)
 
 

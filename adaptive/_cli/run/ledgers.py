@@ -1,7 +1,5 @@
 """`ballots run init`, `export`, `import`, `backup`, `verify` and `migrate`: create, open, copy and check ledgers."""
 
-from __future__ import annotations
-
 import functools
 import os
 import zipfile

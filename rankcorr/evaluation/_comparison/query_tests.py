@@ -234,9 +234,8 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
         ratios[(spread == 0) & (sums == 0)] = 0.0
         return np.asarray(np.where(n_units > 1, ratios, math.nan))
 
-    return np.concatenate(
-        draws.in_blocks(task, n_rows)
-    )  # the block size depends on rows alone, so all columns get the same draws
+    # The block size depends on rows alone, so all columns get the same draws.
+    return np.concatenate(draws.in_blocks(task, n_rows))
 
 
 def bounds(summary: Means, ratios: Values, level: float) -> tuple[Values, Values]:

@@ -1,7 +1,5 @@
 """Read tables of scores of systems on tasks, in several forms, as a matrix."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

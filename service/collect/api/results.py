@@ -88,9 +88,8 @@ _SVG_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"  #
 PLOTS: Final = ("strengths", "ranks", "in-top", "voters")
 
 _FILE: Final = {"schema": {"type": "string", "format": "binary"}}
-_TASKS: Final = {
-    "schema": {"type": "array", "items": {"type": "object"}}
-}  # of Label Studio, the only file that is JSON
+# Of Label Studio, the only file that is JSON.
+_TASKS: Final = {"schema": {"type": "array", "items": {"type": "object"}}}
 
 _CONTENT: Final = {
     kind.partition(";")[0]: _TASKS if ending == "json" else _FILE for ending, kind in blueprints.DOWNLOAD_TYPES.items()
