@@ -8,19 +8,8 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr import _checks as checks
 from rankcorr import errors
-from rankcorr._checks import (
-    N_SHOWN,
-    check_choice,
-    check_unique,
-    equals_itself,
-    first_few,
-    give_notice,
-    is_unhashable,
-    offending,
-    repeated,
-    shown,
-)
 from rankcorr._input.frames import FrameColumns, is_rank_column, python_values
 from rankcorr._input.identifiers import identifier_text, warn_unicode_twins
 from rankcorr._input.scores import (
@@ -184,7 +173,7 @@ class Ranking:
         {'apple': 1.0, 'pear': 2.5, 'plum': 2.5, 'quince': 4.0}
         """
         if _is_no_list(order):
-            raise errors.DimensionError(f"order must be a list of labels, best first; got {shown(order)}")
+            raise errors.DimensionError(f"order must be a list of labels, best first; got {checks.shown(order)}")
         if isinstance(order, np.ndarray):
             if order.ndim != 1 or order.dtype.kind == "V" or is_masked(order):
                 raise errors.DimensionError(
@@ -310,9 +299,11 @@ class Ranking:
         return Ranking.unchecked, (self.ranks, self.best_first, self.n_ties, self.labels, self._scores)
 
     def __repr__(self) -> str:
-        first = np.argsort(self.ranks, kind="stable")[: N_SHOWN + 1].tolist()
+        first = np.argsort(self.ranks, kind="stable")[: checks.N_SHOWN + 1].tolist()
         names = [repr(self.labels[item]) if self.labels else f"[{item}]" for item in first]
-        best = first_few([f"{name} {rank:g}" for name, rank in zip(names, self.ranks[first].tolist(), strict=True)])
+        best = checks.first_few(
+            [f"{name} {rank:g}" for name, rank in zip(names, self.ranks[first].tolist(), strict=True)]
+        )
         return f"<Ranking of {self.n_items} items, {self.n_ties} tied: {best}>"
 
 
@@ -330,7 +321,7 @@ def as_ranking(ranking: RankingLike) -> Ranking:
 def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, Ranking]:
     """Rankings by unique names, each in its own item order; errors name the ranking."""
     names = list(rankings.keys())
-    check_unique(names, f"names of {role}s", errors.DuplicateLabelError)
+    checks.check_unique(names, f"names of {role}s", errors.DuplicateLabelError)
     parsed: dict[Any, Ranking] = {}
     for name in names:
         try:
@@ -338,9 +329,9 @@ def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, 
             column: Any = rankings[name]
             parsed[name] = Ranking.from_ranks(column) if are_ranks else as_ranking(column)
         except errors.RankingError as error:
-            raise type(error)(f"{role} {shown(name)}: {error}") from error
+            raise type(error)(f"{role} {checks.shown(name)}: {error}") from error
         if are_ranks:
-            give_notice(
+            checks.give_notice(
                 f"column {name!r} is read as ranks (1 is best); rename it if larger numbers are better",
                 errors.RankColumnWarning,
                 stacklevel=5,
@@ -362,7 +353,7 @@ def _is_no_list(value: object) -> bool:
 
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
     if _is_no_list(labels):
-        raise errors.LabelError(f"labels must be a list of labels; got {shown(labels)}")
+        raise errors.LabelError(f"labels must be a list of labels; got {checks.shown(labels)}")
     if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):
         raise errors.LabelError(
             f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}"
@@ -373,18 +364,24 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
     try:
         distinct = set(names)
     except TypeError:
-        raise errors.LabelError(offending("labels must be hashable", filter(is_unhashable, names))) from None
+        raise errors.LabelError(
+            checks.offending("labels must be hashable", filter(checks.is_unhashable, names))
+        ) from None
     if len(distinct) < n_items:
-        raise errors.DuplicateLabelError(offending("labels must be unique; more than once", repeated(names)))
+        raise errors.DuplicateLabelError(
+            checks.offending("labels must be unique; more than once", checks.repeated(names))
+        )
     kinds = set(map(type, names))
     if len(kinds) > 1 and len(set(texts := list(map(identifier_text, names)))) < n_items:
-        message = offending("labels mix whole numbers with the same numbers as text", repeated(texts))
+        message = checks.offending("labels mix whole numbers with the same numbers as text", checks.repeated(texts))
         raise errors.DuplicateLabelError(f"{message}; write all labels as text, or all as whole numbers")
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
     plain = kinds <= {str, int}
-    nan = [] if plain else [position for position, name in enumerate(names) if not equals_itself(name)]
+    nan = [] if plain else [position for position, name in enumerate(names) if not checks.equals_itself(name)]
     if nan:
-        raise errors.LabelError(offending("nan cannot be a label, because it does not equal itself; positions", nan))
+        raise errors.LabelError(
+            checks.offending("nan cannot be a label, because it does not equal itself; positions", nan)
+        )
     return names
 
 
@@ -452,7 +449,7 @@ def align_rankings(
     first: Ranking, second: Ranking, *, names: tuple[str, str] = ("x", "y"), missing: Missing = "raise", least: int = 2
 ) -> tuple[Ranking, Ranking]:
     """Do what `align` does for rankings that must have `least` items in common, one or two."""
-    check_choice("missing", missing, MISSING)
+    checks.check_choice("missing", missing, MISSING)
     if (first.labels is None) != (second.labels is None):
         with_labels, without_labels = names if second.labels is None else names[::-1]
         raise errors.LabelError(
@@ -485,10 +482,10 @@ def align_rankings(
         if missing == "raise":
             if x_only and y_only:
                 lone = zip(names, (x_only, y_only), strict=True)
-                parts = [offending(f"labels in {name} only", labels) for name, labels in lone]
+                parts = [checks.offending(f"labels in {name} only", labels) for name, labels in lone]
             else:
                 longer, shorter = names if x_only else names[::-1]
-                parts = [offending(f"{longer} has labels that {shorter} lacks", x_only or y_only)]
+                parts = [checks.offending(f"{longer} has labels that {shorter} lacks", x_only or y_only)]
             raise errors.LabelMismatchError(
                 f'{"; ".join(parts)} (accept them with missing="intersection", missing="bottom" or missing="gold")'
             )
@@ -509,8 +506,8 @@ def _check_kinds(x_only: Sequence[Hashable], y_only: Sequence[Hashable], names: 
         twin = texts.get(identifier_text(label), label)
         if twin != label:
             raise errors.LabelMismatchError(
-                f"label {shown(twin)} of {names[0]} and label {shown(label)} of {names[1]} differ only in their types: "
-                "write all labels as text, or all as whole numbers"
+                f"label {checks.shown(twin)} of {names[0]} and label {checks.shown(label)} of {names[1]} differ only "
+                "in their types: write all labels as text, or all as whole numbers"
             )
 
 

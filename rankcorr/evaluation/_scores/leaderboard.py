@@ -13,18 +13,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import (
-    alpha_of,
-    check_choice,
-    checked_level,
-    checked_margin,
-    counted,
-    first_few,
-    give_notice,
-    offending,
-    real_number,
-    shown,
-)
+from rankcorr import _checks as checks
 from rankcorr._input.scores import DECIMALS, ROUNDING, midrank_rows
 from rankcorr._output.report import Report
 from rankcorr._output.results import JsonResult
@@ -104,7 +93,7 @@ class ScoreLeaderboard(Leaderboard):
     verdicts: tuple[tuple[Verdict, ...], ...] | None = None
 
     def __repr__(self) -> str:
-        best = first_few([f"{row.system} {row.mean.statistic:.3f}" for row in self.rows])
+        best = checks.first_few([f"{row.system} {row.mean.statistic:.3f}" for row in self.rows])
         return f"<ScoreLeaderboard of {len(self.rows)} systems, {self.aggregate} of {len(self.tasks)} tasks: {best}>"
 
     def report(self) -> Report:
@@ -122,7 +111,7 @@ class ScoreLeaderboard(Leaderboard):
     def notes_of(self, names: Sequence[str]) -> TableNotes:
         """Return the notes of a table with columns of these names."""
         places = {name: names.index(name) for name in (MEAN, *self.gold_sets) if name in names}
-        heading = f"Systems by {self.coefficient} over {counted(len(self.tasks), 'task')}"
+        heading = f"Systems by {self.coefficient} over {checks.counted(len(self.tasks), 'task')}"
         return self.emphasis(heading, places, "significantly worse than", -1.0 if self.aggregate == MEAN_RANK else 1.0)
 
 
@@ -231,19 +220,19 @@ def leaderboard_of_scores(
     >>> best.system, round(best.mean.statistic, 4), other.pvalue
     ('a', 0.65, 0.0078125)
     """
-    check_choice("aggregate", aggregate, AGGREGATES)
-    check_choice("missing", missing, MISSING_SCORES)
-    confidence = checked_level(level)
+    checks.check_choice("aggregate", aggregate, AGGREGATES)
+    checks.check_choice("missing", missing, MISSING_SCORES)
+    confidence = checks.checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress)
-    margin = checked_margin(equivalent_within, confidence)
+    margin = checks.checked_margin(equivalent_within, confidence)
     read = read_score_table(table, system=system, task=task, score=score, within=within, tasks=tasks)
     signs = _signs(read.tasks, lower_is_better)
     scores, left_out, n_missing = _complete(read._replace(values=read.values * signs), missing)
     n_systems, n_tasks = scores.values.shape
     if n_tasks < FEW_TASKS:
-        give_notice(
-            f"only {counted(n_tasks, 'task')}: intervals and tests treat the tasks as a sample, and so few tasks "
-            "give little evidence about other tasks",
+        checks.give_notice(
+            f"only {checks.counted(n_tasks, 'task')}: intervals and tests treat the tasks as a sample, and so few "
+            "tasks give little evidence about other tasks",
             FewTasksWarning,
         )
     if n_tasks > MAX_EXACT:
@@ -333,14 +322,14 @@ def _judge(values: Values, margin: float, level: float, draws: Draws) -> tuple[t
 
 def _signs(tasks: Sequence[str], lower_is_better: Collection[str]) -> Values:
     if isinstance(lower_is_better, str) or not isinstance(lower_is_better, Collection):
-        raise OptionError(f"lower_is_better must be a list of tasks; got {shown(lower_is_better)}")
+        raise OptionError(f"lower_is_better must be a list of tasks; got {checks.shown(lower_is_better)}")
     lower_is_better = dict.fromkeys(map(str, lower_is_better))
     if unknown := [task for task in lower_is_better if task not in tasks]:
-        raise OptionError(offending("lower_is_better names tasks that the table does not have", unknown))
+        raise OptionError(checks.offending("lower_is_better names tasks that the table does not have", unknown))
     if doubtful := [task for task in tasks if task not in lower_is_better and LOW.fullmatch(task)]:
-        give_notice(
-            f"{offending('larger scores count as better, also on tasks named like errors', doubtful)}; if smaller ones "
-            'are better, name each task, as in lower_is_better=["x"]',
+        checks.give_notice(
+            f"{checks.offending('larger scores count as better, also on tasks named like errors', doubtful)}; if "
+            'smaller ones are better, name each task, as in lower_is_better=["x"]',
             UserWarning,
             stacklevel=4,
         )
@@ -354,7 +343,7 @@ def _complete(table: ScoreTable, missing: str) -> tuple[ScoreTable, tuple[str, .
         return table, (), is_missing
     if missing == "raise":
         cells = [(table.systems[row], table.tasks[column]) for row, column in np.argwhere(is_missing).tolist()]
-        message = offending("every system needs a score on every task; without one (system, task)", cells)
+        message = checks.offending("every system needs a score on every task; without one (system, task)", cells)
         raise MissingValueError(f'{message} (accept them with missing="intersection" or missing="worst")')
     if missing == "worst":
         values = np.where(is_missing, np.nanmin(table.values, axis=0), table.values)
@@ -364,7 +353,7 @@ def _complete(table: ScoreTable, missing: str) -> tuple[ScoreTable, tuple[str, .
         raise TooFewItemsError(f"systems must have at least two tasks in common; they have {int(has_all.sum())}")
     tasks = tuple(task for task, is_kept in zip(table.tasks, has_all.tolist(), strict=True) if is_kept)
     left_out = tuple(task for task in table.tasks if task not in tasks)
-    give_notice(f"{offending('tasks that some system lacks are left out', left_out)}", None)
+    checks.give_notice(f"{checks.offending('tasks that some system lacks are left out', left_out)}", None)
     return ScoreTable(table.systems, tasks, table.values[:, has_all]), left_out, is_missing[:, has_all]
 
 
@@ -383,17 +372,17 @@ def _members(
     if groups is None:
         return {ONLY_GROUP: list(range(len(tasks)))}
     if not isinstance(groups, Mapping):
-        raise OptionError(f"groups must be a mapping of task to group; got {shown(groups)}")
+        raise OptionError(f"groups must be a mapping of task to group; got {checks.shown(groups)}")
     groups = {str(task): group for task, group in groups.items()}
     if lacking := [task for task in tasks if task not in groups]:
-        raise OptionError(offending("every task needs a group; without one", lacking))
+        raise OptionError(checks.offending("every task needs a group; without one", lacking))
     if every_task is not None and (unknown := [task for task in groups if task not in every_task]):
-        raise OptionError(offending("groups name tasks that the table does not have", unknown))
+        raise OptionError(checks.offending("groups name tasks that the table does not have", unknown))
     members: dict[str, list[int]] = {}
     for place, task in enumerate(tasks):
         members.setdefault(str(groups[task]), []).append(place)
     if reserved := [group for group in members if group in (*TOTALS, *COLUMNS)]:
-        raise OptionError(offending("a group must not have the name of a column of the result; got", reserved))
+        raise OptionError(checks.offending("a group must not have the name of a column of the result; got", reserved))
     return members
 
 
@@ -521,12 +510,12 @@ def needed_items(
         n_pilot = pilot.n_items
     else:
         raise OptionError(
-            f"pilot must be a comparison of two runs or systems, or a leaderboard of scores; got {shown(pilot)}"
+            f"pilot must be a comparison of two runs or systems, or a leaderboard of scores; got {checks.shown(pilot)}"
         )
-    effect, chance = abs(real_number(difference)), checked_level(power, "power")
-    alpha = alpha_of(checked_level(level))
+    effect, chance = abs(checks.real_number(difference)), checks.checked_level(power, "power")
+    alpha = checks.alpha_of(checks.checked_level(level))
     if not (math.isfinite(effect) and effect > 0):
-        raise OptionError(f"difference must be a finite number other than 0; got {shown(difference)}")
+        raise OptionError(f"difference must be a finite number other than 0; got {checks.shown(difference)}")
     if math.isnan(pilot.detectable):
         raise OptionError(
             "the pilot has no detectable difference: it has too few values, or all its differences are equal"
@@ -541,7 +530,8 @@ def needed_items(
     ratios = [noise * math.sqrt(ratio) / effect for ratio in ends]
     if not max(ratios) < math.sqrt(_MOST_NEEDED) / 2:  # `_number` searches up to 4 times the square
         raise OptionError(
-            f"difference must be larger; with the noise of this pilot, {shown(difference)} needs more than 10^15 values"
+            f"difference must be larger; with the noise of this pilot, {checks.shown(difference)} needs more than "
+            "10^15 values"
         )
     n, low, high = (_number(ratio, fewest) for ratio in ratios)
     return NeededItems(n, low, high, n_pilot, effect, chance, 1 - alpha)
