@@ -1,7 +1,8 @@
 """Serve the HTML pages: of voters, of organisers, images and sounds of items, and the bare address.
 
 A voter's pages (welcome, comparisons, finish) reveal only whether the visitor has a session. The organiser's pages
-contain only the frame; their scripts load the campaign's data from the API.
+contain only the frame; their scripts load the campaign's data from the API. The texts are in locales/<language>.json,
+and those of organisers' pages in locales/organiser.<language>.json.
 """
 
 import json
