@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 import numpy as np
@@ -32,6 +33,8 @@ from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import CampaignSettings, ContinuousPlan, Pay
+
+Plan = TypeVar("Plan", bound="BallotPlan | ContinuousPlan")
 
 _WAYS: Final = {
     "--presentations": "presentations",
@@ -98,14 +101,11 @@ class PlanArguments:
         shape: Any = {"n_ballots": self.n_ballots, "fraction": self.fraction}
         has_checks = settings is not None and settings.probing is not None
         if self.euros is not None or (self.hours is not None and has_checks):
-            plan: BallotPlan = self.affordable(
-                lambda n: PlanOptions(**shape, comparisons=n).plan(n_items), voters, settings
-            )
-            return plan
+            return self.affordable(lambda n: PlanOptions(**shape, comparisons=n).plan(n_items), voters, settings)
         ways = {name: getattr(self, name) for name in ("presentations", "top_presentations", "comparisons", "hours")}
         return PlanOptions(**shape, **ways, seconds_per_comparison=self.seconds).plan(n_items)
 
-    def affordable(self, plan_of: Callable[[int], Any], voters: int, settings: CampaignSettings | None) -> Any:
+    def affordable(self, plan_of: Callable[[int], Plan], voters: int, settings: CampaignSettings | None) -> Plan:
         """Return the largest plan that the hours or the money pay for."""
         from adaptive.ledger import CampaignSettings, affordable_plan
 
@@ -161,15 +161,10 @@ class BatchArguments:
         options.check_way(_WAYS_OF_BATCHES)
         batch = batch_for(n_items) if self.batch is None else self.batch
 
-        def plan_of(budget: int) -> ContinuousPlan:
-            return ContinuousPlan(
-                n_items=n_items, budget=budget, batch=batch, target=self.target, set_size=self.set_size
-            )
-
+        plan_of = partial(ContinuousPlan, n_items, batch=batch, target=self.target, set_size=self.set_size)
         if options.comparisons is not None:
             return plan_of(options.comparisons)
-        plan: ContinuousPlan = options.affordable(plan_of, voters, settings)
-        return plan
+        return options.affordable(plan_of, voters, settings)
 
 
 batch_options = gathered("batches", BatchArguments)
