@@ -378,13 +378,13 @@ def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool
     """Return the voter of each repeat that has both answers, and whether the two answers agree."""
     repeats = probes.select((probes.kind == "repeat") & (probes.answer != CANNOT_SAY))
     votes = votes.select(votes.answer != CANNOT_SAY)
-    # A comparison has one vote, and at most one repeat.
     places, repeated_places = votes.ballot << 32 | votes.place, repeats.ballot << 32 | repeats.repeats
-    _, vote, repeat = np.intersect1d(places, repeated_places, return_indices=True)
-    is_same_voter = votes.voter[vote] == repeats.voter[repeat]
-    vote, repeat = vote[is_same_voter], repeat[is_same_voter]
+    is_answered, order = np.isin(repeated_places, places), np.argsort(places, kind="stable")
+    repeats = repeats.select(is_answered)
+    vote = order[np.searchsorted(places, repeated_places[is_answered], side="right", sorter=order) - 1]
+    is_same_voter = votes.voter[vote] == repeats.voter
     # The sides are swapped, so consistent answers have opposite signs.
-    return repeats.voter[repeat], votes.answer[vote] == -repeats.answer[repeat]
+    return repeats.voter[is_same_voter], (votes.answer[vote] == -repeats.answer)[is_same_voter]
 
 
 @dataclass(frozen=True)
