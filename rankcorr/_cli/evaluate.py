@@ -21,13 +21,7 @@ from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._comparison.compare import (
-    Direction,
-    QueryDifference,
-    compare_evaluated,
-    compare_metrics,
-    worst_evaluated,
-)
+from rankcorr.evaluation._comparison import compare
 from rankcorr.evaluation._comparison.query_tests import TESTS
 from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, PairedDifference, RunComparison
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
@@ -42,9 +36,9 @@ from rankcorr.evaluation._scores.leaderboard import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.plots._leaderboards import plot_pairs
 
-RESAMPLES: Final = checks.default_of(compare_evaluated, "n_resamples")
+RESAMPLES: Final = checks.default_of(compare.compare_evaluated, "n_resamples")
 EXIT_WORSE: Final = 3
-WORSE_AND_BETTER: Final[tuple[Direction, ...]] = ("worse", "better")
+WORSE_AND_BETTER: Final[tuple[compare.Direction, ...]] = ("worse", "better")
 
 _CORRECTIONS = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}
 
@@ -364,7 +358,7 @@ def _comparisons(
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
     shared["clusters"] = _groups_of(settings.clusters, evaluation.queries)
     with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
-        return compare_metrics(evaluation, **shared, progress=advance)
+        return compare.compare_metrics(evaluation, **shared, progress=advance)
 
 
 def _worst(
@@ -385,7 +379,9 @@ def _worst(
             "first": run,
             "second": baseline,
             **{
-                direction: worst_evaluated(gold, pairs, evaluation, metric, run, baseline, k=k, direction=direction)
+                direction: compare.worst_evaluated(
+                    gold, pairs, evaluation, metric, run, baseline, k=k, direction=direction
+                )
                 for direction in WORSE_AND_BETTER
             },
         }
@@ -527,7 +523,7 @@ def _print_worst(entry: Mapping[str, Any]) -> None:
             console.print_table([*header, "cost"], _worst_rows(entry[direction]), left=[4], notes=notes)
 
 
-def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
+def _worst_rows(queries: Iterable[compare.QueryDifference]) -> Iterable[list[str]]:
     for query in queries:
         head = [label_text(query.query), *map(number_text, (query.first, query.second, query.difference))]
         if not query.documents:

@@ -8,15 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rankcorr._checks import (
-    check_choice,
-    checked_count,
-    checked_flag,
-    checked_level,
-    checked_margin,
-    collected_notices,
-    shown,
-)
+from rankcorr import _checks as checks
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._contributions import contributions
 from rankcorr._output.results import Result, Rows, read_only
@@ -150,14 +142,14 @@ def compare_runs(
     """
     named = as_metrics(metric)
     if len(named) != 1:
-        raise OptionError(f"one metric is needed to compare runs; got {shown(metric)}")
+        raise OptionError(f"one metric is needed to compare runs; got {checks.shown(metric)}")
     ((name, measure),) = named.items()
     # Check the options of the comparison before the evaluation, which takes longer.
-    is_standardized, named_runs = checked_flag(standardized, "standardized"), runs_of(runs)
+    is_standardized, named_runs = checks.checked_flag(standardized, "standardized"), runs_of(runs)
     if is_standardized and not isinstance(measure, Coefficient):
-        raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
+        raise OptionError(f"only rank correlations can be standardized; got {checks.shown(metric)}")
     Draws.checked(n_resamples, seed, workers, progress)
-    checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
+    checks.checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
@@ -218,15 +210,15 @@ def compare_evaluated(
     """
     draws = Draws.checked(n_resamples, seed, workers, progress)
     confidence = _checked_level(evaluation.runs, test, baseline, level)
-    is_standardized = checked_flag(standardized, "standardized")
+    is_standardized = checks.checked_flag(standardized, "standardized")
     if is_standardized and metric is not None and metric not in {chance.metric for chance in evaluation.chance}:
-        raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
+        raise OptionError(f"only rank correlations can be standardized; got {checks.shown(metric)}")
     columns = np.array([evaluation.of(metric, run, standardized=is_standardized) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
     name = evaluation.metrics[0] if metric is None else metric
     bound = largest_difference(name)
     numbers = cluster_numbers(clusters, evaluation.queries)
-    margin = checked_margin(equivalent_within, confidence)
+    margin = checks.checked_margin(equivalent_within, confidence)
     plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers, margin)
     order, rows, pairs, by_group = compare_columns(columns.T, parts, plan)
     return RunComparison(
@@ -319,12 +311,12 @@ def compare_metrics(evaluation: Evaluation, *, standardized: bool = False, **opt
 
 def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
     """Check the options of a comparison of these runs, and return the level of confidence."""
-    check_choice("test", test, TESTS)
+    checks.check_choice("test", test, TESTS)
     if len(runs) < 2:
-        raise OptionError(f"at least two runs are needed to compare; got {', '.join(map(shown, runs))}")
+        raise OptionError(f"at least two runs are needed to compare; got {', '.join(map(checks.shown, runs))}")
     if baseline is not None:
-        check_choice("baseline", baseline, tuple(runs))
-    return checked_level(level)
+        checks.check_choice("baseline", baseline, tuple(runs))
+    return checks.checked_level(level)
 
 
 Direction: TypeAlias = Literal["either", "worse", "better"]
@@ -465,17 +457,17 @@ def worst(
     ('q2', 2.0, ['a', 'd'])
     """
     (measure,) = as_metrics([metric]).values()
-    k = checked_count(k, "k")
-    check_choice("direction", direction, DIRECTIONS)
+    k = checks.checked_count(k, "k")
+    checks.check_choice("direction", direction, DIRECTIONS)
     gold, named_runs = with_common_ids(qrels_of(qrels), runs_of(runs))
     names = tuple(named_runs)
     if first is None and second is None and len(names) == 2:
         first, second = names
-    check_choice("first", first, names)
-    check_choice("second", second, names)
+    checks.check_choice("first", first, names)
+    checks.check_choice("second", second, names)
     pair = {str(first): named_runs[str(first)], str(second): named_runs[str(second)]}
     if len(pair) < 2:
-        raise OptionError(f"two different runs are needed; got {shown(first)} twice")
+        raise OptionError(f"two different runs are needed; got {checks.shown(first)} twice")
     policies = Policies(unjudged, unretrieved, depth, self_hits)
     draws = Draws.checked(RESAMPLES, 0, None, None)
     matches = list(match_runs(gold, pair, policies, draws.workers))
@@ -536,7 +528,7 @@ def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashab
     if rows.stop - rows.start < 2:
         return {}
     x, y = Ranking.from_scores(pairs.x[rows]), Ranking.from_scores(pairs.y[rows])
-    with collected_notices() as notices:
+    with checks.collected_notices() as notices:
         parts = contributions(x, y, coefficient=coefficient)
     if notices:
         return {}
