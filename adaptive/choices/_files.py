@@ -524,7 +524,10 @@ class _Reader:
         best, worst = (self.entries(name, optional=True) for name in names)
         lists: Sequence[Any]
         if column:
-            lists = [_parts_of(entry, "|") for entry in self.entries(column)]
+            lists = [
+                [part.strip() for part in entry.split("|")] if isinstance(entry, str) else entry
+                for entry in self.entries(column)
+            ]
         else:
             cells = zip(*(self.entries(name, optional=True) for name in numbered), strict=True)
             lists = [self.listed_cells(place, numbered, row, "item") for place, row in enumerate(cells)]
@@ -706,10 +709,6 @@ def _grade_table(meanings: Mapping[Any, Any]) -> tuple[dict[str, int], bool]:
         table[f"{value:.0f}" if value.is_integer() else text.strip()] = int(number)
     has_own_scale = any(_number(word).is_integer() for word in meanings)
     return ({} if has_own_scale else dict(GRADE_WORDS)) | table, has_own_scale
-
-
-def _parts_of(entry: object, separator: str) -> object:
-    return [part.strip() for part in entry.split(separator)] if isinstance(entry, str) else entry
 
 
 def _order(entry: object) -> object:

@@ -43,7 +43,7 @@ def identifier_text(identifier: Any) -> Any:
     return str(plain) if type(plain) is int else plain
 
 
-def check_identifiers(identifiers: Iterable[Hashable], noun: str, error: type[ValueError] = ColumnError) -> None:
+def check_identifiers(identifiers: Iterable[Hashable], noun: str) -> None:
     """Refuse identifiers that are empty, or not all text or all whole numbers; `noun` names them in messages.
 
     Examples
@@ -59,12 +59,12 @@ def check_identifiers(identifiers: Iterable[Hashable], noun: str, error: type[Va
     if not kinds <= {str, int}:
         others = [identifier for identifier in identifiers if _kind(identifier) is None]
         message = offending(f"each {noun} id must be text or a whole number; got", others)
-        raise error(f"{message}, of type {type(others[0]).__name__}")
+        raise ColumnError(f"{message}, of type {type(others[0]).__name__}")
     if str in kinds and any(isinstance(identifier, str) and not identifier for identifier in identifiers):
-        raise error(f"each {noun} needs an id; one is empty")
+        raise ColumnError(f"each {noun} needs an id; one is empty")
     if len(kinds) > 1:
         text, number = (next(one for one in identifiers if _kind(one) is kind) for kind in (str, int))
-        raise error(
+        raise ColumnError(
             f"{noun} ids must be all text or all whole numbers; got both, such as {plain_identifier(text)!r} and "
             f"{plain_identifier(number)!r}: write all of them in one way"
         )

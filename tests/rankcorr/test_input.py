@@ -323,8 +323,6 @@ def test_identifiers_of_two_sources_are_equal_if_they_print_alike(first, second)
 def test_identifiers_that_cannot_be_used(identifiers, message):
     with pytest.raises(ColumnError, match=message):
         check_identifiers(identifiers, "item")
-    with pytest.raises(TypeError, match=message):
-        check_identifiers(identifiers, "item", TypeError)
 
 
 @given(st.lists(st.text("ae\u00e9\u0301\u212aK", min_size=1, max_size=3), unique=True))
