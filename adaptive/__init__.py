@@ -25,19 +25,29 @@ from adaptive._draw import Ballot, BallotCertificate, draw_assignment, draw_ball
 from adaptive._plan import Advice, BallotPlan, plan_ballots
 from adaptive._protocol import BallotVotes, InterimResult, run_protocol, score_ballots
 from adaptive._record import BallotRecord, ProtocolResult
-from adaptive._scores import Selection, borda_scores, rescale, running_mean, select_by_mean, select_top
+from adaptive._scores import (
+    LEFT,
+    RIGHT,
+    TIE,
+    UNANSWERED,
+    Selection,
+    Vote,
+    borda_scores,
+    rescale,
+    running_mean,
+    select_by_mean,
+    select_top,
+)
 from adaptive._token_pairs import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive._tuning.candidates import Candidate, candidates_for
 from adaptive._tuning.tune import TunedPlan, tune_plan
 from adaptive._tuning.votes_needed import VotesNeeded, votes_needed
-from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._choices import Choices
 from adaptive.choices._files import read_choices
 from adaptive.choices._judges import Agreement, JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
 from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
-from adaptive.choices._sets import next_sets
-from adaptive.choices._strengths import ChoiceStrengths
+from adaptive.choices._strengths import ChoiceStrengths, next_sets
 from adaptive.comparisons._comparisons import Comparisons, read_comparisons
 from adaptive.errors import (
     AdaptiveError,
@@ -51,10 +61,16 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
-from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matches, Matching, next_comparisons
-from adaptive.matching._rounds import run_matching
-from adaptive.matching._stopping import StopDecision, StoppingRule, TopStoppingRule, stopping_rule
+from adaptive.matching._rounds import (
+    MatchedBallots,
+    StopDecision,
+    StoppingRule,
+    TopStoppingRule,
+    run_matched_ballots,
+    run_matching,
+    stopping_rule,
+)
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model._likelihood import Prior, VoteModel
 from adaptive.model._models import bradley_terry, thurstone

@@ -359,11 +359,8 @@ def balanced_sides(n_items: int, presentations: int, ends: Array, rng: Rng) -> t
     which makes paths through all comparisons: an Eulerian orientation. If their number is odd, the last ends a path.
     """
     stride = presentations + presentations % 2  # even, and enough for the item with one more presentation
-    links, slots, cursor = (
-        np.empty(n_items * stride, np.int32),
-        np.empty(ends.size, np.int32),
-        np.empty(n_items, np.int64),
-    )
+    links, slots = np.empty(n_items * stride, np.int32), np.empty(ends.size, np.int32)
+    cursor = np.empty(n_items, np.int64)
     for link in range(links.size):
         links[link] = EMPTY
     for item in range(n_items):

@@ -300,12 +300,9 @@ def _by_label(items: Sequence[Hashable], places: list[int]) -> list[int]:
 def _label_key(item: Hashable) -> tuple[tuple[bool, int, str], ...]:
     """Return the sort key of a label, part by part: whole numbers as numbers, before all others, which are text."""
     parts = item if isinstance(item, tuple) else (item,)
+    # Text is the usual case, and the check for Integral is the slowest part.
     return tuple(
-        (True, 0, part)
-        if type(part) is str  # the usual case first: the check for Integral is the slowest part
-        else (False, int(part), "")
-        if isinstance(part, Integral)
-        else (True, 0, str(part))
+        (False, int(part), "") if type(part) is not str and isinstance(part, Integral) else (True, 0, str(part))
         for part in parts
     )
 

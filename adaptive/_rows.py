@@ -1,7 +1,5 @@
 """Define the rows of results: the names, types and meanings that tables, JSON and HTTP answers share."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from typing import Any

@@ -152,9 +152,8 @@ def coefficient_bounds(
     lists = _Lists.of(as_ranking(x), as_ranking(y), n_items)
     total = lists.n_completions
     first, second = (side.ranking(side.lacks) for side in lists.sides)
-    coefficient_value.weighting.tables(
-        first, second.ranks[np.newaxis], second.n_ties > 0
-    )  # a weigher that fails does so here
+    # A weigher that fails does so here.
+    coefficient_value.weighting.tables(first, second.ranks[np.newaxis], second.n_ties > 0)
     method: Method
     if type(coefficient_value.weighting.weigher) is Uniform:
         method, extremes = "order", _Extremes(lists, coefficient_value)

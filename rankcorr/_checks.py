@@ -6,8 +6,6 @@ the service the field of a request (`service.schemas.fields.declared_field`). Op
 defaults in the signature, where `default_of` finds them.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import operator

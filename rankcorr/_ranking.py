@@ -8,18 +8,8 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import (
-    N_SHOWN,
-    check_choice,
-    check_unique,
-    equals_itself,
-    first_few,
-    give_notice,
-    is_unhashable,
-    offending,
-    repeated,
-    shown,
-)
+from rankcorr import _checks as checks
+from rankcorr import errors
 from rankcorr._input.frames import FrameColumns, is_rank_column, python_values
 from rankcorr._input.identifiers import identifier_text, warn_unicode_twins
 from rankcorr._input.scores import (
@@ -33,17 +23,6 @@ from rankcorr._input.scores import (
     read_only,
     sortable,
     split_labels,
-)
-from rankcorr.errors import (
-    DimensionError,
-    DuplicateLabelError,
-    LabelError,
-    LabelMismatchError,
-    LengthError,
-    OptionError,
-    RankColumnWarning,
-    RankingError,
-    TooFewItemsError,
 )
 
 Missing: TypeAlias = Literal["raise", "intersection", "bottom", "gold"]
@@ -194,10 +173,10 @@ class Ranking:
         {'apple': 1.0, 'pear': 2.5, 'plum': 2.5, 'quince': 4.0}
         """
         if _is_no_list(order):
-            raise DimensionError(f"order must be a list of labels, best first; got {shown(order)}")
+            raise errors.DimensionError(f"order must be a list of labels, best first; got {checks.shown(order)}")
         if isinstance(order, np.ndarray):
             if order.ndim != 1 or order.dtype.kind == "V" or is_masked(order):
-                raise DimensionError(
+                raise errors.DimensionError(
                     f"an order has one dimension and plain labels; got an array of {order.dtype}, shape {order.shape}"
                 )
             order = order.tolist()
@@ -207,7 +186,7 @@ class Ranking:
         for position, entry in enumerate(order):
             group = list(entry) if isinstance(entry, list | Set) else [entry]
             if not group:
-                raise LabelError(f"order[{position}] is an empty group of ties")
+                raise errors.LabelError(f"order[{position}] is an empty group of ties")
             ranks += [len(ranks) + (len(group) + 1) / 2] * len(group)
             labels += group
         return cls.from_ranks(ranks, _checked_labels(labels, len(labels)))
@@ -225,10 +204,10 @@ class Ranking:
                 if largest == largest:  # noqa: PLR0124
                     return cls.unchecked(ranks, best_first, n_ties, None, numbers_.copy() if descending else None)
         if isinstance(numbers_, Ranking):
-            raise OptionError("this is already a Ranking; use it as it is")
+            raise errors.OptionError("this is already a Ranking; use it as it is")
         keys, values = split_labels(numbers_, noun)
         if keys is not None and labels is not None:
-            raise OptionError(f"labels were given twice: as keys of the {noun}s and as the argument 'labels'")
+            raise errors.OptionError(f"labels were given twice: as keys of the {noun}s and as the argument 'labels'")
         checked = checked_numbers(values, noun=noun, n_dimensions=1, labels=keys, least=least)
         names = keys if labels is None else labels
         ranks, best_first, n_ties = midranks(sortable(checked, noun), descending=descending)
@@ -262,9 +241,8 @@ class Ranking:
         place[positions] = np.arange(positions.size, dtype=np.int32)
         best_left = self.best_first[place[self.best_first] >= 0]
         best_first = place[best_left]
-        starts = np.flatnonzero(
-            np.diff(self.ranks[best_left], prepend=0.0)
-        )  # ranks are at least 1: the first is a start
+        # Ranks are at least 1: the first is a start.
+        starts = np.flatnonzero(np.diff(self.ranks[best_left], prepend=0.0))
         sizes = np.diff(starts, append=positions.size)
         ranks = np.empty(positions.size)
         ranks[best_first] = np.repeat(starts + 0.5 * (sizes + 1), sizes)
@@ -321,9 +299,11 @@ class Ranking:
         return Ranking.unchecked, (self.ranks, self.best_first, self.n_ties, self.labels, self._scores)
 
     def __repr__(self) -> str:
-        first = np.argsort(self.ranks, kind="stable")[: N_SHOWN + 1].tolist()
+        first = np.argsort(self.ranks, kind="stable")[: checks.N_SHOWN + 1].tolist()
         names = [repr(self.labels[item]) if self.labels else f"[{item}]" for item in first]
-        best = first_few([f"{name} {rank:g}" for name, rank in zip(names, self.ranks[first].tolist(), strict=True)])
+        best = checks.first_few(
+            [f"{name} {rank:g}" for name, rank in zip(names, self.ranks[first].tolist(), strict=True)]
+        )
         return f"<Ranking of {self.n_items} items, {self.n_ties} tied: {best}>"
 
 
@@ -341,19 +321,19 @@ def as_ranking(ranking: RankingLike) -> Ranking:
 def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, Ranking]:
     """Rankings by unique names, each in its own item order; errors name the ranking."""
     names = list(rankings.keys())
-    check_unique(names, f"names of {role}s", DuplicateLabelError)
+    checks.check_unique(names, f"names of {role}s", errors.DuplicateLabelError)
     parsed: dict[Any, Ranking] = {}
     for name in names:
         try:
             are_ranks = isinstance(rankings, FrameColumns) and is_rank_column(name)
             column: Any = rankings[name]
             parsed[name] = Ranking.from_ranks(column) if are_ranks else as_ranking(column)
-        except RankingError as error:
-            raise type(error)(f"{role} {shown(name)}: {error}") from error
+        except errors.RankingError as error:
+            raise type(error)(f"{role} {checks.shown(name)}: {error}") from error
         if are_ranks:
-            give_notice(
+            checks.give_notice(
                 f"column {name!r} is read as ranks (1 is best); rename it if larger numbers are better",
-                RankColumnWarning,
+                errors.RankColumnWarning,
                 stacklevel=5,
             )
     return parsed
@@ -373,27 +353,35 @@ def _is_no_list(value: object) -> bool:
 
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
     if _is_no_list(labels):
-        raise LabelError(f"labels must be a list of labels; got {shown(labels)}")
+        raise errors.LabelError(f"labels must be a list of labels; got {checks.shown(labels)}")
     if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):
-        raise LabelError(f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}")
+        raise errors.LabelError(
+            f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}"
+        )
     names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else python_values(labels))
     if len(names) != n_items:
-        raise LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
+        raise errors.LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
     try:
         distinct = set(names)
     except TypeError:
-        raise LabelError(offending("labels must be hashable", filter(is_unhashable, names))) from None
+        raise errors.LabelError(
+            checks.offending("labels must be hashable", filter(checks.is_unhashable, names))
+        ) from None
     if len(distinct) < n_items:
-        raise DuplicateLabelError(offending("labels must be unique; more than once", repeated(names)))
+        raise errors.DuplicateLabelError(
+            checks.offending("labels must be unique; more than once", checks.repeated(names))
+        )
     kinds = set(map(type, names))
     if len(kinds) > 1 and len(set(texts := list(map(identifier_text, names)))) < n_items:
-        message = offending("labels mix whole numbers with the same numbers as text", repeated(texts))
-        raise DuplicateLabelError(f"{message}; write all labels as text, or all as whole numbers")
+        message = checks.offending("labels mix whole numbers with the same numbers as text", checks.repeated(texts))
+        raise errors.DuplicateLabelError(f"{message}; write all labels as text, or all as whole numbers")
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
     plain = kinds <= {str, int}
-    nan = [] if plain else [position for position, name in enumerate(names) if not equals_itself(name)]
+    nan = [] if plain else [position for position, name in enumerate(names) if not checks.equals_itself(name)]
     if nan:
-        raise LabelError(offending("nan cannot be a label, because it does not equal itself; positions", nan))
+        raise errors.LabelError(
+            checks.offending("nan cannot be a label, because it does not equal itself; positions", nan)
+        )
     return names
 
 
@@ -461,16 +449,16 @@ def align_rankings(
     first: Ranking, second: Ranking, *, names: tuple[str, str] = ("x", "y"), missing: Missing = "raise", least: int = 2
 ) -> tuple[Ranking, Ranking]:
     """Do what `align` does for rankings that must have `least` items in common, one or two."""
-    check_choice("missing", missing, MISSING)
+    checks.check_choice("missing", missing, MISSING)
     if (first.labels is None) != (second.labels is None):
         with_labels, without_labels = names if second.labels is None else names[::-1]
-        raise LabelError(
+        raise errors.LabelError(
             f"{with_labels} has labels and {without_labels} has none, so their items cannot be matched: "
             "give both labels, or neither (a dict is labelled by its keys, a pandas Series by its index)"
         )
     if first.labels is None or second.labels is None:
         if first.n_items != second.n_items:
-            raise LengthError(
+            raise errors.LengthError(
                 f"rankings without labels must have the same length{needs_labels(missing)}; "
                 f"{names[0]} has {first.n_items} items and {names[1]} has {second.n_items}"
             )
@@ -494,11 +482,11 @@ def align_rankings(
         if missing == "raise":
             if x_only and y_only:
                 lone = zip(names, (x_only, y_only), strict=True)
-                parts = [offending(f"labels in {name} only", labels) for name, labels in lone]
+                parts = [checks.offending(f"labels in {name} only", labels) for name, labels in lone]
             else:
                 longer, shorter = names if x_only else names[::-1]
-                parts = [offending(f"{longer} has labels that {shorter} lacks", x_only or y_only)]
-            raise LabelMismatchError(
+                parts = [checks.offending(f"{longer} has labels that {shorter} lacks", x_only or y_only)]
+            raise errors.LabelMismatchError(
                 f'{"; ".join(parts)} (accept them with missing="intersection", missing="bottom" or missing="gold")'
             )
         if missing == "bottom":
@@ -517,9 +505,9 @@ def _check_kinds(x_only: Sequence[Hashable], y_only: Sequence[Hashable], names: 
     for label in y_only:
         twin = texts.get(identifier_text(label), label)
         if twin != label:
-            raise LabelMismatchError(
-                f"label {shown(twin)} of {names[0]} and label {shown(label)} of {names[1]} differ only in their types: "
-                "write all labels as text, or all as whole numbers"
+            raise errors.LabelMismatchError(
+                f"label {checks.shown(twin)} of {names[0]} and label {checks.shown(label)} of {names[1]} differ only "
+                "in their types: write all labels as text, or all as whole numbers"
             )
 
 
@@ -543,7 +531,7 @@ def _common_items(first: Ranking, second: Ranking, names: tuple[str, str], least
     both = set(second.labels or ())
     positions = [position for position, label in enumerate(first.labels or ()) if label in both]
     if len(positions) < least:
-        raise TooFewItemsError(
+        raise errors.TooFewItemsError(
             f"{names[0]} and {names[1]} must have at least {'two labels' if least == 2 else 'one label'} in common; "
             f"they have {first.n_items} and {second.n_items} items, {len(positions)} in common"
         )

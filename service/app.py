@@ -12,8 +12,7 @@ from service.http.hooks import add_hooks, new_app
 from service.http.jobs import Jobs
 from service.http.problems import LIBRARY_KINDS, STATUSES, from_library
 from service.http.state import State, client_with_token
-from service.openapi.document import Api, configuration, problem_component
-from service.openapi.operations import register_page
+from service.openapi.document import Api, configuration, problem_component, register_page
 from service.settings import Settings
 
 TAGGED: Final = frozenset(("/openapi.json", "/v1/weights"))

@@ -25,8 +25,7 @@ from adaptive.errors import VoteError
 from rankcorr import OptionError
 from rankcorr._checks import check_declared, counted, declare, real_number, repeated
 from rankcorr._cli.console import command, gathered
-from rankcorr._io.files import sync_folder
-from rankcorr._io.source import printable
+from rankcorr._io.source import printable, sync_folder
 from rankcorr._workers import progress_bar
 from rankcorr.errors import TableError
 

@@ -1,7 +1,5 @@
 """The part of `ballots fit` for answers of any kind: grades, best-worst, rankings, and pairs with clusters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields
@@ -15,9 +13,8 @@ from adaptive._cli.vote_files import Reading
 from adaptive._formats.records import Records
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, ChoiceOptions, joined_answers
 from adaptive.choices._files import choice_records, kind_of_choices, read_choices
-from adaptive.choices._fit import AnswersFit, fit_answers, named_voter
 from adaptive.choices._judges import Agreement
-from adaptive.choices._prediction import PredictionPoweredStrengths
+from adaptive.choices._prediction import AnswersFit, PredictionPoweredStrengths, fit_answers, named_voter
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli import console
@@ -73,10 +70,7 @@ def answers_of_choices(
     names = [name for name in _OF_CHOICES if options.get(name) not in (None, ())]
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
     flags += [f"--columns {role}=" for role in ("weight", "count") if role in (reading.columns or {})]
-    if any(
-        path == "-" or path.startswith("postgresql") or vote_files.first_bytes(path) == vote_files.SQLITE
-        for path in paths
-    ):
+    if any(path == "-" or vote_files.is_ledger(path) for path in paths):
         if flags:
             raise OptionError(f"{flags[0]} needs files of votes; it cannot read a ledger or standard input")
         return None

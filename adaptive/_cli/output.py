@@ -16,8 +16,7 @@ from adaptive._tables import item_cells, items_csv
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr._checks import shell_options
 from rankcorr._cli.console import print_json, print_rows, whole
-from rankcorr._io.files import write_atomically
-from rankcorr._io.source import printable
+from rankcorr._io.source import printable, write_atomically
 from rankcorr.errors import TableError
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 import numpy as np
@@ -19,10 +20,9 @@ from adaptive._draw import Ballot, draw_ballot, draw_sets
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
 from adaptive._plan import LEAST_SET, MOST_SET, Advice, BallotPlan, checked_integer, checked_positive
 from adaptive._record import places_best_first
-from adaptive._scores import score_ballot
+from adaptive._scores import UNANSWERED, comparisons_of, score_ballot
 from adaptive._tables import csv_text, items_csv, read_items, set_columns
 from adaptive._token_pairs import pair_tokens, pairing_csv, read_tokens
-from adaptive._votes import UNANSWERED, comparisons_of
 from adaptive.comparisons._columns import columns_of_votes
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import VoteError
@@ -33,6 +33,8 @@ from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import CampaignSettings, ContinuousPlan, Pay
+
+Plan = TypeVar("Plan", bound="BallotPlan | ContinuousPlan")
 
 _WAYS: Final = {
     "--presentations": "presentations",
@@ -99,14 +101,11 @@ class PlanArguments:
         shape: Any = {"n_ballots": self.n_ballots, "fraction": self.fraction}
         has_checks = settings is not None and settings.probing is not None
         if self.euros is not None or (self.hours is not None and has_checks):
-            plan: BallotPlan = self.affordable(
-                lambda n: PlanOptions(**shape, comparisons=n).plan(n_items), voters, settings
-            )
-            return plan
+            return self.affordable(lambda n: PlanOptions(**shape, comparisons=n).plan(n_items), voters, settings)
         ways = {name: getattr(self, name) for name in ("presentations", "top_presentations", "comparisons", "hours")}
         return PlanOptions(**shape, **ways, seconds_per_comparison=self.seconds).plan(n_items)
 
-    def affordable(self, plan_of: Callable[[int], Any], voters: int, settings: CampaignSettings | None) -> Any:
+    def affordable(self, plan_of: Callable[[int], Plan], voters: int, settings: CampaignSettings | None) -> Plan:
         """Return the largest plan that the hours or the money pay for."""
         from adaptive.ledger import CampaignSettings, affordable_plan
 
@@ -162,15 +161,10 @@ class BatchArguments:
         options.check_way(_WAYS_OF_BATCHES)
         batch = batch_for(n_items) if self.batch is None else self.batch
 
-        def plan_of(budget: int) -> ContinuousPlan:
-            return ContinuousPlan(
-                n_items=n_items, budget=budget, batch=batch, target=self.target, set_size=self.set_size
-            )
-
+        plan_of = partial(ContinuousPlan, n_items, batch=batch, target=self.target, set_size=self.set_size)
         if options.comparisons is not None:
             return plan_of(options.comparisons)
-        plan: ContinuousPlan = options.affordable(plan_of, voters, settings)
-        return plan
+        return options.affordable(plan_of, voters, settings)
 
 
 batch_options = gathered("batches", BatchArguments)

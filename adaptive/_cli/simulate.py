@@ -16,8 +16,8 @@ from adaptive._tuning.candidates import CANDIDATES, candidates_for
 from adaptive._tuning.tune import Search, TunedPlan, tune_plan, tuning_runs
 from adaptive._tuning.votes_needed import Repetitions, votes_needed
 from adaptive.comparisons._comparisons import Comparisons, read_comparisons
-from adaptive.matching._matched_ballots import MatchedBallots
 from adaptive.matching._matching import Matching
+from adaptive.matching._rounds import MatchedBallots
 from adaptive.simulation._approaches import APPROACHES, PAPER_APPROACHES, Approach, uniform_presentations
 from adaptive.simulation._similarity import SIMILARITIES, named_similarity, read_similarities
 from adaptive.simulation._simulate import LEGEND, TIES, simulate
@@ -120,17 +120,11 @@ def simulate_command(
 
 def _presentations(plan: BallotPlan) -> dict[str, str]:
     """How often an item is presented, by approach."""
-    matched = MatchedBallots().plan(plan.n_items, plan.n_comparisons)
-    adaptive, uniform = _range(plan), str(uniform_presentations(plan))
-    return {
-        "adaptive": adaptive,
-        "uniform": uniform,
-        "matched": f"mean {plan.uniform_presentations:.1f}",
-        "matched_ballots": _range(matched),
-        "adaptive_fitted": adaptive,
-        "uniform_fitted": uniform,
-        "full_rankings": "-",
-    }
+    texts = {"adaptive": _range(plan), "uniform": str(uniform_presentations(plan))}
+    texts |= {f"{name}_fitted": text for name, text in texts.items()}
+    matched_ballots = _range(MatchedBallots().plan(plan.n_items, plan.n_comparisons))
+    matched = f"mean {plan.uniform_presentations:.1f}"
+    return {**texts, "matched": matched, "matched_ballots": matched_ballots, "full_rankings": "-"}
 
 
 def _range(plan: BallotPlan) -> str:

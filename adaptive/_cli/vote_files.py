@@ -283,7 +283,7 @@ class _VotesOfFile(NamedTuple):
 
 def _read(path: str, reading: Reading, known: Sequence[Hashable] | None, with_prompts: bool) -> _VotesOfFile:
     """Read a file or ledger, recognized by its first bytes."""
-    if first_bytes(path) == SQLITE or path.startswith("postgresql"):
+    if is_ledger(path):
         if with_prompts:
             raise ComparisonError(f"{path}: a ledger has no prompts")
         from adaptive.ledger import Ledger
@@ -328,13 +328,14 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None, with_pr
     return _VotesOfFile(Comparisons(*columns_of_votes(votes, known)), votes.comparison or (), labels)
 
 
-def first_bytes(path: str) -> bytes:
-    """Return the first bytes of a file; empty for standard input, a URL, or a file that the reader refuses."""
+def is_ledger(path: str) -> bool:
+    """Tell whether a path is that of a ledger: the URL of PostgreSQL, or a file of SQLite, by its first bytes."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(SQLITE))
-    except OSError:
-        return b""
+            is_sqlite = file.read(len(SQLITE)) == SQLITE
+    except OSError:  # no file, or one that the reader refuses
+        is_sqlite = False
+    return is_sqlite or path.startswith("postgresql")
 
 
 def _as_text(votes: Comparisons) -> Comparisons:

@@ -4,8 +4,6 @@ Tasks of Label Studio and instances of potato become rows as in Label Studio's C
 answers of each scheme, and the voter.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -3,8 +3,6 @@
 Answers are words of the format or those that the caller names, marks, names of items, or results of a tool.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -15,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from adaptive._formats.records import Records, is_missing
-from adaptive._votes import Vote
+from adaptive._scores import Vote
 from adaptive.errors import VoteError
 from rankcorr._checks import is_unhashable, shown
 from rankcorr._input.identifiers import identifier_text
@@ -47,16 +45,9 @@ NAMED_ANSWERS: Final[dict[str, dict[str, str | None]]] = {
     },
 }
 OWN_WORDS: Final = {word: word for word in MEANINGS}
-ARENA_WORDS: Final = {
-    "model_a": "left",
-    "model_b": "right",
-    "tie": "tie",
-    "tie (bothbad)": "tie",
-    "both_bad": "tie",
-    "both bad": "tie",
-    "bothbad": "tie",
-    "tie (inconsistent)": "tie",
-}
+ARENA_WORDS: Final = {"model_a": "left", "model_b": "right"} | dict.fromkeys(
+    ("tie", "tie (bothbad)", "both_bad", "both bad", "bothbad", "tie (inconsistent)"), "tie"
+)
 _ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
 _WITH_DECIMALS: Final = re.compile(r"^(-?[0-9]+)\.0+$")  # no version, as in "gpt-4.0"
 _END_OF_SCALE: Final = 3.0  # of potato's scales, unless they are configured

@@ -19,9 +19,8 @@ from adaptive.errors import ComparisonError
 from rankcorr._checks import shown
 from rankcorr._input.frames import columns_of, python_values
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile, CodedColumn, coded_column, distinct
-from rankcorr._io.plain import plain_bytes, read_plain
 from rankcorr._io.source import printable
-from rankcorr._io.table import Record, TextTable, unguarded
+from rankcorr._io.table import Record, TextTable, plain_bytes, read_plain, unguarded
 from rankcorr.errors import OptionError, TableError
 
 EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export
@@ -205,15 +204,10 @@ class Cells(Records):
     def _is_export(self) -> bool:
         """Tell whether a campaign exported the rows, with an apostrophe before each cell that begins like a formula."""
         names = self.header.cells
-        return (
-            names[:1] == ["comparison"]
-            and names[-2:] == list(EXPORT_COLUMNS)
-            and not any(
-                guarded(cell) != cell and not cell.startswith("'")
-                for column in self.columns
-                for cell in distinct(column)
-            )
-        )
+        if names[:1] != ["comparison"] or names[-2:] != list(EXPORT_COLUMNS):
+            return False
+        cells = chain.from_iterable(map(distinct, self.columns))
+        return all(guarded(cell) == cell or cell.startswith("'") for cell in cells)
 
     @classmethod
     def of(cls, table: TextTable, text: str, guard: bool | None = None) -> Cells:

@@ -30,8 +30,8 @@ from adaptive._formats.records import (
     records_of_file,
     split_games,
 )
+from adaptive._scores import Comparison
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
-from adaptive._votes import Comparison
 from adaptive.errors import VoteError
 from rankcorr._checks import check_choice, real_number, shown
 from rankcorr._io.columnar import distinct
@@ -391,8 +391,7 @@ def vote_columns(
     if in_use := [column for column in chain.from_iterable(used.values()) if column in ignore]:
         raise OptionError(f"ignore: the votes are read from the column {shown(in_use[0])}")
     if (
-        name == "pairs"
-        and format == "auto"
+        (name, format) == ("pairs", "auto")
         and records.lines
         and all(map(_is_place, chain(*map(distinct, sides.values()))))
     ):

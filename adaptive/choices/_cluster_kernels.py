@@ -1,7 +1,5 @@
 """Compiled loop over clusters of answers, in its own module so that numba loads only when it is needed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

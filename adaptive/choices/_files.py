@@ -50,26 +50,12 @@ from rankcorr._io.table import Record, TextTable, parse_number
 from rankcorr._output.results import read_only
 from rankcorr.errors import OptionError
 
-CHOICE_ROLES: Final = (
-    *ROLES,
-    "grade",
-    "items",
-    "best",
-    "worst",
-    "ranking",
-    "item",
-    "rank",
-    "prompt",
-    "weight",
-    "count",
-)
 GRADE_WORDS: Final = {"A>>B": 2, "A>B": 1, "A=B": 0, "B>A": -1, "B>>A": -2}
 _BOTH_BAD: Final = ("tie (bothbad)", "both_bad", BOTH_BAD, "bothbad")
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "left": ("left", "model_a"),
     "right": ("right", "model_b"),
     "voter": ("voter", "judge", "worker", "annotator", "user_id"),
-    "prompt": PROMPT_NAMES,
     "winner": ("winner", "answer", "vote", "choice", "preference"),
     "grade": ("grade",),
     "items": ("items",),
@@ -78,7 +64,9 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "ranking": ("ranking",),
     "item": ("item",),
     "rank": ("rank",),
+    "prompt": PROMPT_NAMES,
 }
+CHOICE_ROLES: Final = tuple(dict.fromkeys((*ROLES, *_NAMES, "weight", "count")))
 _WEIGHT_WORDS: Final = frozenset({"weight", "weights", "w", "importance"})
 _PLACE: Final = re.compile(r"rank_?([1-9][0-9]*)")
 _SHOWN_ITEM: Final = re.compile(r"[Ii]tem_?([1-9][0-9]*)")
@@ -536,7 +524,10 @@ class _Reader:
         best, worst = (self.entries(name, optional=True) for name in names)
         lists: Sequence[Any]
         if column:
-            lists = [_parts_of(entry, "|") for entry in self.entries(column)]
+            lists = [
+                [part.strip() for part in entry.split("|")] if isinstance(entry, str) else entry
+                for entry in self.entries(column)
+            ]
         else:
             cells = zip(*(self.entries(name, optional=True) for name in numbered), strict=True)
             lists = [self.listed_cells(place, numbered, row, "item") for place, row in enumerate(cells)]
@@ -719,10 +710,6 @@ def _grade_table(meanings: Mapping[Any, Any]) -> tuple[dict[str, int], bool]:
         table[f"{value:.0f}" if value.is_integer() else text.strip()] = int(number)
     has_own_scale = any(_number(word).is_integer() for word in meanings)
     return ({} if has_own_scale else dict(GRADE_WORDS)) | table, has_own_scale
-
-
-def _parts_of(entry: object, separator: str) -> object:
-    return [part.strip() for part in entry.split(separator)] if isinstance(entry, str) else entry
 
 
 def _order(entry: object) -> object:

@@ -18,8 +18,7 @@ from adaptive._formats.records import Frame
 from adaptive._formats.votes import Format, read_votes, vote_columns, votes_csv
 from adaptive._protocol import Items, checked_labels
 from adaptive._record import json_label
-from adaptive._scores import Counts, Tally, count_votes
-from adaptive._votes import Vote
+from adaptive._scores import Counts, Tally, Vote, count_votes
 from adaptive.comparisons._columns import (
     Columns,
     ShownPairs,
@@ -296,7 +295,7 @@ class Comparisons(TableResult):
         Examples
         --------
         >>> from adaptive._draw import draw_ballot
-        >>> from adaptive._votes import LEFT, UNANSWERED
+        >>> from adaptive._scores import LEFT, UNANSWERED
         >>> ballot = draw_ballot(4, 1, voters=2, rng=np.random.default_rng(0))
         >>> Comparisons.from_ballots([(ballot, [LEFT, UNANSWERED])])
         <Comparisons of 4 items: 1 comparison, 0 ties, 2 voters, 1 unanswered>
@@ -401,7 +400,7 @@ class Comparisons(TableResult):
 
         Examples
         --------
-        >>> from adaptive._votes import LEFT, RIGHT
+        >>> from adaptive._scores import LEFT, RIGHT
         >>> votes = Comparisons(3, [0, 1, 2], [1, 2, 0], [LEFT, LEFT, RIGHT])
         >>> votes.select(votes.winner == LEFT).n_comparisons, votes.select([2, 0, 0]).left
         (2, array([2, 0, 0], dtype=int32))

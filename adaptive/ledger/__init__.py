@@ -67,16 +67,8 @@ from adaptive.model._accuracy import MOST_WITH_INTERVALS
 
 # In the order of a campaign: its parts, voters, votes, results, errors.
 __all__ = ["Campaign", "Ledger"]
-__all__ += [
-    "LEASE_MINUTES",
-    "SHEET_SIZE",
-    "CampaignSettings",
-    "ContinuousPlan",
-    "KnownPair",
-    "Pay",
-    "Probing",
-    "batch_for",
-]
+__all__ += ["LEASE_MINUTES", "SHEET_SIZE", "CampaignSettings", "ContinuousPlan", "batch_for"]
+__all__ += ["KnownPair", "Pay", "Probing"]
 __all__ += ["items_of_targets", "plan_of_targets"]
 __all__ += ["ItemContent", "ItemFault", "ItemSheet", "is_asset"]
 __all__ += ["read_item_file", "read_item_sheet", "read_known_pairs"]

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -21,7 +21,7 @@ from adaptive._formats.votes import Format as VoteFormat
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
 from adaptive._record import BallotRecord, ProtocolResult
-from adaptive._votes import Comparison
+from adaptive._scores import Comparison
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger import _closing as closing
 from adaptive.ledger._ballots import batches, draws, pairs, stored
@@ -176,12 +176,9 @@ class Ledger:
             The items do not fit a continuous plan, there is no voter, a label cannot be written to a file of votes,
             there is not one content for each item, the seed is invalid, or the settings do not fit.
         """
-        info = self.database.write(
-            lambda connection: insert_campaign(
-                connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
-            )
-        )
-        return Campaign(self.database, info)
+        options: dict[str, Any] = {"name": name, "settings": settings, "contents": contents}
+        insert = partial(insert_campaign, plan=plan, items=items, voters=voters, seed=seed, **options)
+        return Campaign(self.database, self.database.write(insert))
 
     def create_campaign(
         self,
@@ -199,11 +196,10 @@ class Ledger:
 
         The token cannot be retrieved later. Parameters and errors are those of `new_campaign`.
         """
+        options: dict[str, Any] = {"name": name, "settings": settings, "contents": contents}
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
-            info = insert_campaign(
-                connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
-            )
+            info = insert_campaign(connection, plan, items, voters, seed, **options)
             transaction = Transaction(connection, info)
             transaction.set_pages(pages, replaces=0)
             return info, issue(transaction, "organiser")
@@ -782,17 +778,9 @@ class Campaign(OpenCampaign):
             if format not in ("auto", "csv") or any(of_pairs.values()):
                 raise OptionError(f"format, {', '.join(of_pairs)} apply to votes on pairs, not on sets")
             return self.record_file(read_set_file(self.info, path, encoding=encoding, guard=guard))
-        votes = read_votes(
-            path,
-            format=format,
-            columns=columns,
-            answers=answers,
-            encoding=encoding,
-            ignore=ignore,
-            instances=instances,
-            needed=["winner"],
-            guard=guard,
-        )
+        options: dict[str, Any] = {"format": format, "columns": columns, "answers": answers, "encoding": encoding}
+        options |= {"ignore": ignore, "instances": instances, "guard": guard}
+        votes = read_votes(path, **options, needed=["winner"])
         file = imports.file_of(self.info, votes)
         return self.record_file(self.read(imports.match_comparisons, file))
 

@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
+from adaptive.ledger import errors
 from adaptive.ledger._ballots import batches, sheets
 from adaptive.ledger._ballots.pairs import VoteEvent, current_answers, pair_of_event
 from adaptive.ledger._ballots.sheets import Origin, VoterSheet, give_sheets
@@ -20,15 +21,6 @@ from adaptive.ledger._voters.membership import PlatformVoters, Visit, VoterRow
 from adaptive.ledger._voters.tokens import issue, voter_of_session
 from adaptive.ledger._votes import casting
 from adaptive.ledger._votes.casting import Receipt, VoteCast
-from adaptive.ledger.errors import (
-    ChangedError,
-    ConflictError,
-    LedgerBusyError,
-    LedgerError,
-    NotReadyError,
-    UnfinishedError,
-    UnreachableError,
-)
 
 Step: TypeAlias = Literal["consent", "vote", "finish"]
 Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
@@ -185,16 +177,16 @@ def finish(transaction: Transaction, pages: VotingPages, voter_id: int) -> Endin
     state = state_of(transaction, pages, voter_id)
     missing = 0 if state.sheet is None else len(state.sheet.missing)
     if missing:
-        raise UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
+        raise errors.UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
     outcome: Outcome = "complete"
     early = _early_outcome(transaction, pages, voter_id, state)
     if early is not None and pages.way_back(early)[0] is not None:
         outcome = early
     elif pages.sheets is not None and (state.available or state.reason == "wait"):
         left = pages.sheets - state.n_sheets_done
-        raise UnfinishedError(f"{left} sheets are still to come", missing=left, unit="sheets")
+        raise errors.UnfinishedError(f"{left} sheets are still to come", missing=left, unit="sheets")
     elif not state.n_answers:
-        raise UnfinishedError("there is no answer yet", missing=0)
+        raise errors.UnfinishedError("there is no answer yet", missing=0)
     if pages.platform is not None or any(pages.way_back(outcome)):
         membership.write_outcome(transaction, voter_id, outcome)
     return Ending(outcome, state.n_answers)
@@ -382,11 +374,11 @@ class Voter(OpenCampaign):
                     if state is not None:
                         return state
                     batches.draw_batch(self, voter_id=self.id, n_voters=1 + draws.n_waiting)
-            except (LedgerBusyError, UnreachableError):
+            except (errors.LedgerBusyError, errors.UnreachableError):
                 raise
-            except (ChangedError, NotReadyError):  # another process drew it first
+            except (errors.ChangedError, errors.NotReadyError):  # another process drew it first
                 continue
-            except (LedgerError, TimeoutError):  # the target is reached, or the fit takes too long
+            except (errors.LedgerError, TimeoutError):  # the target is reached, or the fit takes too long
                 break
         return claim(may_get_batch=False) or self.state(pages)
 
@@ -394,11 +386,11 @@ class Voter(OpenCampaign):
         """Record a vote as `Campaign.cast` does; an error does not reveal another voter's answer."""
         try:
             return casting.cast(self, vote)
-        except ConflictError as error:
+        except errors.ConflictError as error:
             if error.recorded is None:
                 raise
             if self.read(_voter_at, vote.number, vote.place) != self.id:
-                raise ConflictError(str(error)) from error
+                raise errors.ConflictError(str(error)) from error
             raise
 
     def vote(self, event_id: str) -> VoteEvent | None:

@@ -35,18 +35,9 @@ from adaptive._rows import NextComparisons
 from adaptive.comparisons._columns import ShownPairs, same_labels
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
-from adaptive.matching._rank_losses import losses_above, rank_losses
-from adaptive.model._strengths import Strengths
-from rankcorr._checks import (
-    check_declared,
-    check_rng,
-    checked_count,
-    counted,
-    declare,
-    is_unhashable,
-    real_number,
-    shown,
-)
+from adaptive.model._likelihood import kernel_input
+from adaptive.model._strengths import Strengths, rows_of
+from rankcorr import _checks as checks
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._output.results import Result, read_only
 from rankcorr._weights import DEFAULT_N0
@@ -146,7 +137,8 @@ class Matches(Result):
 
     def __repr__(self) -> str:
         why = f": {self.reason}" if self.reason else ""
-        return f"<Matches of {counted(self.n_comparisons, 'comparison')} for {counted(len(self.voters), 'voter')}{why}>"
+        size, voters = checks.counted(self.n_comparisons, "comparison"), checks.counted(len(self.voters), "voter")
+        return f"<Matches of {size} for {voters}{why}>"
 
 
 def next_comparisons(
@@ -230,16 +222,16 @@ def next_comparisons(
     >>> [matches.prompts[prompt] for prompt in matches.prompt], matches.reason
     (['plan', 'rhyme'], 'the voter has seen all other pairs with every prompt')
     """
-    n_comparisons = checked_count(size, "size", ModelError)
+    n_comparisons = checks.checked_count(size, "size", ModelError)
     if n_comparisons > MAX_SIZE:
-        raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
+        raise ModelError(f"size must be at most {MAX_SIZE:,}; got {checks.shown(size)}")
     Matching(first=first, n0=n0, focus=focus)  # checks the ranges
     if not isinstance(strengths, Strengths):
-        raise ModelError(f"strengths must be Strengths; got {shown(strengths)}")
+        raise ModelError(f"strengths must be Strengths; got {checks.shown(strengths)}")
     history = strengths.comparisons if voter_history is None else voter_history
     if not isinstance(history, Comparisons) or not same_labels(history.items, strengths.items):
-        raise ModelError(f"voter_history must be Comparisons of the same items; got {shown(history)}")
-    check_rng(rng, ModelError)
+        raise ModelError(f"voter_history must be Comparisons of the same items; got {checks.shown(history)}")
+    checks.check_rng(rng, ModelError)
     pairs = history.shown_pairs
     names, seen_by = _voters(voters, history.voters, pairs)
     if prompts is not None and history.voters is None and voters is None:
@@ -294,9 +286,8 @@ def _chosen_items(
     far_tau, far_rho, aim = losses_above(strengths, strengths.theta + FAR * width, order, n0, step)
     # A vote saves the share width^2 / 4 of the loss near an item's rank, but much of the loss by a far rank.
     top = (1 + n0) ** -2.0
-    nothing = 1e-9 * np.array(
-        [top * top, top]
-    )  # losses below this are 0, such as those of far ranks if all draws agree
+    # Losses below this are 0, such as those of far ranks if all draws agree.
+    nothing = 1e-9 * np.array([top * top, top])
     shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], nothing)
     near = width * width * (shares @ np.stack([of_tau, of_rho]))
     far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))
@@ -443,10 +434,10 @@ def _slots(
             f"voters times prompts must be at most {MAX_SLOTS:,}; got {n_voters:,} and {n_prompts:,}: name fewer"
         )
     if isinstance(prompt_history, str) or not isinstance(prompt_history, Iterable | None):
-        raise ModelError(f"prompt_history must be a list of prompts; got {shown(prompt_history)}")
+        raise ModelError(f"prompt_history must be a list of prompts; got {checks.shown(prompt_history)}")
     labels = [] if prompt_history is None else list(prompt_history)
-    if odd := [label for label in labels if is_unhashable(label)]:
-        raise ModelError(f"a prompt must be a label, such as text or a number; got {shown(odd[0])}")
+    if odd := [label for label in labels if checks.is_unhashable(label)]:
+        raise ModelError(f"a prompt must be a label, such as text or a number; got {checks.shown(odd[0])}")
     if len(labels) != seen_by.size:
         raise ModelError(
             f"prompt_history must have the prompt of each of the {seen_by.size:,} pairs shown; got {len(labels):,}"
@@ -520,18 +511,18 @@ class Matching(Result):
     True
     """
 
-    batch: int | None = declare(
+    batch: int | None = checks.declare(
         int, None, least=1, about="Comparisons chosen at a time; by default a tenth of the items."
     )
-    first: int = declare(
+    first: int = checks.declare(
         int,
         FIRST,
         least=0,
         most=LIMIT,
         about="Comparisons of every item with random others before any other comparison.",
     )
-    n0: float = declare(float, DEFAULT_N0, above=-1, about="Offset of the weights 1/(n + n0)^2.")
-    focus: float = declare(
+    n0: float = checks.declare(float, DEFAULT_N0, above=-1, about="Offset of the weights 1/(n + n0)^2.")
+    focus: float = checks.declare(
         float,
         FOCUS,
         least=0,
@@ -542,9 +533,9 @@ class Matching(Result):
     voters_from: float = float("inf")
 
     def __post_init__(self) -> None:
-        check_declared(self, ModelError)
-        if not real_number(self.voters_from) >= 0:
-            raise ModelError(f"voters_from must be a number, not negative; got {shown(self.voters_from)}")
+        checks.check_declared(self, ModelError)
+        if not checks.real_number(self.voters_from) >= 0:
+            raise ModelError(f"voters_from must be a number, not negative; got {checks.shown(self.voters_from)}")
 
     def batch_of(self, n_items: int) -> int:
         """Return the size of a batch for a number of items."""
@@ -552,3 +543,107 @@ class Matching(Result):
 
 
 MATCHING: Final = Matching()
+
+
+# Groups of ranks grow by this factor.
+SPACING: Final = 1.6
+
+
+def rank_losses(ranks: Array, n0: float) -> tuple[Array, Array]:
+    """Return the loss of tau_w and of rho_w by the uncertainty of each item's rank, up to a factor.
+
+    Parameters
+    ----------
+    ranks : ndarray of float64, shape (n_draws, n_items)
+        Rankings drawn from the posterior.
+    n0 : float
+
+    Returns
+    -------
+    tuple of ndarray of float64, shape (n_items,)
+        Means over pairs of consecutive draws. For tau_w: the weight of the item times the weight of the ranks in
+        between. For rho_w: the weight of the item times the squared difference of the ranks.
+    """
+    inverse = 1.0 / (ranks + n0)
+    weight = inverse * inverse
+    n_draws, n_items = ranks.shape
+    of_tau, of_rho = np.zeros((2, n_items))
+    for a in range(n_draws):  # rows stay in the cache, which takes a third of the time of whole matrices
+        b = (a + 1) % n_draws
+        both = weight[a] + weight[b]
+        # The weights 1 / (n + n0)^2 from rank a to rank b sum to about 1 / (a + n0) - 1 / (b + n0).
+        of_tau += np.abs(inverse[a] - inverse[b]) * both
+        of_rho += (ranks[a] - ranks[b]) ** 2 * both
+    return of_tau / n_draws, of_rho / n_draws
+
+
+def losses_above(strengths: Strengths, far: Array, order: Array, n0: float, step: float) -> tuple[Array, Array, Array]:
+    """Return the expected loss of tau_w and rho_w by items that belong above `far`, and target strengths of opponents.
+
+    A target is halfway to the mean strength above `far`, and at most a `step` above the item's strength.
+    """
+    from adaptive.matching._matching_kernels import far_rank_losses
+
+    chances, n_items = RankChances.of(strengths), order.size
+    own_ranks = np.empty(n_items)
+    own_ranks[order] = np.arange(1.0, n_items + 1)
+    of_tau, of_rho, aim = np.empty((3, n_items))
+    levels = (chances.strengths, chances.ranks, chances.last, chances.chances)
+    far_rank_losses(strengths.theta, own_ranks, far, *levels, float(n0), step, of_tau, of_rho, aim)
+    return of_tau, of_rho, aim
+
+
+@dataclass(frozen=True, eq=False)
+class RankChances:
+    """Probabilities of ranks, given the votes on each item.
+
+    Draws hardly ever lift an item far above its rank, but an item with one defeat and no victory, which is probably
+    weak, may be the best of all with a small probability. These probabilities follow from the votes on the item, with
+    all other strengths fixed at their fitted values:
+
+        P(rank) ~ P(votes on the item | strength fitted to the item of that rank)
+
+    This is Bayes' rule with the fitted strengths as the prior (empirical Bayes). The small probability matters because
+    the loss is large: rho_w falls by the square of the distance times the weight of the true rank.
+
+    Attributes
+    ----------
+    ranks : ndarray of float64, shape (n_levels,)
+        Ranks that each represent a group of ranks around them: small groups at the top, large ones below.
+    last : ndarray of int64, shape (n_levels,)
+        The last rank of each group.
+    strengths : ndarray of float64, shape (n_levels,)
+        Strengths fitted to the items of these ranks.
+    chances : ndarray of float64, shape (n_items, n_levels)
+        Probabilities; each row sums to 1.
+    """
+
+    ranks: Array
+    last: Array
+    strengths: Array
+    chances: Array
+
+    @classmethod
+    def of(cls, strengths: Strengths) -> RankChances:
+        """Compute the probabilities from fitted strengths; time and memory are linear in votes and items."""
+        from adaptive.matching._matching_kernels import log_chances
+
+        rows, at = rows_of(strengths.comparisons, strengths.model), strengths.parameters
+        starts, stops = rank_groups(rows.n_items)
+        middle = (starts + stops - 1) // 2
+        levels = np.sort(at.theta)[::-1][middle]
+        chances = np.empty((rows.n_items, middle.size))
+        log_chances(*kernel_input(rows, at), at.theta, levels, chances)
+        chances += np.log(stops - starts)
+        chances -= chances.max(axis=1, keepdims=True)
+        np.exp(chances, out=chances)
+        chances /= chances.sum(axis=1, keepdims=True)
+        return cls(middle + 1.0, stops, levels, chances)
+
+
+def rank_groups(n_items: int) -> tuple[Array, Array]:
+    """Return the starts and stops of groups of ranks, which grow geometrically."""
+    stops = [1]
+    while stops[-1] < n_items:
+        stops.append(min(n_items, max(stops[-1] + 1, int(SPACING * stops[-1]))))
+    return np.array([0, *stops[:-1]]), np.array(stops)

@@ -6,8 +6,6 @@ have the log marginal likelihood l(theta) - |theta|^2 / (2 t^2) - n log t - log 
 of its derivatives in log t and in the log odds of e need traces alone, and no determinant.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
@@ -15,20 +13,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._votes import TIE
+from adaptive._scores import TIE
 from adaptive.errors import ModelError
+from adaptive.model import _newton as newton
 from adaptive.model._likelihood import INDEFINITE, MAX_DENSE, SD_RANGE, SD_START, Parameters, Prior, Rows, curvature_at
-from adaptive.model._newton import (
-    FOLLOW_TOLERANCE,
-    MAX_ITERATIONS,
-    SLIPS_RANGE,
-    TOLERANCE,
-    Fitted,
-    JointFit,
-    Move,
-    Point,
-    pool_rows,
-)
 from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]
@@ -45,7 +33,9 @@ _LEAST_FITTED: Final = 0.9
 # Of log t and the log odds of e: the longest steps, the steps that end a climb, and both ends.
 _LONGEST: Final = np.array([0.5, 4.0])
 _TOLERANCES: Final = np.array([5e-4, 1e-5])
-_LIMITS: Final = np.log([[SD_RANGE[0], SLIPS_RANGE[0]], [SD_RANGE[1], SLIPS_RANGE[1] / (1 - SLIPS_RANGE[1])]])
+_LIMITS: Final = np.log(
+    [[SD_RANGE[0], newton.SLIPS_RANGE[0]], [SD_RANGE[1], newton.SLIPS_RANGE[1] / (1 - newton.SLIPS_RANGE[1])]]
+)
 
 
 def fit(
@@ -54,13 +44,13 @@ def fit(
     oversight: float,
     *,
     start: Parameters | None = None,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = MAX_ITERATIONS,
+    tolerance: float = newton.TOLERANCE,
+    max_iterations: int = newton.MAX_ITERATIONS,
     progress: Progress | None = None,
-) -> Fitted:
+) -> newton.Fitted:
     """Fit all parameters, starting from an earlier fit if given; `progress` is called once for each iteration."""
     n_votes, n_ties = rows.left.size, int(np.count_nonzero(rows.winner == TIE))
-    rows = pool_rows(rows)
+    rows = newton.pool_rows(rows)
     if start is None:
         start = Parameters(
             theta=np.zeros(rows.n_items),
@@ -71,7 +61,7 @@ def fit(
             sd=SD_START,
         )
     fits_nu = not rows.half and start.nu > 0
-    joint = JointFit(rows, prior, oversight, tolerance, progress, fits_nu)
+    joint = newton.JointFit(rows, prior, oversight, tolerance, progress, fits_nu)
     if rows.model.voters and n_votes:  # newer votes have changed their mean
         scale = np.exp(-np.log(start.discrimination) @ joint.shares)
         start = replace(start, discrimination=start.discrimination * scale)
@@ -88,7 +78,7 @@ def fit(
     return replace(fitted, converged=is_peak and fitted.converged, n_iterations=n_iterations)
 
 
-def _run_to_maximum(joint: JointFit, start: Parameters, max_iterations: int) -> Fitted:
+def _run_to_maximum(joint: newton.JointFit, start: Parameters, max_iterations: int) -> newton.Fitted:
     """Run a fit; where it ends in a saddle point, go on from beside it."""
     fitted, rng = joint.run(start, max_iterations), np.random.default_rng(0)
     for _ in range(_MOST_SADDLES):
@@ -100,7 +90,9 @@ def _run_to_maximum(joint: JointFit, start: Parameters, max_iterations: int) -> 
     return replace(fitted, converged=fitted.converged and joint.is_maximum(fitted.point))
 
 
-def _find_peak(fit: JointFit, start: Parameters, estimates_sd: bool, max_iterations: int) -> tuple[Parameters, bool]:
+def _find_peak(
+    fit: newton.JointFit, start: Parameters, estimates_sd: bool, max_iterations: int
+) -> tuple[Parameters, bool]:
     """Return parameters near the next peak of the marginal likelihood; False if a climb did not reach it.
 
     The likelihood has a log-normal prior of t around `SD_START`, without which few votes that happen to agree would
@@ -133,7 +125,7 @@ class Slopes:
     at: Parameters
     slope: Array
     curvature: Array
-    follows: list[Move]
+    follows: list[newton.Move]
     information: float
 
     @property
@@ -157,7 +149,7 @@ class MarginalLikelihood:
     function of t and e (Hutchinson 1990).
     """
 
-    fit: JointFit
+    fit: newton.JointFit
     estimates_sd: bool
     max_iterations: int
 
@@ -206,10 +198,10 @@ class MarginalLikelihood:
         """Return the slopes at the t and e of `start`, which the mode is searched from."""
         fit, rows = self.fit, self.fit.rows
         point = fit.run(start, self.max_iterations).point
-        at, still = point.at, Move(np.zeros(rows.n_items), np.zeros((rows.n_groups, 3)), 0.0)
-        targets = [Move(2.0 * at.precision * at.theta, still.groups, 0.0) if self.estimates_sd else still]
+        at, still = point.at, newton.Move(np.zeros(rows.n_items), np.zeros((rows.n_groups, 3)), 0.0)
+        targets = [newton.Move(2.0 * at.precision * at.theta, still.groups, 0.0) if self.estimates_sd else still]
         targets.append(self._push_of_slips(point) if fit.holds_slips else still)
-        fit.forcing = FOLLOW_TOLERANCE
+        fit.forcing = newton.FOLLOW_TOLERANCE
         follows = next(fit.solutions(point, targets), None)
         if follows is None:
             raise ModelError(INDEFINITE)
@@ -226,16 +218,16 @@ class MarginalLikelihood:
             slope[1], curvature[1] = self._slope_of_slips(point, follows[1])
         return Slopes(at, slope, curvature, follows, information)
 
-    def _push_of_slips(self, point: Point) -> Move:
+    def _push_of_slips(self, point: newton.Point) -> newton.Move:
         """Return the change of the slope of the log posterior with the log odds of e."""
         rows, at = self.fit.rows, point.at
         change = -point.terms.observed_mixed * rows.of_group(at.oversight * (1 - at.oversight))
         groups = np.zeros((rows.n_groups, 3))
         if self.fit.is_free[2]:
             groups[:, 2] = rows.by_group(change)
-        return Move(rows.by_item(change * rows.of_group(at.discrimination), -1.0), groups, 0.0)
+        return newton.Move(rows.by_item(change * rows.of_group(at.discrimination), -1.0), groups, 0.0)
 
-    def _slope_of_slips(self, point: Point, follows: Move) -> tuple[float, float]:
+    def _slope_of_slips(self, point: newton.Point, follows: newton.Move) -> tuple[float, float]:
         """Return the slope in the log odds of e and a first guess of the curvature; complete the parameters' slopes."""
         follows.groups[:, 1] = 1.0
         weight, mean, e = self.fit.prior.oversight_votes, self.fit.oversight, float(point.at.oversight[0])
@@ -247,10 +239,10 @@ class MarginalLikelihood:
         curvature = float(point.terms.observed_alone.sum()) * odds**2 - of_votes * (1 - 2 * e)
         return slope, max(curvature, 0.0) + weight * odds
 
-    def _width_slope(self, point: Point, move: Move) -> float:
+    def _width_slope(self, point: newton.Point, move: newton.Move) -> float:
         """Return trace(H^-1 dH) / 2, the slope of log det(H) / 2 along a move."""
         leverage = point.curved.trace_and_leverage[1]
-        nudge = -_NUDGE if point.at.oversight[0] >= SLIPS_RANGE[1] else _NUDGE
+        nudge = -_NUDGE if point.at.oversight[0] >= newton.SLIPS_RANGE[1] else _NUDGE
         ahead = curvature_at(self.fit.rows, self.fit.take_step(point.at, move, nudge))
         return 0.5 * float(leverage @ (ahead.weight - point.curved.weight)) / nudge
 
@@ -264,7 +256,7 @@ def _step_uphill(here: Slopes, curvature: Array, longest: Array) -> Array:
     return np.asarray(np.clip(here.place + step, *_LIMITS) - here.place)
 
 
-def _log_evidence(fit: JointFit, at: Parameters) -> float:
+def _log_evidence(fit: newton.JointFit, at: Parameters) -> float:
     """Return the log posterior of t at `at.sd`, where `at` is the mode, up to a constant."""
     point = fit.point(at)
     scaled = float(np.linalg.slogdet(point.curved.matrix())[1]) + 2.0 * fit.rows.n_items * math.log(at.sd)

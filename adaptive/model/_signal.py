@@ -12,8 +12,6 @@ predictions are unknown. The wealth is therefore a mean: over the pairs' predict
 shares of the stake that Kelly's rule would bet.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final

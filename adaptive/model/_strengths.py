@@ -1,9 +1,9 @@
-"""Hold the result of a fit: strengths, their ranking, their posterior with every uncertainty."""
+"""Hold the result of a fit: strengths, their ranking, their posterior with every uncertainty, and their report."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -15,34 +15,93 @@ from scipy.special import ndtri
 from adaptive._blas import one_blas_thread
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive._rows import FittedVoter, ItemStrength
+from adaptive._tables import item_cells
 from adaptive.comparisons._columns import places_among
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
+from adaptive.model import _likelihood as likelihood
 from adaptive.model._accuracy import N_SAMPLES, Better, DrawnStrengths, better_of, order_caveats
-from adaptive.model._likelihood import (
-    MAX_DENSE,
-    MISFIT_LIMIT,
-    OVERSIGHT,
-    SD_START,
-    Curvature,
-    Misfit,
-    Parameters,
-    Prior,
-    Rows,
-    VoteModel,
-    curvature_at,
-    misfit,
-)
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
-from adaptive.model._report import strengths_report
 from adaptive.model._signal import Signal, signal
 from rankcorr._checks import check_rng, checked_count, counted, shown
+from rankcorr._output import report as text
+from rankcorr._output.report import Report
 from rankcorr._output.results import json_ready, read_only, table_rows
 from rankcorr._workers import Progress
 
 if TYPE_CHECKING:
     from rankcorr._output.report import Report
+
+Content = Mapping[str, Any]
+
+_MODELS: Final = {
+    "logistic": "a logistic model of comparisons in pairs [@bradley1952rank]",
+    "normal": "a normal model of comparisons in pairs [@thurstone1927law]",
+}
+LEADING: Final = 5  # items that a report names
+
+
+def strengths_report(content: Content, model: Content, n_voters: int | None, *, has_ties: bool) -> Report:
+    """Return the report of `Strengths.report`; `model` is a `VoteModel` as a dict."""
+    items, parameters = content["items"], content["parameters"]
+    n_votes = content["signal"]["n_votes"]
+    of_voters = "" if n_voters is None else f" of {counted(n_voters, 'voter')}"
+    ties = ""
+    if parameters["tie_parameter"]:
+        ties = " Ties have a separate parameter [@davidson1970extending]."
+    elif has_ties:
+        ties = " A tie counts as half a win for either item."
+    methods = (
+        f"We fitted strengths of {counted(len(items), 'item')} to {counted(n_votes, 'vote')}{of_voters} by "
+        f"{_MODELS[model['link']]}, with normal priors; the standard deviation of the strengths is "
+        f"{text.number_text(parameters['prior_sd'])}.{ties}"
+    )
+    if model["voters"]:
+        methods += " Each voter has a discrimination and a rate of slips."
+    if model["side_bias"]:
+        of_voters = ", the mean over votes of the biases of voters" if model["voters"] else ""
+        bias = text.number_text(parameters["side_bias"])
+        methods += f" A bias towards the left side is part of the model ({bias}{of_voters})."
+    if parameters["opinion_sd"] is not None:
+        methods += " Standard errors allow for votes of one voter that depend on each other."
+    return _report(methods, items, content["signal"], content["warnings"])
+
+
+def graded_report(graded: Content, signal: Content, n_voters: int, warnings: Sequence[str], set_size: int) -> Report:
+    """Return the part of a report on strengths fitted to graded votes or sets; `graded` is that of `choice_content`."""
+    items = graded["items"]
+    votes = "graded vote"
+    model = "a model of adjacent categories [@agresti1992analysis], with a parameter for each grade but the highest and"
+    if set_size > 2:
+        votes = "vote"
+        model = f"the maxdiff model of the best and the worst of {set_size} items [@marley2005some], with"
+    methods = (
+        f"We fitted strengths of {counted(len(items), 'item')} to {counted(signal['n_votes'], votes)} of "
+        f"{counted(n_voters, 'voter')} by {model} a normal prior of the strengths with standard deviation "
+        f"{text.number_text(graded['prior_sd'])}."
+    )
+    return _report(methods, items, signal, warnings)
+
+
+def _report(methods: str, items: Sequence[Content], signal: Content, warnings: Sequence[str]) -> Report:
+    best = [
+        f"{item_text(row['item'])} ({text.number_text(row['strength'])} ± {text.number_text(row['standard_error'])})"
+        for row in items[:LEADING]
+    ]
+    evidence = "rule out" if signal["found"] else "do not rule out"
+    results = (
+        f"Strongest, with standard errors: {text.list_text(best)}. "
+        f"The votes {evidence} that all answers are random ({text.pvalue_text(signal['pvalue'])})."
+    )
+    limits = tuple(f"{warning[0].upper()}{warning[1:]}." for warning in warnings)
+    return Report(f"{methods} {text.software_text(None)}", results, limits)
+
+
+def item_text(item: Any) -> str:
+    """Write the label of an item, which may be a tuple or, read from JSON, a list."""
+    return text.name_text(", ".join(item_cells(tuple(item) if isinstance(item, list) else item)))
+
 
 MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
 LEAST_CLUSTERS: Final = 10  # fewer say too little about their spread
@@ -50,7 +109,7 @@ LARGEST_RATIO: Final = 1.5  # at most 1.03 in 180 simulations of nine crowds, up
 SE_DRAWS: Final = 1_000  # for more items: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
 
 
-def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
+def rows_of(comparisons: Comparisons, model: likelihood.VoteModel) -> likelihood.Rows:
     """Return votes as the loops take them; voters that are modelled must be known."""
     group, n_groups = np.zeros(comparisons.n_comparisons, np.int32), 1
     if model.voters:
@@ -58,7 +117,9 @@ def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
             raise ModelError("voters=True needs a column of voters, which these votes lack")
         group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
     group.flags.writeable = False  # like voters: a loop is compiled again for a writeable array
-    return Rows(comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model)
+    return likelihood.Rows(
+        comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,13 +167,13 @@ class Strengths(DrawnStrengths):
     _caption: ClassVar[str] = "Strengths of items"
 
     comparisons: Comparisons
-    model: VoteModel
-    prior: Prior
-    parameters: Parameters
+    model: likelihood.VoteModel
+    prior: likelihood.Prior
+    parameters: likelihood.Parameters
     log_likelihood: float
     converged: bool
     n_iterations: int
-    oversight: float = OVERSIGHT
+    oversight: float = likelihood.OVERSIGHT
 
     @property
     def items(self) -> Sequence[Hashable]:
@@ -159,9 +220,9 @@ class Strengths(DrawnStrengths):
         return signal(self.comparisons)
 
     @cached_property
-    def misfit(self) -> Misfit:
+    def misfit(self) -> likelihood.Misfit:
         """How far the votes depart from the model (docs/explain/signal.md)."""
-        return misfit(rows_of(self.comparisons, self.model), self.comparisons.voter, self.parameters)
+        return likelihood.misfit(rows_of(self.comparisons, self.model), self.comparisons.voter, self.parameters)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -181,12 +242,12 @@ class Strengths(DrawnStrengths):
                 "the votes do not rule out chance: the order may be random",
             ),
             (
-                self.misfit.pairs > MISFIT_LIMIT,
+                self.misfit.pairs > likelihood.MISFIT_LIMIT,
                 "intervals are too narrow: voters agree on some pairs against the order of strengths (preferences go "
                 "in circles, or depend on the pair)",
             ),
             (
-                self.misfit.far < -MISFIT_LIMIT,
+                self.misfit.far < -likelihood.MISFIT_LIMIT,
                 "large differences of strengths are exaggerated: far weaker items win more often than the votes "
                 "between close items suggest",
             ),
@@ -196,7 +257,7 @@ class Strengths(DrawnStrengths):
             ),
             *((True, caveat) for caveat in of_order),
             (
-                estimated_sd == SD_START,
+                estimated_sd == likelihood.SD_START,
                 f"the votes do not determine the spread of the strengths: it is held at {estimated_sd:g}",
             ),
             (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
@@ -209,9 +270,9 @@ class Strengths(DrawnStrengths):
         return tuple(sentence for holds, sentence in warnings if holds)
 
     @cached_property
-    def curvature(self) -> Curvature:
+    def curvature(self) -> likelihood.Curvature:
         """Expected curvature of the log posterior, whose inverse is the posterior's covariance of independent votes."""
-        return curvature_at(rows_of(self.comparisons, self.model), self.parameters)
+        return likelihood.curvature_at(rows_of(self.comparisons, self.model), self.parameters)
 
     def joint_fit(self) -> JointFit:
         """Return the system of all parameters that Newton's steps solve."""
@@ -243,7 +304,12 @@ class Strengths(DrawnStrengths):
         """
         voter = self.comparisons.voter
         n_voters = 0 if voter is None else np.unique(voter).size
-        if voter is None or n_voters < LEAST_CLUSTERS or len(self.items) > MAX_DENSE or self.prior.sd == np.inf:
+        if (
+            voter is None
+            or n_voters < LEAST_CLUSTERS
+            or len(self.items) > likelihood.MAX_DENSE
+            or self.prior.sd == np.inf
+        ):
             return float("nan")
         return cluster_ratio(self.curvature, self.opinions, voter, self.comparisons.n_voters)
 
@@ -270,7 +336,7 @@ class Strengths(DrawnStrengths):
         if len(self.items) > MAX_EXACT:
             raise ModelError(f"the covariance of more than {MAX_EXACT:,} strengths is not computed")
         fit = self.joint_fit()
-        curved = curvature_at(fit.rows, self.parameters) if self.opinions is None else self.curvature
+        curved = likelihood.curvature_at(fit.rows, self.parameters) if self.opinions is None else self.curvature
         with one_blas_thread(len(self.items)):
             return read_only(covariance(curved, self.opinions, fit.absorbed_curvature(self.parameters)))
 
@@ -357,7 +423,7 @@ class Strengths(DrawnStrengths):
             raise ModelError(f"an item is compared with another; got {shown(first)} twice")
         theta = self.drawn(n_samples, seed).theta[:, pair]
         better = better_of(theta, self.items[pair[0]], self.items[pair[1]], level)
-        if len(self.items) > MAX_DENSE:  # the draws are normal
+        if len(self.items) > likelihood.MAX_DENSE:  # the draws are normal
             return better
         contrast = np.array([1.0, -1.0])
         variance = contrast @ self._covariance_of_items()[np.ix_(pair, pair)] @ contrast

@@ -19,8 +19,8 @@ from adaptive._plan import Advice, BallotPlan, advice_on_voters
 from adaptive._rows import SimulatedCoefficient, names_of
 from adaptive._scores import Average, Select, running_mean, select_by_mean
 from adaptive.errors import SimilarityError
-from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching
+from adaptive.matching._rounds import MATCHED_BALLOTS, MatchedBallots
 from adaptive.simulation._approaches import (
     PAPER_APPROACHES,
     STREAMS,
@@ -33,7 +33,7 @@ from adaptive.simulation._approaches import (
 from adaptive.simulation._similarity import checked_similarity
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
-from rankcorr._checks import checked_count, checked_seed, shown, whole_number
+from rankcorr._checks import checked_count, checked_seed, repeated, shown, whole_number
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._output.results import TableResult, json_ready, read_only
 from rankcorr._weights import DEFAULT_N0
@@ -420,11 +420,7 @@ class _Simulations:
 
     def __post_init__(self) -> None:
         checked_seed(self.seed, SimilarityError)
-        if (
-            not isinstance(self.approaches, tuple)
-            or not self.approaches
-            or len(set(self.approaches)) < len(self.approaches)
-        ):
+        if not (isinstance(self.approaches, tuple) and self.approaches) or repeated(self.approaches):
             raise SimilarityError(f"approaches must be a tuple of different approaches; got {shown(self.approaches)}")
         for approach in self.approaches:
             check_approach(approach)

@@ -1,7 +1,5 @@
 """`rankcorr merge` and `rankcorr fuse`: one ranking from several, and one run from several with a test of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -227,11 +227,8 @@ def compare(
             for column, name in enumerate(COEFFICIENTS, start=1)
             for place in best_places([row[name] for row in rows], column)
         }
-        columns = {
-            **text_columns(whole, "system"),
-            **text_columns("{:.4f}", *COEFFICIENTS),
-            **text_columns("{}", "n", "ties"),
-        }
+        columns = text_columns(whole, "system") | text_columns("{:.4f}", *COEFFICIENTS)
+        columns |= text_columns("{}", "n", "ties")
         caption = f"Agreement with {reference.text}{'. Bold: best.' * (len(rows) > 1)}"
         console.print_rows(rows, columns, TableNotes(caption, best))
     if details.worst is not None:
@@ -425,13 +422,7 @@ def _print_differences(
     )
     click.echo(f"low, high: {console.percent_text(option_values['level'])} interval of a - b, by the same test")
     click.echo(f"{console.DETECTABLE}\n")
-    figures = {
-        f"{name} of a": "statistic_a",
-        "of b": "statistic_b",
-        "a - b": "difference",
-        "low": "low",
-        "high": "high",
-    }
+    figures = {f"{name} of a": "statistic_a", "of b": "statistic_b", "a - b": "difference"}
     pvalues = {
         f"p ({option_values['alternative']})": "pvalue",
         **({"p (Holm)": "corrected_pvalue"} if has_several else {}),
@@ -444,6 +435,7 @@ def _print_differences(
         {
             **text_columns(whole, "b"),
             **{heading: (source, "{:z.4f}") for heading, source in figures.items()},
+            **text_columns("{:z.4f}", "low", "high"),
             **{heading: (source, pvalue_text) for heading, source in pvalues.items()},
             **text_columns("{}", "detectable", "n"),
         },

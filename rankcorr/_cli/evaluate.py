@@ -1,7 +1,5 @@
 """`rankcorr evaluate`: runs against qrels by query, with tests over queries."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +9,7 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from rankcorr._checks import (
-    alpha_of,
-    checked_level,
-    collected_notices,
-    counted,
-    default_of,
-    first_few,
-    give_notice,
-    offending,
-    repeated,
-)
+from rankcorr import _checks as checks
 from rankcorr._cli import console, options
 from rankcorr._cli.console import label_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
@@ -33,10 +21,9 @@ from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
+from rankcorr.evaluation._comparison import compare
 from rankcorr.evaluation._comparison.query_tests import TESTS
 from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, PairedDifference, RunComparison
-from rankcorr.evaluation._comparison.worst import Direction, QueryDifference, worst_evaluated
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._matching import Coverage, Matched, Policies, match_runs
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
@@ -45,13 +32,13 @@ from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._reports import reports_of_tests
-from rankcorr.evaluation._scores.sample_size import needed_items
+from rankcorr.evaluation._scores.leaderboard import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
-from rankcorr.plots._queries import plot_pairs
+from rankcorr.plots._leaderboards import plot_pairs
 
-RESAMPLES: Final = default_of(compare_evaluated, "n_resamples")
+RESAMPLES: Final = checks.default_of(compare.compare_evaluated, "n_resamples")
 EXIT_WORSE: Final = 3
-WORSE_AND_BETTER: Final[tuple[Direction, ...]] = ("worse", "better")
+WORSE_AND_BETTER: Final[tuple[compare.Direction, ...]] = ("worse", "better")
 
 _CORRECTIONS = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}
 
@@ -156,7 +143,7 @@ class QueryOptions:
         owned |= {"--equivalent-within": self.equivalent_within, "--needed": self.needed}
         options.check_owner("--versus", self.versus is not None, owned)
         if self.fail_if_worse is not None:
-            checked_level(self.fail_if_worse, "--fail-if-worse")
+            checks.checked_level(self.fail_if_worse, "--fail-if-worse")
 
     def read(self, qrels: str, runs: Sequence[str]) -> tuple[Qrels, dict[str, Run], str | None]:
         """Qrels, runs by name, and the name of the one to test against."""
@@ -184,16 +171,16 @@ class QueryOptions:
     def _names(self, runs: Sequence[str], read: Sequence[Run]) -> list[str]:
         """Names of runs: their file names, or their paths if two names are the same and there are no folds."""
         names = [str(run.name) for run in read]
-        if self.folds or not (again := repeated(names)):
+        if self.folds or not (again := checks.repeated(names)):
             return names
-        if same := repeated(runs):
+        if same := checks.repeated(runs):
             listed = ", ".join(map(str, same))
             raise OptionError(
                 f"each run can be given only once, unless --name gives each a different name; repeated: {listed}"
             )
         listed = ", ".join(map(str, again))
         message = f"more than one run is called {listed}, so runs are named by their paths; --name gives other names"
-        give_notice(message, UserWarning)
+        checks.give_notice(message, UserWarning)
         return list(runs)
 
 
@@ -205,7 +192,7 @@ def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str
     try:
         grouped_queries(groups, queries)
     except RankingError as error:
-        first = offending("; the file has", list(groups)) if groups.keys().isdisjoint(queries) else ""
+        first = checks.offending("; the file has", list(groups)) if groups.keys().isdisjoint(queries) else ""
         raise OptionError(f"{path}: {error}{first}") from error
     return groups
 
@@ -235,7 +222,7 @@ def evaluate_command(
       rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot queries.png
     """
     metrics = options.metrics_of(settings.metrics, weights)
-    with collected_notices() as notices:
+    with checks.collected_notices() as notices:
         gold, joined_runs, baseline = settings.read(qrels, runs)
         groups = _groups_of(settings.groups, gold.queries)
         with progress_bar(len(joined_runs), "run", "evaluation") as advance:
@@ -265,14 +252,14 @@ def evaluate_command(
         console.print_json({**content, "weights": weights.to_dict(), "warnings": notes})
         _fail_if(worse)
         return
-    judged = f"{counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')}"
+    judged = f"{checks.counted(gold.n_queries, 'query', 'queries')}, {checks.counted(len(gold), 'judgement')}"
     click.echo(f"qrels: {', '.join(map(whole, (qrels, *settings.folds)))} ({judged})")
     console.put_tables_aside(settings.by_query)
     if groups is not None:
         others = [query for query in groups if query not in gold.places]
-        more = f"; {offending('queries that qrels do not have', others)}" if others else ""
+        more = f"; {checks.offending('queries that qrels do not have', others)}" if others else ""
         n_groups = len({group for query, group in groups.items() if query in gold.places})
-        click.echo(f"groups: {whole(settings.groups)} ({counted(n_groups, 'group')}{whole(more)})")
+        click.echo(f"groups: {whole(settings.groups)} ({checks.counted(n_groups, 'group')}{whole(more)})")
     if settings.clusters is not None:
         click.echo(f"clusters: {whole(settings.clusters)}; tests flip whole clusters")
     _print_means(evaluation, comparisons)
@@ -337,7 +324,7 @@ def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None)
             worse_runs.append(f"{first} is worse than {second} by {comparison.metric}")
         one, other = (comparison.values[comparison.runs.index(name)] for name in (first, second))
         if n_lost := int(np.count_nonzero(np.isnan(one) & ~np.isnan(other))):
-            queries = counted(n_lost, "query", "queries")
+            queries = checks.counted(n_lost, "query", "queries")
             worse_runs.append(f"{first} has no {comparison.metric} for {queries} for which {second} has one")
     return worse_runs
 
@@ -346,17 +333,13 @@ def _needed(comparisons: Iterable[RunComparison], difference: float | None) -> l
     """How many queries each difference needs; None where the pilot cannot tell."""
     if difference is None:
         return []
-    return [
-        {
-            "metric": comparison.metric,
-            "first": pair.first,
-            "queries": None
-            if math.isnan(pair.detectable)
-            else needed_items(pair, difference, level=comparison.level).to_dict(),
-        }
-        for comparison in comparisons
-        for pair in comparison.pairs
-    ]
+    needed = []
+    for comparison in comparisons:
+        for pair in comparison.pairs:
+            is_known = not math.isnan(pair.detectable)
+            queries = needed_items(pair, difference, level=comparison.level).to_dict() if is_known else None
+            needed.append({"metric": comparison.metric, "first": pair.first, "queries": queries})
+    return needed
 
 
 def _fail_if(worse: Sequence[str]) -> None:
@@ -375,7 +358,7 @@ def _comparisons(
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
     shared["clusters"] = _groups_of(settings.clusters, evaluation.queries)
     with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
-        return compare_metrics(evaluation, **shared, progress=advance)
+        return compare.compare_metrics(evaluation, **shared, progress=advance)
 
 
 def _worst(
@@ -396,7 +379,9 @@ def _worst(
             "first": run,
             "second": baseline,
             **{
-                direction: worst_evaluated(gold, pairs, evaluation, metric, run, baseline, k=k, direction=direction)
+                direction: compare.worst_evaluated(
+                    gold, pairs, evaluation, metric, run, baseline, k=k, direction=direction
+                )
                 for direction in WORSE_AND_BETTER
             },
         }
@@ -410,21 +395,21 @@ def _print_means(evaluation: Evaluation, comparisons: Sequence[RunComparison]) -
     for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
         click.echo(f"{whole(run)}: {_coverage_text(coverage, evaluation.options)}")
     for gap in evaluation.undefined:
-        query_names = first_few(list(map(label_text, gap.queries)))
-        queries = counted(len(gap.queries), "query", "queries")
+        query_names = checks.first_few(list(map(label_text, gap.queries)))
+        queries = checks.counted(len(gap.queries), "query", "queries")
         fate = {"omit": "left out of the mean", "zero": "counted as 0", "error": ""}[evaluation.options["undefined"]]
         click.echo(f"{whole(gap.run)}: {gap.metric} is undefined for {queries} ({fate}; {gap.reason}): {query_names}")
     click.echo()
-    queries = counted(len(evaluation.queries), "query", "queries")
+    queries = checks.counted(len(evaluation.queries), "query", "queries")
     caption = f"Mean {', '.join(evaluation.metrics)} over {queries}."
     differing = [
         (pair.first, comparison.metric, comparison.standardized)
         for comparison in comparisons
         for pair in comparison.pairs
-        if pair.corrected_pvalue <= alpha_of(comparison.level)
+        if pair.corrected_pvalue <= checks.alpha_of(comparison.level)
     ]
     if comparisons:
-        alpha, baseline = alpha_of(comparisons[0].level), comparisons[0].baseline
+        alpha, baseline = checks.alpha_of(comparisons[0].level), comparisons[0].baseline
         caption += f" †: differs significantly from {baseline} (corrected p at most {alpha:.3g})."
     _print_rows(evaluation.table(), ("run", "metric"), caption, differing)
 
@@ -451,11 +436,8 @@ def _print_rows(
         }
     if best:
         caption += " Bold: best by each metric."
-    table_columns = {
-        **text_columns(whole, *names),
-        **text_columns(number_text, *columns),
-        "queries": ("n_queries", "{:,}"),
-    }
+    table_columns = text_columns(whole, *names) | text_columns(number_text, *columns)
+    table_columns["queries"] = ("n_queries", "{:,}")
     console.print_rows(rows, table_columns, TableNotes(caption, best, significant))
 
 
@@ -465,17 +447,17 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
     unretrieved = {"last": "last", "omit": "left out"}[policies["unretrieved"]]
     self_hits = "left out" if policies["self_hits"] == "omit" else "counted"
     absent, unknown = (
-        counted(len(missing), "query", "queries") for missing in (coverage.not_in_run, coverage.not_in_qrels)
+        checks.counted(len(missing), "query", "queries") for missing in (coverage.not_in_run, coverage.not_in_qrels)
     )
     parts = [
-        f"{counted(coverage.n_compared, 'document')} compared",
+        f"{checks.counted(coverage.n_compared, 'document')} compared",
         f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
         f"{coverage.n_unretrieved:,} not retrieved ({unretrieved})" if coverage.n_unretrieved else "",
         f"{coverage.n_cut:,} beyond the depth" if coverage.n_cut else "",
         f"{coverage.n_self_hits:,} with the id of the query ({self_hits})" if coverage.n_self_hits else "",
         f"{absent} not in the run" if coverage.not_in_run else "",
         f"{unknown} not in qrels, left out" if coverage.not_in_qrels else "",
-        counted(coverage.n_negative, "negative judgement") if coverage.n_negative else "",
+        checks.counted(coverage.n_negative, "negative judgement") if coverage.n_negative else "",
     ]
     return ", ".join(part for part in parts if part)
 
@@ -541,12 +523,9 @@ def _print_worst(entry: Mapping[str, Any]) -> None:
             console.print_table([*header, "cost"], _worst_rows(entry[direction]), left=[4], notes=notes)
 
 
-def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
+def _worst_rows(queries: Iterable[compare.QueryDifference]) -> Iterable[list[str]]:
     for query in queries:
-        head = [
-            label_text(query.query),
-            *(number_text(value) for value in (query.first, query.second, query.difference)),
-        ]
+        head = [label_text(query.query), *map(number_text, (query.first, query.second, query.difference))]
         if not query.documents:
             yield [*head, "-", "-", "-", "-", "-"]
         for row in query.documents:

@@ -1,7 +1,5 @@
 """`rankcorr leaderboard` and `rankcorr rank-sets`: systems ranked by gold sets or by scores, and ranks of estimates."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -28,8 +26,8 @@ from rankcorr.evaluation._scores.leaderboard import (
     ONLY_GROUP,
     ScoreLeaderboard,
     leaderboard_of_scores,
+    needed_items,
 )
-from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import read_clusters
 from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS, group_items
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
@@ -202,12 +200,8 @@ def refuse_options(is_table: bool) -> None:
         for parameter in context.command.params
         if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     }
-    wrong = [
-        flag
-        for name, flag in flags.items()
-        if (name not in names_of_scores | SHARED if is_table else name in names_of_scores)
-    ]
-    if wrong:
+    others = flags.keys() - names_of_scores - SHARED if is_table else flags.keys() & names_of_scores
+    if wrong := [flag for name, flag in flags.items() if name in others]:
         kind = "SYSTEM files, not with a table of scores" if is_table else "a table of scores, given alone"
         advice = "; for missing scores use --missing-scores" if is_table and "--missing" in wrong else ""
         raise OptionError(f"{first_few(wrong)} can be used only with {kind}{advice}")

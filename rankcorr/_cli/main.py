@@ -31,18 +31,10 @@ def main() -> None:
     """
 
 
-COMMANDS = (
-    compare,
-    run_tests,
-    leaderboard_command,
-    merge_command,
-    rank_sets_command,
-    evaluate_command,
-    fuse_command,
-    vectors_command,
-    plot,
-)
-for command in COMMANDS:
+for command in (
+    *(compare, run_tests, leaderboard_command, merge_command, rank_sets_command),
+    *(evaluate_command, fuse_command, vectors_command, plot),
+):
     main.add_command(command)
 
 

@@ -138,10 +138,8 @@ def leaderboard_figure(
         return
     leaderboard.refuse_options(is_table=False)
     board, golds, others, notes = settings.compute(gold, systems, files, weights)
-    reserved_names = (
-        *TOTALS,
-        *COLUMNS,
-    )  # a table of a leaderboard has columns of these names, too, so a gold set needs another
+    # A table of a leaderboard has columns of these names, too, so a gold set needs another.
+    reserved_names = (*TOTALS, *COLUMNS)
     sets = {
         gold_set.name: gold_set if gold_set.in_figures.name in reserved_names else gold_set.in_figures
         for gold_set in golds
@@ -149,16 +147,11 @@ def leaderboard_figure(
     rows = {compared.name: compared.in_figures for compared in others}
 
     def draw() -> Figure:
-        draw_options: dict[str, Any] = {
-            "n_resamples": settings.resamples,
-            "seed": settings.seed,
-            "missing": files.missing,
-        }
+        draws: dict[str, Any] = {"n_resamples": settings.resamples, "seed": settings.seed, "missing": files.missing}
+        draws["coefficient"] = weights.of_one(settings.coefficient)
         named = [options.by_name(list(entries.values())) for entries in (sets, rows)]
         with progress_bar(None, "permutation", "chance levels") as advance:
-            chance = chance_levels(
-                *named, **draw_options, coefficient=weights.of_one(settings.coefficient), progress=advance
-            )
+            chance = chance_levels(*named, **draws, progress=advance)
         renamed = replace(
             board,
             gold_sets=tuple(sets[name].name for name in board.gold_sets),
@@ -202,20 +195,13 @@ def null(
 
     def draw() -> Figure:
         with progress_bar(resamples * len(others), "permutation", "values by chance") as advance:
-            tests = {
-                other.in_figures.name: permutation_test(
-                    reference.ranking, other.ranking, **null_options, progress=advance
-                )
-                for other in others
-            }
-            if len(tests) == 1:
-                (test,) = tests.values()
-                return plot_null(test.null, test.statistic, alternative=alternative)
-            return plot_null(
-                {name: test.null for name, test in tests.items()},
-                {name: test.statistic for name, test in tests.items()},
-                alternative=alternative,
-            )
+            null_options["progress"] = advance
+            tests = [permutation_test(reference.ranking, other.ranking, **null_options) for other in others]
+        if len(tests) == 1:
+            return plot_null(tests[0].null, tests[0].statistic, alternative=alternative)
+        named = {other.in_figures.name: test for other, test in zip(others, tests, strict=True)}
+        nulls = {name: test.null for name, test in named.items()}
+        return plot_null(nulls, {name: test.statistic for name, test in named.items()}, alternative=alternative)
 
     _write(draw, out, coefficient, [reference, *others])
 

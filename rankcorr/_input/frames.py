@@ -4,8 +4,6 @@ narwhals, which reads all kinds of frames, is imported only when a value is of a
 nor to numpy: the import takes 30 ms, a quarter of what `import rankcorr` takes.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Hashable, Iterable, Mapping

@@ -4,8 +4,6 @@ An identifier is text or a whole number. Integers of numpy and of Python are equ
 JSON is "7" in CSV. Text of numpy is text. Identifiers of one source have one kind; a mixture is an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 from unicodedata import normalize
@@ -45,7 +43,7 @@ def identifier_text(identifier: Any) -> Any:
     return str(plain) if type(plain) is int else plain
 
 
-def check_identifiers(identifiers: Iterable[Hashable], noun: str, error: type[ValueError] = ColumnError) -> None:
+def check_identifiers(identifiers: Iterable[Hashable], noun: str) -> None:
     """Refuse identifiers that are empty, or not all text or all whole numbers; `noun` names them in messages.
 
     Examples
@@ -61,12 +59,12 @@ def check_identifiers(identifiers: Iterable[Hashable], noun: str, error: type[Va
     if not kinds <= {str, int}:
         others = [identifier for identifier in identifiers if _kind(identifier) is None]
         message = offending(f"each {noun} id must be text or a whole number; got", others)
-        raise error(f"{message}, of type {type(others[0]).__name__}")
+        raise ColumnError(f"{message}, of type {type(others[0]).__name__}")
     if str in kinds and any(isinstance(identifier, str) and not identifier for identifier in identifiers):
-        raise error(f"each {noun} needs an id; one is empty")
+        raise ColumnError(f"each {noun} needs an id; one is empty")
     if len(kinds) > 1:
         text, number = (next(one for one in identifiers if _kind(one) is kind) for kind in (str, int))
-        raise error(
+        raise ColumnError(
             f"{noun} ids must be all text or all whole numbers; got both, such as {plain_identifier(text)!r} and "
             f"{plain_identifier(number)!r}: write all of them in one way"
         )

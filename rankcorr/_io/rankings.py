@@ -4,8 +4,6 @@ Anything doubtful is an error that names file, line and column. Nothing is dropp
 requested.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,10 +1,8 @@
 """Read the rows of qrels and runs from text: TREC, MS MARCO, three columns, BEIR and JSON.
 
-The whole text is read at once: about 200 bytes for each row, and 60 if pyarrow can read it (`rankcorr._io.plain`).
+The whole text is read at once: about 200 bytes for each row, and 60 if pyarrow can read it (`rankcorr._io.table`).
 `rankcorr.evaluation` makes qrels and runs of the rows.
 """
-
-from __future__ import annotations
 
 import json
 import math
@@ -16,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import counted, first_few, give_notice, real_text, shown
-from rankcorr._io.plain import Kind, plain_bytes, read_plain
 from rankcorr._io.source import printable
-from rankcorr._io.table import TextTable, is_json, json_values, parse_number
+from rankcorr._io.table import Kind, TextTable, is_json, json_values, parse_number, plain_bytes, read_plain
 from rankcorr.errors import RankColumnWarning, TableError
 
 Form: TypeAlias = Literal["trec", "msmarco", "scores", "beir", "json"]
@@ -298,20 +295,18 @@ def note_ranks(
     is_ranked = is_same_query & (np.diff(ranks[order]) > 0)
     wrong = np.flatnonzero(is_ranked & (np.diff(scores[order]) > 0))
     if is_ranked.any() and not (is_same_query & (np.diff(scores[order]) != 0)).any():
-        give_notice(
+        message = (
             f"{name}: all documents of a query have the same score; the scores are used, not the ranks. If the "
-            "ranks hold the order, write scores that fall with them",
-            RankColumnWarning,
-            stacklevel=stacklevel,
+            "ranks hold the order, write scores that fall with them"
         )
     elif wrong.size:
-        queries = len(set(codes[order][wrong].tolist()))
-        give_notice(
-            f"{place_of(int(order[wrong[0] + 1]))} has a larger score than one ranked above it, as in "
-            f"{counted(queries, 'query', 'queries')}; the scores are used, not the ranks",
-            RankColumnWarning,
-            stacklevel=stacklevel,
-        )
+        queries = counted(len(set(codes[order][wrong].tolist())), "query", "queries")
+        place = place_of(int(order[wrong[0] + 1]))
+        contradiction = f"{place} has a larger score than one ranked above it, as in {queries}"
+        message = f"{contradiction}; the scores are used, not the ranks"
+    else:
+        return
+    give_notice(message, RankColumnWarning, stacklevel=stacklevel)
 
 
 class Pairs(list[tuple[str, Any]]):

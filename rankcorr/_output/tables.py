@@ -1,7 +1,5 @@
 """Format tables as plain text, Markdown, LaTeX and HTML; LaTeX marks the best and the significant values."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

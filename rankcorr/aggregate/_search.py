@@ -1,7 +1,5 @@
 """Orders of items with the smallest cost of pairs, and orders with ties with the largest value of any function."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from itertools import combinations
@@ -10,8 +8,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._input.numbers import DECIMALS, ROUNDING
-from rankcorr._input.scores import midrank_rows
+from rankcorr._input.scores import DECIMALS, ROUNDING, midrank_rows
 
 Matrix: TypeAlias = NDArray[np.float64]
 

@@ -7,17 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-__all__ = [
-    "DataFiles",
-    "Dataset",
-    "load_battles",
-    "load_model_scores",
-    "load_search_runs",
-    "load_system_scores",
-    "load_target_groups",
-    "load_word_similarity",
-    "russian_relatedness_systems",
-]
+__all__ = ["DataFiles", "Dataset", "load_battles", "load_model_scores", "load_search_runs", "load_system_scores"]
+__all__ += ["load_target_groups", "load_word_similarity", "russian_relatedness_systems"]
 
 SYNTHETIC = "synthetic: made by a random generator (benchmarks/synthetic_data.py in the repository)"
 FREE = "CC0 1.0"

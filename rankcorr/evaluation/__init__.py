@@ -34,9 +34,15 @@ from rankcorr.errors import (
     UndefinedQueryError,
     UnjudgedError,
 )
-from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_runs, corrected_together
+from rankcorr.evaluation._comparison.compare import (
+    DocumentDifference,
+    QueryDifference,
+    compare_evaluated,
+    compare_runs,
+    corrected_together,
+    worst,
+)
 from rankcorr.evaluation._comparison.results import GroupComparison, PairedDifference, RunComparison, RunScore
-from rankcorr.evaluation._comparison.worst import DocumentDifference, QueryDifference, worst
 from rankcorr.evaluation._evaluate import (
     ChanceLevel,
     Evaluation,
@@ -63,8 +69,7 @@ from rankcorr.evaluation._partitions.means import (
     streamed_means,
 )
 from rankcorr.evaluation._qrels import Qrels, Run
-from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard, leaderboard_of_scores
-from rankcorr.evaluation._scores.sample_size import NeededItems, needed_items
+from rankcorr.evaluation._scores.leaderboard import NeededItems, ScoreLeaderboard, leaderboard_of_scores, needed_items
 from rankcorr.evaluation._sources import read_groups, read_qrels, read_run
 
 __all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]

@@ -22,21 +22,11 @@ from rankcorr._output.report import Report
 from rankcorr._output.results import Computed, Result, TableResult, columns_of, json_ready, mean_of, table_rows
 from rankcorr._workers import Draws, Progress, Values, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
+from rankcorr.evaluation import _matching as matching
 from rankcorr.evaluation._columns import checked_values, encode_ids
-from rankcorr.evaluation._grouped import group_coefficients, reasons
-from rankcorr.evaluation._matching import (
-    Coverage,
-    Matched,
-    MatchedRun,
-    Policies,
-    SelfHits,
-    Unjudged,
-    Unretrieved,
-    match_runs,
-)
 from rankcorr.evaluation._metric_values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, table_name
-from rankcorr.evaluation._nulls import RESAMPLES, standardization
+from rankcorr.evaluation._nulls import RESAMPLES, group_coefficients, reasons, standardization
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._reports import evaluation_report
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of
@@ -196,7 +186,7 @@ class Evaluation(TableResult):
     metrics: tuple[str, ...]
     values: Values
     standardized: Values | None
-    coverage: tuple[Coverage, ...]
+    coverage: tuple[matching.Coverage, ...]
     undefined: tuple[Undefined, ...]
     chance: tuple[ChanceLevel, ...]
     options: dict[str, Any]
@@ -325,10 +315,10 @@ def evaluate(
     runs: RunsLike,
     *,
     metrics: Sequence[MetricLike] | MetricLike = ("tau_w",),
-    unjudged: Unjudged = "zero",
-    unretrieved: Unretrieved = "last",
+    unjudged: matching.Unjudged = "zero",
+    unretrieved: matching.Unretrieved = "last",
     depth: int | None = None,
-    self_hits: SelfHits = "warn",
+    self_hits: matching.SelfHits = "warn",
     undefined: UndefinedPolicy = "omit",
     standardized: bool = True,
     n_resamples: int = RESAMPLES,
@@ -416,12 +406,12 @@ def evaluate(
     ([0.6252, 1.0], 1.0)
     """
     named = as_metrics(metrics)
-    policies = Policies(unjudged, unretrieved, depth, self_hits)
+    policies = matching.Policies(unjudged, unretrieved, depth, self_hits)
     check_choice("undefined", undefined, UNDEFINED)
     is_standardized, report = checked_flag(standardized, "standardized"), progress or silent
     draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
     gold, named_runs = with_common_ids(qrels_of(qrels), runs_of(runs))
-    matches = match_runs(gold, named_runs, policies, draws.workers, draws.progress)
+    matches = matching.match_runs(gold, named_runs, policies, draws.workers, draws.progress)
     return evaluate_matches(
         gold, matches, named, policies, draws, undefined=undefined, standardized=is_standardized, report=report
     )
@@ -429,15 +419,15 @@ def evaluate(
 
 def evaluate_matches(
     gold: Qrels,
-    matches: Iterable[MatchedRun],
+    matches: Iterable[matching.MatchedRun],
     metrics: Mapping[str, Metric],
-    policies: Policies,
+    policies: matching.Policies,
     draws: Draws,
     *,
     undefined: UndefinedPolicy = "omit",
     standardized: bool = False,
     report: Progress = silent,
-    matched: dict[str, Matched] | None = None,
+    matched: dict[str, matching.Matched] | None = None,
 ) -> Evaluation:
     """Evaluate the results of `match_runs`, as `evaluate` does; `report` is called with 1 after each run.
 

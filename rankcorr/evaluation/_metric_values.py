@@ -6,8 +6,6 @@ documents and queries whose names it would misread are renamed, grades are limit
 allocate a table that is large enough for all others.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +21,6 @@ from rankcorr._ranking import Ranking
 from rankcorr._workers import Progress, Values, silent
 from rankcorr.errors import MetricError
 from rankcorr.evaluation._columns import Codes, places_in_groups, rows_of
-from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation._metrics import (
     LARGEST_GRADE,
@@ -36,6 +33,7 @@ from rankcorr.evaluation._metrics import (
     TauAP,
     ir_measures_package,
 )
+from rankcorr.evaluation._nulls import group_coefficients, reasons
 from rankcorr.evaluation._qrels import Qrels
 from rankcorr.measures._overlap import rank_biased_overlap
 from rankcorr.measures._rank_correlations import tau_ap
@@ -137,10 +135,8 @@ class RunMetrics:
         qrels, depth = self._joint.qrels, metric.k or math.inf
         grades = _limit_grades(qrels, {}, metric.name)
         ideal = np.empty(grades.size, np.int64)
-        starts, stops = (
-            qrels.offsets[:-1].copy(),
-            qrels.offsets[1:].copy(),
-        )  # copies, because numba would compile again for read-only arrays
+        # Copies, because numba would compile again for read-only arrays.
+        starts, stops = qrels.offsets[:-1].copy(), qrels.offsets[1:].copy()
         best_first(starts, stops, grades.astype(np.float32), ideal)
         place, gains, group = self._relevance
         from_top = places_in_groups(np.diff(qrels.offsets))

@@ -9,21 +9,12 @@ from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr import errors
 from rankcorr._checks import N_SHOWN, check_choice, counted, give_notice, offending, repeated, shown
 from rankcorr._input.frames import columns_of, is_rank_column
 from rankcorr._input.identifiers import comparable
 from rankcorr._input.scores import read_only
 from rankcorr._io.trec import listed_values, note_ranks
-from rankcorr.errors import (
-    ColumnError,
-    DuplicateDocumentError,
-    LabelError,
-    MissingValueError,
-    NonNumericError,
-    RankColumnWarning,
-    RankingError,
-    SplitQueryError,
-)
 from rankcorr.evaluation._columns import (
     DUPLICATES,
     Codes,
@@ -145,7 +136,7 @@ class QueryColumns:
         if not isinstance(values, Mapping) or not all(
             isinstance(documents, (Mapping, *_LISTS)) for documents in values.values()
         ):
-            raise ColumnError(f"expected a mapping such as {{query: {{document: value}}}}; got {shown(values)}")
+            raise errors.ColumnError(f"expected a mapping such as {{query: {{document: value}}}}; got {shown(values)}")
         pairs = [
             entry.items() if isinstance(entry, Mapping) else cls._list_pairs(query, entry)
             for query, entry in values.items()
@@ -155,7 +146,7 @@ class QueryColumns:
         numbers = [value for entries in pairs for _, value in entries]
         try:
             return cls.from_columns(queries, documents, numbers, name=name)
-        except (MissingValueError, NonNumericError) as error:
+        except (errors.MissingValueError, errors.NonNumericError) as error:
             rows = zip(queries, documents, numbers, strict=True)
             wrong = next((row for row in rows if not is_number(row[2])), None)
             if wrong is None:
@@ -172,7 +163,7 @@ class QueryColumns:
         pairs = listed_values(entries.tolist() if isinstance(entries, np.ndarray) else entries, cls.value_name)
         if pairs is None:
             documents = "ids, best first" if cls.value_name == "score" else "relevant ids"
-            raise ColumnError(
+            raise errors.ColumnError(
                 f"a list of {cls.value_name}s must hold hits with corpus_id and score, or {documents}; that of query "
                 f"{shown(query)} is {shown(entries)}"
             )
@@ -219,13 +210,13 @@ class QueryColumns:
         """
         columns = columns_of(frame)
         if columns is None:
-            raise ColumnError(f"a data frame is expected; got {shown(frame)}")
+            raise errors.ColumnError(f"a data frame is expected; got {shown(frame)}")
         query_column, document_column, value_column = cls.chosen_columns(columns, query, document, value)
         values = columns[value_column]
         if is_rank_column(value_column):
             give_notice(
                 f"column {value_column!r} is read as ranks (1 is best); rename it if larger numbers are better",
-                RankColumnWarning,
+                errors.RankColumnWarning,
             )
             values = -checked_values(values, "rank")
         ids = columns[query_column], columns[document_column]
@@ -282,7 +273,7 @@ class QueryColumns:
         if isinstance(source, cls):
             return source
         if isinstance(source, QueryColumns):
-            raise ColumnError(f"expected {cls.__name__}; got {type(source).__name__}")
+            raise errors.ColumnError(f"expected {cls.__name__}; got {type(source).__name__}")
         if isinstance(source, Mapping):
             return cls.from_dict(source)
         if columns_of(source) is not None:
@@ -292,7 +283,7 @@ class QueryColumns:
         rows = list(source) if isinstance(source, Iterable) and not isinstance(source, bytes) else []
         fields = ("query_id", "doc_id", next((column for column in cls.value_columns if _all_have(rows, column)), ""))
         if not rows or not all(_all_have(rows, field) for field in fields):
-            raise ColumnError(
+            raise errors.ColumnError(
                 f"{cls.__name__} can be read from a dict of dicts or of lists of hits, a data frame, a file "
                 f"(read_{cls.__name__.lower()}), an object of ranx, and entries of ir_measures; got {shown(source)}"
             )
@@ -322,10 +313,10 @@ class QueryColumns:
         <Qrels of 2 queries, 3 documents>
         """
         if not parts:
-            raise ColumnError("there is no fold")
+            raise errors.ColumnError("there is no fold")
         queries = [query for part in comparable(*(part.queries for part in parts)) for query in part]
         if again := repeated(queries):
-            raise SplitQueryError(offending("a query may be in one fold only; in more than one", again))
+            raise errors.SplitQueryError(offending("a query may be in one fold only; in more than one", again))
         documents, places = joined_ids([part.documents for part in parts])
         codes = [place[part.codes] for part, place in zip(parts, places, strict=True)]
         starts = np.cumsum([0, *map(len, parts)])
@@ -352,7 +343,7 @@ class QueryColumns:
         """Return the documents of a query with their values."""
         place = self.places.get(query)
         if place is None:
-            raise LabelError(offending("there is no query", [query]))
+            raise errors.LabelError(offending("there is no query", [query]))
         rows = rows_of(self.offsets, place)
         ids = (self.documents[code] for code in self.codes[rows].tolist())
         return dict(zip(ids, self.values[rows].tolist(), strict=True))
@@ -456,7 +447,7 @@ def note_rank_column(
     try:
         numbers = checked_values(ranks, "rank")
         ranked_rows = type(rows).from_columns(queries, documents, numbers, duplicates="first")
-    except RankingError:
+    except errors.RankingError:
         return
     if ranked_rows.values.size != rows.values.size:
         return
@@ -473,7 +464,7 @@ def _column(columns: list[Any], column: str | None, field: str, known: tuple[str
     listed = ", ".join(map(repr, columns))
     if column is not None:
         if column not in columns:
-            raise ColumnError(f"the frame has no column {column!r} for the {field}; it has {listed}")
+            raise errors.ColumnError(f"the frame has no column {column!r} for the {field}; it has {listed}")
         return column
     matches = [name for name in known if name in columns]
     if len(matches) != 1:
@@ -481,7 +472,7 @@ def _column(columns: list[Any], column: str | None, field: str, known: tuple[str
         available = f"the columns are {listed}" if listed else "there are no columns"
         none = f"no column for the {field}, such as {', '.join(map(repr, known))}; {available}"
         option = field if field in ("query", "document") else "value"
-        raise ColumnError(
+        raise errors.ColumnError(
             f"{many if matches else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
         )
     return matches[0]
@@ -532,9 +523,11 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
     """
     sizes = {"queries": queries.codes.size, "documents": documents.codes.size, f"{noun}s": values.size}
     if len(set(sizes.values())) > 1:
-        raise ColumnError(f"columns must have the same length; got {', '.join(f'{n} {k}' for k, n in sizes.items())}")
+        raise errors.ColumnError(
+            f"columns must have the same length; got {', '.join(f'{n} {k}' for k, n in sizes.items())}"
+        )
     if values.size == 0:
-        raise ColumnError(f"there is no row: a query, a document and a {noun} are expected")
+        raise errors.ColumnError(f"there is no row: a query, a document and a {noun} are expected")
     query_codes, codes = queries.codes, documents.codes
     if (np.diff(query_codes) < 0).any():
         order = np.argsort(query_codes, kind="stable")
@@ -554,7 +547,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
             listed = offending(
                 "each document may appear only once in a query; repeated (query, document)", pairs, rows.size
             )
-            raise DuplicateDocumentError(f'{listed}; duplicates="first" or duplicates="max" keeps one')
+            raise errors.DuplicateDocumentError(f'{listed}; duplicates="first" or duplicates="max" keeps one')
         if duplicates == "max":
             values = values.copy()
             np.maximum.at(values, firsts[again], values[again])

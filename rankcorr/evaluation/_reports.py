@@ -1,7 +1,5 @@
 """Texts of the reports on evaluations, comparisons of runs and leaderboards of scores."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -18,8 +18,6 @@ If exchanges have two scales (`rankcorr.inference._exchange`), the p-value is th
 interval covers both.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -28,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import Alternative, alpha_of
-from rankcorr._input.numbers import DECIMALS, ROUNDING
+from rankcorr._input.scores import DECIMALS, ROUNDING
 from rankcorr._workers import Values
 
 MAX_EXACT: Final = 12  # items or queries with 4,096 exchanges

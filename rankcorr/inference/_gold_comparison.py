@@ -1,7 +1,5 @@
 """One system, or many, against gold: coefficients, ties, costs, tests and intervals, with the notes on each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

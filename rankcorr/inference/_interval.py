@@ -11,18 +11,11 @@ import numpy as np
 
 from rankcorr._checks import check_choice, checked_level, shown, warn_undefined
 from rankcorr._coefficients import UNDEFINED, Coefficient, ScoreCoefficientLike, as_coefficient
-from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import ROUNDING
 from rankcorr._output.results import Computed
 from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing
 from rankcorr._workers import Draws, Progress, Values
-from rankcorr.inference._resampling import (
-    envelope,
-    percentile_interval,
-    resample_envelope,
-    resample_with_replacement,
-    sorted_items,
-    split_kinds,
-)
+from rankcorr.inference import _resampling as resampling
 
 Method: TypeAlias = Literal["envelope", "percentile"]
 
@@ -207,13 +200,13 @@ def correlation_interval(
     if math.isnan(value):
         warn_undefined(UNDEFINED, stacklevel=3)
     else:
-        items = sorted_items(formula, first, [second])
+        items = resampling.sorted_items(formula, first, [second])
         if method == "envelope":
-            values = resample_envelope(items, draws)[:, 0]
-            kinds, (low, high) = split_kinds(values), envelope(value, values, confidence)
+            values = resampling.resample_envelope(items, draws)[:, 0]
+            kinds, (low, high) = resampling.split_kinds(values), resampling.envelope(value, values, confidence)
         else:
-            values = resample_with_replacement(items, draws)[:, 0]
-            kinds, (low, high) = [values], percentile_interval(values, confidence)
+            values = resampling.resample_with_replacement(items, draws)[:, 0]
+            kinds, (low, high) = [values], resampling.percentile_interval(values, confidence)
         n_undefined = int(np.isnan(values).sum())
         error = max(map(standard_error, kinds), key=lambda spread: -1 if math.isnan(spread) else spread)
         if n_undefined:
@@ -246,7 +239,7 @@ def jackknife_share(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Dra
 
     The jackknife deletes at most 1,000 items, those with the most weight, one at a time.
     """
-    items = sorted_items(coefficient, x, [y])
+    items = resampling.sorted_items(coefficient, x, [y])
     places = np.arange(items.n_items)
     if items.n_items > MAX_DELETED:
         weights = coefficient.weighting.item_weights(x, y)[x.best_first]

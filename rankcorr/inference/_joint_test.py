@@ -1,7 +1,5 @@
 """One randomization test of all pairs of systems, which exchange their places together in one or several gold sets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -158,18 +156,14 @@ class JointTest:
     def _equals_best(self, row: int) -> bool:
         """Return whether a system has the same ranks as the best, and the same scores if scores are exchanged."""
         best, other = self._systems[0], self._systems[row]
-        return all(
-            first.gold.labels == second.gold.labels
-            and np.array_equal(first.system.ranks, second.system.ranks)
-            and (
-                best.codes is None
-                or other.codes is None
-                or np.array_equal(
-                    codes_of_items(best.codes, first.gold.labels), codes_of_items(other.codes, first.gold.labels)
-                )
-            )
-            for first, second in zip(best.parts, other.parts, strict=True)
-        )
+        for first, second in zip(best.parts, other.parts, strict=True):
+            labels = first.gold.labels
+            if labels != second.gold.labels or not np.array_equal(first.system.ranks, second.system.ranks):
+                return False
+            codes = [codes_of_items(part, labels) for part in (best.codes, other.codes) if part is not None]
+            if len(codes) == 2 and not np.array_equal(codes[0], codes[1]):
+                return False
+        return True
 
     def _is_ahead(self, first: int, second: int) -> bool:
         """Return whether a system is better than a lower one over the items that both have."""

@@ -12,17 +12,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import (
-    check_choice,
-    checked_flag,
-    checked_level,
-    counted,
-    first_few,
-    give_notice,
-    offending,
-    shown,
-    warn_undefined,
-)
+from rankcorr import _checks as checks
 from rankcorr._coefficients import Coefficient, Pearson, ScoreCoefficientLike, as_coefficient
 from rankcorr._output.report import Report
 from rankcorr._output.results import Computed, Result, TableResult, json_ready
@@ -202,8 +192,8 @@ class Leaderboard(Computed, TableResult):
         return leaderboard_report(self)
 
     def __repr__(self) -> str:
-        best = first_few([f"{row.system} {self.column_score(row).statistic:.3f}" for row in self.rows])
-        systems, sets = counted(len(self.rows), "system"), counted(len(self.gold_sets), "gold set")
+        best = checks.first_few([f"{row.system} {self.column_score(row).statistic:.3f}" for row in self.rows])
+        systems, sets = checks.counted(len(self.rows), "system"), checks.counted(len(self.gold_sets), "gold set")
         return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}>"
 
     def column_score(self, row: LeaderboardRow) -> Score:
@@ -395,18 +385,18 @@ def leaderboard(
     [('quiet', 1), ('calm', 1), ('loud', 2)]
     """
     formula = as_coefficient(coefficient, of_scores=True)
-    standardized = checked_flag(standardized, "standardized")
-    confidence = checked_level(level)
+    standardized = checks.checked_flag(standardized, "standardized")
+    confidence = checks.checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress, executor)
     sets, rankings = read_gold_sets(gold), name_systems(systems)
     set_names, names = list(sets), list(rankings)
-    check_choice("by", by, (*TOTALS, *sets))
+    checks.check_choice("by", by, (*TOTALS, *sets))
     codes = codes_for_swap(formula, rankings, swap)
     is_ranked = _are_ranked(names, unranked)
     if standardized and isinstance(formula, Pearson):
         raise OptionError("pearson cannot be standardized, because its mean by chance is already 0")
     if len(sets) > MANY_GOLD_SETS:
-        give_notice(
+        checks.give_notice(
             f"items are resampled within each of the {len(sets)} gold sets, so intervals and tests do not apply "
             "to other gold sets",
             ManyGoldSetsWarning,
@@ -418,7 +408,9 @@ def leaderboard(
         cells = ((name, set_name) for name in names for set_name in set_names)
         lacking = [cell for cell, entry in zip(cells, chain(*entries), strict=True) if entry.n_missing]
         if lacking:
-            raise OptionError(offending("pearson needs a score for each item; without one (system, gold set)", lacking))
+            raise OptionError(
+                checks.offending("pearson needs a score for each item; without one (system, gold set)", lacking)
+            )
     columns = list(range(len(sets))) if by in TOTALS else [set_names.index(by)]
 
     values = np.column_stack([_coefficients(formula, column) for column in by_set])
@@ -450,7 +442,7 @@ def leaderboard(
     results = test.run(confidence)
     if untested := [one.name for one, p in zip(ranked_systems[1:], results.pvalues[1:], strict=True) if math.isnan(p)]:
         why = "all items that have weight are tied among those that the best system and each of these has"
-        warn_undefined(offending(why, untested), stacklevel=3)
+        checks.warn_undefined(checks.offending(why, untested), stacklevel=3)
     _warn_of_undefined(names, set_names, scores, draws.n_resamples)
     swaps = test.paired_swaps + [None] * (len(names) - len(ranked_systems))
     rows = [
@@ -485,9 +477,9 @@ def leaderboard(
 def _are_ranked(names: Sequence[str], unranked: Collection[str]) -> NDArray[np.bool_]:
     """Return whether each system gets a rank."""
     if isinstance(unranked, str) or not isinstance(unranked, Sequence | Set):
-        raise OptionError(f"unranked must be a list of names of systems; got {shown(unranked)}")
+        raise OptionError(f"unranked must be a list of names of systems; got {checks.shown(unranked)}")
     if unknown := [name for name in unranked if name not in names]:
-        raise OptionError(offending("unranked must name systems; unknown", unknown))
+        raise OptionError(checks.offending("unranked must name systems; unknown", unknown))
     return np.array([name not in unranked for name in names])
 
 
@@ -557,7 +549,7 @@ def _exponents(
         for number, entry in enumerate(row):
             null = null_of(coefficient, entry.gold, entry.system, draws.of_part(2, number))
             if null.saturates:
-                where = f"system {shown(names[system])}, gold set {shown(set_names[number])}"
+                where = f"system {checks.shown(names[system])}, gold set {checks.shown(set_names[number])}"
                 raise StandardizationError(f"{where}: {null.why_saturated}")
             exponents[system, number] = null.exponent
     return exponents
@@ -589,9 +581,11 @@ def _warn_of_undefined(
         for set_name, score in zip(set_names, row, strict=True)
     ]
     if undefined := [cell for cell, score in cells if math.isnan(score.statistic)]:
-        warn_undefined(offending("all items that have weight are tied in gold or in (system, gold set)", undefined))
+        checks.warn_undefined(
+            checks.offending("all items that have weight are tied in gold or in (system, gold set)", undefined)
+        )
     counts = {cell: score.n_undefined for cell, score in cells if score.n_undefined and not math.isnan(score.statistic)}
     if counts:
         largest = max(counts.values())
         why = f"in up to {largest:,} of {n_resamples:,} resamples, which are left out; (system, gold set)"
-        warn_undefined(offending(why, counts))
+        checks.warn_undefined(checks.offending(why, counts))

@@ -1,7 +1,5 @@
 """Texts of the reports on comparisons and leaderboards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 

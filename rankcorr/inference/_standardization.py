@@ -34,15 +34,13 @@ several units in the last place. Larger exponents are refused. They occur with o
 depends only on whether the first items agree, and nearly all chance values are near -1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import ROUNDING
 
 BLOCK: Final = 1 << 15
 MAX_EXPONENT: Final = 8.0

@@ -53,19 +53,14 @@ _WEIGHTS: Final = {
 _VARIANT: Final = {"variant": ParamInfo(dtype=str, choices=list(VARIANTS), default="b", desc="divisor of tau")}
 
 
-class KnownMean:
+class KnownMean(list[float]):
     """Mean of the queries that have a value, as `Evaluation.mean`; nan if none has."""
 
-    def __init__(self) -> None:
-        self._values: list[float] = []
-
-    def add(self, value: float) -> None:
-        """Add the value of a query."""
-        self._values.append(value)
+    add = list.append
 
     def result(self) -> float:
         """Return the mean of the values so far."""
-        return mean_of(np.array(self._values))
+        return mean_of(np.array(self))
 
 
 class RankMeasure(Measure):  # type: ignore[misc]

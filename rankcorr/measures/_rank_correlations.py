@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_flag, warn_undefined
 from rankcorr._output.results import RankCorrelation
 from rankcorr._ranking import Missing, Ranking, align, n_missing
-from rankcorr.measures._lists import ListLike, as_list, tied_groups
+from rankcorr.measures._overlap import ListLike, as_list, tied_groups
 
 ApTies: TypeAlias = Literal["a", "b"]
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 import numpy as np
 
 from rankcorr._checks import check_choice, check_declared, declare, shown
-from rankcorr._io.files import write_atomically
+from rankcorr._io.source import write_atomically
 from rankcorr._output.results import Computed
 from rankcorr._output.tables import SYMBOLS
 from rankcorr.errors import OptionError

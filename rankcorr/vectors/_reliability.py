@@ -13,20 +13,8 @@ from typing import Any, Final, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import (
-    check_choice,
-    checked_flag,
-    checked_level,
-    checked_resamples,
-    checked_seed,
-    counted,
-    give_notice,
-    offending,
-    real_number,
-    shown,
-    warn_undefined,
-)
-from rankcorr._input.numbers import ROUNDING
+from rankcorr import _checks as checks
+from rankcorr._input.scores import ROUNDING
 from rankcorr._output.results import Result, Rows, TableResult, columns_of
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
@@ -124,7 +112,7 @@ class ReliabilityScore(TableResult):
         return columns_of(ReliabilityPart, (*self.kinds, *self.targets))
 
     def __repr__(self) -> str:
-        sizes = counted(self.n_triplets, "triplet"), counted(len(self.targets), "target")
+        sizes = checks.counted(self.n_triplets, "triplet"), checks.counted(len(self.targets), "target")
         return f"<ReliabilityScore {self.score:.4f} of {', '.join(sizes)}>"
 
 
@@ -298,12 +286,9 @@ def reliability_score(
     agreement = _Agreement(groups)
     signs, oov_words = _signs(agreement, model, oov, lower)
     counts = ~np.isnan(signs)
-    weights, credit = (
-        agreement.by_target(agreement.weights(counts)),
-        agreement.by_target(agreement.credit(signs, counts)),
-    )
+    weights, credit = map(agreement.by_target, (agreement.weights(counts), agreement.credit(signs, counts)))
     if not weights.any():
-        warn_undefined("annotators are divided on every comparison", statistic="the score", stacklevel=3)
+        checks.warn_undefined("annotators are divided on every comparison", statistic="the score", stacklevel=3)
     low, high = _interval(credit, weights, level, n_resamples, seed)
     return ReliabilityScore(
         score=_ratio(credit, weights),
@@ -373,7 +358,7 @@ def compare_reliability(
     weights = agreement.by_target(agreement.weights(counts))
     sums = [agreement.by_target(agreement.credit(np.where(counts, sign, np.nan), counts)) for sign in signs]
     if not weights.any():
-        warn_undefined("annotators are divided on every comparison", statistic="the difference", stacklevel=3)
+        checks.warn_undefined("annotators are divided on every comparison", statistic="the difference", stacklevel=3)
     differences = sums[0] - sums[1]
     pvalue, low, high = _exchange(differences, weights, level, n_resamples, seed)
     return ReliabilityDifference(
@@ -405,12 +390,12 @@ def score_models(
 
 def _check_options(groups: TargetGroups, oov: str, lower: bool, level: float, n_resamples: int, seed: int) -> None:
     if not isinstance(groups, TargetGroups):
-        raise TargetGroupError(f"groups must be TargetGroups; got {shown(groups)}")
-    check_choice("oov", oov, OOV)
-    checked_flag(lower, "lower")
-    checked_level(level)
-    checked_resamples(n_resamples)
-    checked_seed(seed)
+        raise TargetGroupError(f"groups must be TargetGroups; got {checks.shown(groups)}")
+    checks.check_choice("oov", oov, OOV)
+    checks.checked_flag(lower, "lower")
+    checks.checked_level(level)
+    checks.checked_resamples(n_resamples)
+    checks.checked_seed(seed)
 
 
 def _signs(agreement: _Agreement, model: ModelLike, oov: Oov, lower: bool) -> tuple[Values, tuple[str, ...]]:
@@ -418,7 +403,7 @@ def _signs(agreement: _Agreement, model: ModelLike, oov: Oov, lower: bool) -> tu
     pairs = dict.fromkeys((*agreement.firsts, *agreement.seconds))
     similarities, oov_words = _similarities(list(pairs), model, lower)
     if oov_words and oov == "error":
-        raise UnknownWordError(offending("words without a similarity", oov_words))
+        raise UnknownWordError(checks.offending("words without a similarity", oov_words))
     if not similarities:
         raise UnknownWordError(f"none of the {len(pairs):,} pairs of target and candidate has a similarity")
     signs = agreement.differences(similarities, oov)
@@ -427,7 +412,7 @@ def _signs(agreement: _Agreement, model: ModelLike, oov: Oov, lower: bool) -> tu
         raise UnknownWordError(f"no triplet of {signs.size:,} has similarities")
     if n_known < LOW_COVERAGE * signs.size:
         text = f"only {n_known:,} of {signs.size:,} triplets have similarities, so the score may not hold for all"
-        give_notice(text, LowCoverageWarning, stacklevel=4)
+        checks.give_notice(text, LowCoverageWarning, stacklevel=4)
     return signs, oov_words
 
 
@@ -442,7 +427,7 @@ def _similarities(
         similarities = {pair: by_pair[key] for pair, key in keys.items() if key in by_pair}
         for pair, key in keys.items():
             if key[::-1] in by_pair and similarities.setdefault(pair, by_pair[key[::-1]]) != by_pair[key[::-1]]:
-                raise TargetGroupError(f"{shown(pair)} has two similarities, one for each order of its words")
+                raise TargetGroupError(f"{checks.shown(pair)} has two similarities, one for each order of its words")
     elif callable(model):
         similarities = {pair: model(*key) for pair, key in keys.items()}
     else:
@@ -453,9 +438,9 @@ def _similarities(
         known = [pair for pair, key in keys.items() if vectors.index.keys() >= set(key)]
         cosines = vectors.cosines([keys[pair] for pair in known]).tolist() if known else []
         return dict(zip(known, cosines, strict=True)), oov_words
-    numbers = {pair: real_number(value) for pair, value in similarities.items()}
+    numbers = {pair: checks.real_number(value) for pair, value in similarities.items()}
     if wrong := [pair for pair, number in numbers.items() if math.isnan(number)]:
-        raise TargetGroupError(offending("similarities must be numbers; not those of", wrong))
+        raise TargetGroupError(checks.offending("similarities must be numbers; not those of", wrong))
     known_words = {word for pair in numbers for word in pair}
     return numbers, tuple(dict.fromkeys(word for pair in pairs for word in pair if word not in known_words))
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from rankcorr._checks import counted, offending, real_number, shown, whole_number
-from rankcorr._io.files import write_atomically
+from rankcorr._io.source import write_atomically
 from rankcorr._io.table import Record, TextTable, is_json, list_names
 from rankcorr._output.results import Result
 from rankcorr.errors import RankingError, TableError

@@ -7,20 +7,14 @@ from flask import g, request
 
 from service.api import ballots, correlations, evaluations, jobs, leaderboards, simulations, strengths
 from service.http.state import state
-from service.openapi import operations
+from service.openapi import document
 
 RESOURCES = (
-    correlations.blueprint,
-    correlations.rankings,
-    leaderboards.blueprint,
-    evaluations.blueprint,
-    correlations.weights,
-    *(ballots.pairings, ballots.plans, ballots.ballots, ballots.scores),
-    *(strengths.blueprint, strengths.comparisons),
-    simulations.blueprint,
-    jobs.blueprint,
+    *(correlations.blueprint, correlations.rankings, leaderboards.blueprint, evaluations.blueprint),
+    *(correlations.weights, ballots.pairings, ballots.plans, ballots.ballots, ballots.scores),
+    *(strengths.blueprint, strengths.comparisons, simulations.blueprint, jobs.blueprint),
 )
-BLUEPRINTS = (*RESOURCES, operations.probes, operations.measures)
+BLUEPRINTS = (*RESOURCES, document.probes, document.measures)
 
 
 def pass_on_unless_light() -> None:

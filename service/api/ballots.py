@@ -29,25 +29,11 @@ from adaptive._protocol import ballot_rng
 from adaptive._record import BallotRecord
 from adaptive._rows import NextBallot, PairRow, VoterComparisons
 from rankcorr._checks import collected_notices, counted_need
-from rankcorr._input.numbers import LARGEST_EXACT
+from rankcorr._input.scores import LARGEST_EXACT
 from service.http.problems import shown
 from service.openapi.document import Blueprint
-from service.schemas import fields, shapes
+from service.schemas import fields, item_fields, shapes
 from service.schemas.base import WAYS, Budget, Money, NoticedAnswer, Request, check_one, notices_of, refuse_long_text
-from service.schemas.item_fields import (
-    ANSWERS,
-    BEST_FIRST,
-    LABELS,
-    RANKS_ARRAY,
-    SIDES,
-    VOTE,
-    Labels,
-    Names,
-    check_keys,
-    check_labels,
-    check_votes,
-    read_label,
-)
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
@@ -82,7 +68,7 @@ class Tokens(fields.Documented):
         return tokens
 
     def _token(self, entry: Any, place: str) -> Token:
-        check_keys(entry, {"token", "area"}, {"frequency"}, place)
+        item_fields.check_keys(entry, {"token", "area"}, {"frequency"}, place)
         checks = {"token": self._text, "area": self._text, "frequency": self._frequency}
         for name, field in entry.items():
             fields.read_at(checks[name], field, place, name)
@@ -233,14 +219,14 @@ class PlanAnswer(
 class BallotRequest(Request):
     """The items and voters of a ballot, and how often each item is presented."""
 
-    items = Names(about="Labels of the items (text or whole numbers), or N for the labels 0 to N - 1.")
+    items = item_fields.Names(about="Labels of the items (text or whole numbers), or N for the labels 0 to N - 1.")
     presentations = fields.Count(
         limit="max_comparisons",
         of="comparisons of a ballot",
         required=True,
         about="M: how often each item is presented.",
     )
-    voters = Names("voters", about="Names of the voters, or V for the names 0 to V - 1.")
+    voters = item_fields.Names("voters", about="Names of the voters, or V for the names 0 to V - 1.")
     seed = fields.Seed(about="The same seed, and number, draws the same ballot of the same items.")
     number = fields.Whole(
         least=1,
@@ -262,7 +248,7 @@ class BallotRequest(Request):
 
 
 VOTER_COMPARISONS: Final = shapes.Component.of(
-    VoterComparisons, voter=fields.LABEL_SCHEMA, left=SIDES["left"], right=SIDES["right"]
+    VoterComparisons, voter=fields.LABEL_SCHEMA, left=item_fields.SIDES["left"], right=item_fields.SIDES["right"]
 )
 
 
@@ -293,9 +279,9 @@ class BallotAnswer(shapes.Answer, **shapes.properties_of(Ballot, "n_comparisons"
 FORM: Final = shapes.Component.exactly(
     "VotedComparisons",
     voter=fields.LABEL_SCHEMA("Who voted; the scores do not depend on it."),
-    **SIDES,
+    **item_fields.SIDES,
     votes=shapes.list_of(
-        VOTE.reference.or_null(),
+        item_fields.VOTE.reference.or_null(),
         about="The answer to each comparison: the side that won, or a tie; null without an answer.",
     ),
     optional=["voter"],
@@ -315,7 +301,7 @@ class VotedBallots(fields.Documented):
         if not isinstance(value, list) or not value:
             raise ValidationError(f"must be a list of ballots, at least one; got {shown(value)}")
         for place, ballot in enumerate(value):
-            check_keys(ballot, {"comparisons"}, set(), str(place))
+            item_fields.check_keys(ballot, {"comparisons"}, set(), str(place))
             forms = ballot["comparisons"]
             if not isinstance(forms, list) or not forms:
                 message = f"must be a list of comparisons by voter, at least one; got {shown(forms)}"
@@ -328,14 +314,14 @@ class VotedBallots(fields.Documented):
 
 
 def _check_form(form: Any, *path: str) -> None:
-    check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
-    for side in SIDES:
-        check_labels(form[side], *path, side)
+    item_fields.check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
+    for side in item_fields.SIDES:
+        item_fields.check_labels(form[side], *path, side)
     if "voter" in form:
-        read_label(form["voter"], *path, "voter")
+        item_fields.read_label(form["voter"], *path, "voter")
     votes = form["votes"]
-    check_votes(votes, *path, "votes")
-    for side in SIDES:
+    item_fields.check_votes(votes, *path, "votes")
+    for side in item_fields.SIDES:
         if len(form[side]) != len(votes):
             message = f"{counted_need(len(votes), 'vote')} as many items on each side; got {len(form[side])}"
             raise fields.placed([message], *path, side)
@@ -343,7 +329,7 @@ def _check_form(form: Any, *path: str) -> None:
 
 def _read_votes(forms: list[dict[str, Any]]) -> BallotVotes:
     columns = {key: list(chain.from_iterable(form[key] for form in forms)) for key in ("left", "right", "votes")}
-    answers = np.array([ANSWERS[vote] for vote in columns["votes"]], np.int8)
+    answers = np.array([item_fields.ANSWERS[vote] for vote in columns["votes"]], np.int8)
     return BallotVotes(columns["left"], columns["right"], answers)
 
 
@@ -351,7 +337,7 @@ class ScoresRequest(Request):
     """All ballots of a plan so far, with their votes."""
 
     plan = fields.Part(PlanInputs, required=True)
-    items = Names(about="Labels of the plan's items, in the same order each time, or N for 0 to N - 1.")
+    items = item_fields.Names(about="Labels of the plan's items, in the same order each time, or N for 0 to N - 1.")
     seed = fields.Seed(
         about="Breaks ties at the cut. Each ballot has separate random numbers, so a request with more ballots "
         "repeats the earlier selections."
@@ -376,10 +362,12 @@ SCORED_BALLOT: Final = shapes.Component.exactly(
         *("number", "items", "x", "y", "b", "ybar", *shapes.COUNTS, "n_tied_at_cut"),
         has_nan=False,
         number={"minimum": 1},
-        items=LABELS("Items of the ballot; the arrays below are in their order."),
+        items=item_fields.LABELS("Items of the ballot; the arrays below are in their order."),
     ),
 )
-shapes.Component.of(NextBallot, number={"minimum": 2}, items=LABELS(minItems=2), presentations={"minimum": 1})
+shapes.Component.of(
+    NextBallot, number={"minimum": 2}, items=item_fields.LABELS(minItems=2), presentations={"minimum": 1}
+)
 
 
 class ScoresAnswer(
@@ -402,7 +390,7 @@ class ScoresAnswer(
     """Scores of each ballot, the ranking so far, and the next ballot."""
 
     ballots = shapes.list_of(SCORED_BALLOT.reference, minItems=1)
-    ranking = RANKS_ARRAY.reference(BEST_FIRST)
+    ranking = item_fields.RANKS_ARRAY.reference(item_fields.BEST_FIRST)
 
 
 plans = Blueprint("plans", __name__, url_prefix="/v1/plans", description="Sizes and cost of ballots")
@@ -431,7 +419,9 @@ def plan(*, n_items: int, n_voters: int | None = None, **options: Any) -> dict[s
 @ballots.post("", name="drawBallot")
 @ballots.arguments(BallotRequest)
 @ballots.response(200, BallotAnswer)
-def draw(*, items: Labels, presentations: int, voters: Labels, seed: int, number: int) -> dict[str, Any]:
+def draw(
+    *, items: item_fields.Labels, presentations: int, voters: item_fields.Labels, seed: int, number: int
+) -> dict[str, Any]:
     """Draw a ballot: balanced comparisons for each voter, reproducible with a seed."""
     ballot = draw_ballot(items, presentations, voters, ballot_rng(seed, number, "draw"))
     return {

@@ -20,13 +20,7 @@ from rankcorr._coefficients import named_coefficient
 from rankcorr._shares import RankShare, WeightTable, weight_table
 from rankcorr.aggregate import MergedRanking
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, merge
-from rankcorr.inference._gold_comparison import (
-    GoldComparison,
-    GoldTable,
-    SystemRow,
-    compare_with_gold,
-    rank_against_gold,
-)
+from rankcorr.inference import _gold_comparison as gold_comparison
 from rankcorr.inference._interval import METHODS
 from service.http.state import state
 from service.openapi.document import UNLESS_CHANGED, Blueprint
@@ -129,7 +123,9 @@ class CorrelationRequest(CoefficientRequest):
 
 
 class CorrelationAnswer(
-    NoticedAnswer, **properties_of(GoldComparison, "n_items", "n_missing"), optional=["n_missing", "worst", "inference"]
+    NoticedAnswer,
+    **properties_of(gold_comparison.GoldComparison, "n_items", "n_missing"),
+    optional=["n_missing", "worst", "inference"],
 ):
     """Coefficients of two rankings; null where undefined."""
 
@@ -153,11 +149,11 @@ class BatchRequest(CoefficientRequest):
         return {"sort_by": data["coefficients"][0], **super().gather(data)}
 
 
-class BatchAnswer(NoticedAnswer, **properties_of(GoldTable, "n_items")):
+class BatchAnswer(NoticedAnswer, **properties_of(gold_comparison.GoldTable, "n_items")):
     """A table of systems, best first; systems with an undefined coefficient are at the end."""
 
     sort_by = fields.COEFFICIENT.reference
-    systems = list_of(at_least(**properties_of(SystemRow, coefficients=map_of(fields.STATISTIC))))
+    systems = list_of(at_least(**properties_of(gold_comparison.SystemRow, coefficients=map_of(fields.STATISTIC))))
 
 
 class MatrixRankings(fields.ByName):
@@ -207,7 +203,7 @@ def correlate(gold: Ranking, system: Ranking, coefficients: Sequence[Coefficient
     """Compare a system's ranking with a gold ranking."""
     if "test" in options or max(gold.n_items, system.n_items) > MOST_LIGHT_ITEMS:
         state().pool.pass_on()
-    comparison = compare_with_gold(gold, system, coefficients, workers=1, **options)
+    comparison = gold_comparison.compare_with_gold(gold, system, coefficients, workers=1, **options)
     tests = {
         name: {"chance": test.null, **vars(test), "interval": comparison.intervals[name]}
         for name, test in comparison.tests.items()
@@ -221,9 +217,9 @@ def correlate(gold: Ranking, system: Ranking, coefficients: Sequence[Coefficient
 @blueprint.response(200, BatchAnswer)
 def correlate_batch(
     gold: Ranking, systems: Mapping[str, Ranking], coefficients: Sequence[Coefficient], **options: Any
-) -> GoldTable:
+) -> gold_comparison.GoldTable:
     """Compare many systems with one gold ranking."""
-    return rank_against_gold(gold, systems, coefficients, workers=1, **options)
+    return gold_comparison.rank_against_gold(gold, systems, coefficients, workers=1, **options)
 
 
 @blueprint.post("/matrix", name="correlateMatrix")

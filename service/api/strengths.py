@@ -24,7 +24,7 @@ from adaptive import (
 from adaptive import reliability as reliability_of
 from adaptive._rows import ChoiceItem, FittedVoter, ItemStrength, JudgePower, NextComparisons, OtherParameter
 from adaptive.choices._answers import KINDS, ChoiceOptions
-from adaptive.choices._fit import fit_answers
+from adaptive.choices._prediction import fit_answers
 from adaptive.matching._matching import Matching
 from adaptive.model._likelihood import Misfit
 from adaptive.model._models import STRENGTH_MODELS, FitOptions, Model, fit_named
@@ -32,24 +32,10 @@ from adaptive.model._signal import Signal
 from rankcorr._checks import collected_notices, counted_need, declaration_of
 from service.http.problems import shown
 from service.openapi.document import Blueprint
-from service.schemas import base, fields, shapes
+from service.schemas import base, fields, item_fields, shapes
 from service.schemas.base import Request, WarnedAnswer
-from service.schemas.item_fields import (
-    BEST_FIRST,
-    LABELS,
-    RANKS_ARRAY,
-    SIDES,
-    VOTE,
-    Labels,
-    Names,
-    check_keys,
-    check_labels,
-    check_vote,
-    check_votes,
-    read_label,
-)
 
-_ANSWER: Final = VOTE.reference.or_null()
+_ANSWER: Final = item_fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
 _OF_ROWS: Final = {
     "voter": "Who answered; of all comparisons or of none.",
@@ -60,15 +46,15 @@ _OF_ROWS: Final = {
 COMPARISON_COLUMNS: Final = shapes.Component.exactly(
     "ComparisonColumns",
     "Answered comparisons as arrays of one length.",
-    **SIDES,
+    **item_fields.SIDES,
     winner=shapes.list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
-    **{name: LABELS(about) for name, about in _OF_ROWS.items()},
+    **{name: item_fields.LABELS(about) for name, about in _OF_ROWS.items()},
     optional=list(_OF_ROWS),
 )
 COMPARISON: Final = shapes.Component.exactly(
     "AnsweredComparison",
     "A comparison and its answer.",
-    **dict.fromkeys(SIDES, fields.LABEL_SCHEMA),
+    **dict.fromkeys(item_fields.SIDES, fields.LABEL_SCHEMA),
     winner=_ANSWER(_WINNER),
     **{name: fields.LABEL_SCHEMA(about) for name, about in _OF_ROWS.items()},
     optional=list(_OF_ROWS),
@@ -109,33 +95,33 @@ class ComparisonsField(fields.Documented):
 
 
 def _of_columns(value: dict[str, Any]) -> Answered:
-    check_keys(value, {*SIDES, "winner"}, {*_OF_ROWS})
-    labels = [name for name in (*SIDES, *_OF_ROWS) if name in value]
+    item_fields.check_keys(value, {*item_fields.SIDES, "winner"}, {*_OF_ROWS})
+    labels = [name for name in (*item_fields.SIDES, *_OF_ROWS) if name in value]
     winner = value["winner"]
-    check_votes(winner, "winner")
+    item_fields.check_votes(winner, "winner")
     fields.check_limit("max_comparisons", len(winner), of="comparisons of a request")
     for name in labels:
         if isinstance(value[name], list) and len(value[name]) != len(winner):
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
             raise fields.placed([message], name)
-        check_labels(value[name], name)
+        item_fields.check_labels(value[name], name)
     return Answered(**value)
 
 
 def _of_rows(value: list[Any]) -> Answered:
     fields.check_limit("max_comparisons", len(value), of="comparisons of a request")
     first = value[0] if value and isinstance(value[0], dict) else {}
-    names = [*SIDES, *(name for name in _OF_ROWS if name in first)]
+    names = [*item_fields.SIDES, *(name for name in _OF_ROWS if name in first)]
     needed = {*names, "winner"}
     for place, row in enumerate(value):
         if not isinstance(row, dict) or row.keys() != needed:
             if isinstance(row, dict) and (more := [name for name in _OF_ROWS if name in row and name not in needed]):
                 message = f"either all comparisons have a {more[0]} or none; the first has none"
                 raise fields.placed([message], str(place), more[0])
-            check_keys(row, needed, set(), str(place))
+            item_fields.check_keys(row, needed, set(), str(place))
         for name in names:
-            row[name] = read_label(row[name], str(place), name)
-        check_vote(row["winner"], str(place), "winner")
+            row[name] = item_fields.read_label(row[name], str(place), name)
+        item_fields.check_vote(row["winner"], str(place), "winner")
     return Answered(**{name: [row[name] for row in value] for name in (*names, "winner")})
 
 
@@ -172,7 +158,7 @@ class ModelOptions(base.Request):
 class VotesRequest(base.Request):
     """Votes, and options of the model to fit."""
 
-    items = Names(
+    items = item_fields.Names(
         required=False,
         of="items",
         about="All items there may be, those never compared included, or N for 0 to N - 1. By default "
@@ -224,14 +210,14 @@ class NextRequest(VotesRequest):
         about="Number of comparisons; 50 is good.",
     )
     seed = fields.Seed(about="The same seed and votes give the same comparisons.")
-    voters = Names(
+    voters = item_fields.Names(
         "voters",
         required=False,
         of="voters",
         about="Voters to ask, or V for the names 0 to V - 1. By default those of the comparisons, or one "
         "unknown voter, 0.",
     )
-    prompts = Names(
+    prompts = item_fields.Names(
         "prompts",
         required=False,
         of="prompts",
@@ -299,13 +285,18 @@ _INFIT: Final = shapes.list_of(
 )
 RELIABILITY: Final = shapes.Component.of(
     Reliability,
-    items=LABELS("Items, in the order of infit."),
+    items=item_fields.LABELS("Items, in the order of infit."),
     infit=_INFIT,
-    voters=LABELS.or_null("null if they are not known."),
+    voters=item_fields.LABELS.or_null("null if they are not known."),
     voter_infit=_INFIT.or_null("null if voters are not known."),
 )
 NEXT_COMPARISONS: Final = shapes.Component.of(
-    NextComparisons, optional=["prompt"], left=LABELS, right=LABELS, voter=LABELS, prompt=LABELS
+    NextComparisons,
+    optional=["prompt"],
+    left=item_fields.LABELS,
+    right=item_fields.LABELS,
+    voter=item_fields.LABELS,
+    prompt=item_fields.LABELS,
 )
 
 
@@ -330,7 +321,7 @@ class StrengthsAnswer(
     """Strengths, best first, and the other fitted parameters."""
 
     items = shapes.list_of(ITEM_STRENGTH.reference, minItems=2)
-    ranking = RANKS_ARRAY.reference(BEST_FIRST)
+    ranking = item_fields.RANKS_ARRAY.reference(item_fields.BEST_FIRST)
     parameters = FITTED_PARAMETERS.reference
     voters = shapes.list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted.")
     reliability = RELIABILITY.reference.or_null("null unless the request asked for it.")
@@ -362,7 +353,7 @@ def strengths(
     standard_errors: bool,
     reliability: bool,
     report: bool,
-    items: Labels | None = None,
+    items: item_fields.Labels | None = None,
 ) -> dict[str, Any]:
     """Fit strengths to votes; return a ranking and its uncertainty."""
     strengths_fit, notices = fit_votes(comparisons, model, options, items)
@@ -390,8 +381,8 @@ def choose(
     options: dict[str, Any],
     size: int,
     seed: int,
-    items: Labels | None = None,
-    prompts: Labels | None = None,
+    items: item_fields.Labels | None = None,
+    prompts: item_fields.Labels | None = None,
     **matching: Any,
 ) -> dict[str, Any]:
     """Choose the comparisons that tell most about the top items, given all votes so far."""
@@ -417,7 +408,7 @@ def prompts_shown(comparisons: Answered) -> list[str | int]:
 
 
 def fit_votes(
-    comparisons: Answered, model: str, options: dict[str, Any], items: Labels | None
+    comparisons: Answered, model: str, options: dict[str, Any], items: item_fields.Labels | None
 ) -> tuple[Strengths, list[str]]:
     """Fit strengths to votes; return notes on the votes as well."""
     with collected_notices() as notices:
@@ -499,7 +490,7 @@ class AnswerRows(fields.Documented):
                 raise fields.placed([f"is no part of an answer; its parts are {', '.join(_KEYS)}"], str(place), odd[0])
             for name in ("left", "right", "best", "worst", "voter", "prompt", "turn"):
                 if name in row:
-                    row[name] = read_label(row[name], str(place), name)
+                    row[name] = item_fields.read_label(row[name], str(place), name)
             for name in ("items", "ranking"):
                 if isinstance(row.get(name), list):
                     row[name] = [_read_labels(entry, str(place), name) for entry in row[name]]
@@ -509,8 +500,8 @@ class AnswerRows(fields.Documented):
 
 def _read_labels(entry: Any, *place: str) -> Any:
     if isinstance(entry, list):
-        return [read_label(label, *place) for label in entry]
-    return read_label(entry, *place)
+        return [item_fields.read_label(label, *place) for label in entry]
+    return item_fields.read_label(entry, *place)
 
 
 class VoterName(fields.Documented):
@@ -520,7 +511,7 @@ class VoterName(fields.Documented):
 
     def read(self, value: Any) -> str | int:
         """Check a value, and return it as the library call takes it."""
-        return read_label(value)
+        return item_fields.read_label(value)
 
 
 class ChoicesRequest(Request):

@@ -13,8 +13,7 @@ from service.collect.state import CollectState
 from service.http import logs
 from service.http.hooks import API, add_hooks, new_app
 from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_library, name_options
-from service.openapi.document import TOKEN_SCHEME, Api, configuration, problem_component
-from service.openapi.operations import register_page
+from service.openapi.document import TOKEN_SCHEME, Api, configuration, problem_component, register_page
 from service.schemas.shapes import TEXT, TEXT_OR_NULL, WHOLE
 
 # Prefixes of the paths whose requests may need the ledger; caches must not store their answers.

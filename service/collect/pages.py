@@ -1,11 +1,15 @@
 """Serve the HTML pages: of voters, of organisers, images and sounds of items, and the bare address.
 
 A voter's pages (welcome, comparisons, finish) reveal only whether the visitor has a session. The organiser's pages
-contain only the frame; their scripts load the campaign's data from the API.
+contain only the frame; their scripts load the campaign's data from the API. The texts are in locales/<language>.json,
+and those of organisers' pages in locales/organiser.<language>.json.
 """
 
 import json
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cache, partial, reduce
+from importlib.resources import files
+from operator import getitem
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -17,21 +21,121 @@ from werkzeug.wrappers import Response
 
 from adaptive.ledger import Campaign, VotingPages
 from service.collect import access
-from service.collect.api.campaigns import CampaignRequest, PlanChoice, SettingsRequest
+from service.collect.api.campaigns import CampaignRequest, PagesRequest, PlanChoice, SettingsRequest
 from service.collect.api.results import EXPORTS
-from service.collect.api.voting_pages import PagesRequest
 from service.collect.content import TYPES, asset_file, render
 from service.collect.state import collecting
-from service.collect.texts import (
-    LANGUAGES,
-    Texts,
-    direction,
-    language_in_address,
-    language_name,
-    reader_language,
-    reader_texts,
-)
 from service.http.problems import Problem
+
+LANGUAGES: Final = ("en", "de")  # files in locales/; the first language is the fallback
+_RIGHT_TO_LEFT: Final = frozenset(
+    {"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"}
+)
+_SCRIPTS_RIGHT_TO_LEFT: Final = frozenset({"adlm", "arab", "hebr", "mand", "nkoo", "rohg", "syrc", "thaa"})
+
+
+class Texts:
+    """The texts of one language.
+
+    Parameters
+    ----------
+    language : str
+        Tag such as "de-AT". A language without a file in locales/ falls back to English.
+
+    Examples
+    --------
+    >>> Texts("de-AT")("base.skip")
+    'Zum Inhalt'
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = interface_language(language)
+        self._texts = {**_read(self.language), **_read(f"organiser.{self.language}")}
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """Return the text of a key such as "voter.vote.undo", with values filled in for the names in braces.
+
+        Raises
+        ------
+        KeyError
+            If the text does not exist, or names a value that was not given.
+        """
+        text: Any = self._texts
+        for step in key.split("."):
+            if not isinstance(text, Mapping) or step not in text:
+                raise KeyError(f"locales/{self.language}.json has no text {key!r}")
+            text = text[step]
+        if not isinstance(text, str):
+            raise KeyError(f"{key!r} names several texts of locales/{self.language}.json")
+        return text.format_map(values)
+
+    def section(self, key: str) -> str:
+        """Return all texts below a key as JSON, for the script of a page."""
+        return json.dumps(reduce(getitem, key.split("."), self._texts), ensure_ascii=False)
+
+
+def interface_language(language: str) -> str:
+    """Return the language of locales/ that serves a tag.
+
+    >>> interface_language("de-CH"), interface_language("fr")
+    ('de', 'en')
+    """
+    main = language.lower().split("-")[0]
+    return main if main in LANGUAGES else LANGUAGES[0]
+
+
+def direction(language: str) -> str:
+    """Return the writing direction of a language, by its script if the tag names one.
+
+    >>> direction("ar"), direction("en"), direction("az-Arab"), direction("ar-Latn")
+    ('rtl', 'ltr', 'rtl', 'ltr')
+    """
+    main, *more = language.lower().split("-")
+    script = next((part for part in more if len(part) == 4 and part.isalpha()), None)
+    rtl = main in _RIGHT_TO_LEFT if script is None else script in _SCRIPTS_RIGHT_TO_LEFT
+    return "rtl" if rtl else "ltr"
+
+
+def language_name(language: str) -> str:
+    """Return a language's name in that language, or the tag if the name is not known here.
+
+    >>> language_name("de"), language_name("pt-BR"), language_name("tlh")
+    ('Deutsch', 'Português', 'tlh')
+    """
+    return str(_read("languages").get(language.lower().split("-")[0], language))
+
+
+def language_in_address() -> str | None:
+    """Return the language that the address asks for, if the interface has it."""
+    tag = request.args.get("lang")
+    return tag if tag in LANGUAGES else None
+
+
+def reader_texts() -> Texts:
+    """Return the texts of the interface, in the language of the address or of the browser."""
+    return Texts(language_in_address() or browser_language(LANGUAGES) or LANGUAGES[0])
+
+
+def browser_language(languages: Sequence[str]) -> str | None:
+    """Return the language that the browser prefers, by its tag or its main part; None if it accepts none of them."""
+    for tag in map(str.lower, request.accept_languages.values()):
+        dialects = [language for language in languages if language.lower().split("-")[0] == tag.split("-")[0]]
+        if dialects:
+            return next((dialect for dialect in dialects if dialect.lower() == tag), dialects[0])
+    return None
+
+
+def reader_language(languages: Sequence[str]) -> str:
+    """Return the language in the address, or the browser's, or the campaign's first."""
+    tag = request.args.get("lang")
+    return tag if tag is not None and tag in languages else browser_language(languages) or languages[0]
+
+
+@cache
+def _read(name: str) -> Mapping[str, Any]:
+    texts: Mapping[str, Any] = json.loads((files("service.collect") / "locales" / f"{name}.json").read_text("utf-8"))
+    return texts
+
 
 # An SVG may contain scripts. They do not run in an image on a page; opened by its address, the SVG is sandboxed.
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"

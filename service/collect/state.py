@@ -3,8 +3,6 @@
 The ledger is opened on first use, after the fork.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 import threading

@@ -82,13 +82,8 @@ class Budget(event.Listener):
     """
 
     def __init__(self, compiler_lock: IO[bytes]) -> None:
-        self._compiler_lock, self._has_second_try, self._end, self._depth, self._began = (
-            compiler_lock,
-            False,
-            0.0,
-            0,
-            0.0,
-        )
+        self._compiler_lock, self._has_second_try, self._depth = compiler_lock, False, 0
+        self._end = self._began = 0.0
         event.register("numba:compile", self)  # type: ignore[no-untyped-call]
 
     def begin(self, seconds: float, has_second_try: bool) -> None:

@@ -188,7 +188,7 @@ def invalid(errors: Mapping[str, list[str]]) -> Problem:
     """Return the problem for a request that a schema refuses."""
     cut_errors: dict[str, list[str]] = {}
     for pointer, messages in islice(errors.items(), MAX_ERRORS):
-        cut_errors.setdefault(_cut_inside(pointer, MAX_POINTER), []).extend(messages)
+        cut_errors.setdefault(_cut_inside(pointer), []).extend(messages)
     first = "; ".join(
         f"{pointer or 'the body'}: {', '.join(messages)}" for pointer, messages in islice(cut_errors.items(), 3)
     )
@@ -203,10 +203,10 @@ def unknown_fields(keys: Sequence[str]) -> dict[str, list[str]]:
     return messages | {Name(key): ["unknown field"] for key in keys[:MAX_ERRORS]}
 
 
-def _cut_inside(text: str, most: int) -> str:
-    """Cut a text in the middle: the last steps of a pointer matter most, and names often start alike."""
-    half = most // 2
-    return text if len(text) <= most else f"{text[: most - half - 3]}...{text[-half:]}"
+def _cut_inside(pointer: str) -> str:
+    """Cut a pointer in the middle: its last steps matter most, and names often start alike."""
+    half = MAX_POINTER // 2
+    return pointer if len(pointer) <= MAX_POINTER else f"{pointer[: half - 3]}...{pointer[-half:]}"
 
 
 def pointers(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:

@@ -1,24 +1,29 @@
-"""Write the OpenAPI document: operations with their errors and credentials, shared components, the head."""
+"""Write the OpenAPI document: operations with their errors and credentials, shared components, the head.
+
+Every application also has probes, metrics, and a page to try the service at its root.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
 import orjson
-from flask import Flask
+from flask import Flask, Response, abort, redirect, request, send_from_directory
 from flask_smorest import Api as SmorestApi
 from flask_smorest import Blueprint as SmorestBlueprint
 from marshmallow import missing
 from werkzeug.exceptions import HTTPException
 
 from rankcorr import __version__
+from service.http import metrics
 from service.http.body import BodyParser
 from service.http.problems import ALL_STATUSES, MEDIA_TYPE, STATUSES, from_http
-from service.http.state import state
+from service.http.state import settings, state
 from service.schemas.fields import Documented, Limit
-from service.schemas.shapes import TEXT, WHOLE, Answer, Component, Reference, Shape, list_of, map_of
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, Component, Reference, Shape, list_of, map_of
 
 # Error statuses of any request, of any request to /v1, and of any request with a body.
 ERRORS_OF_HTTP: Final = (400, 408, 414, 431)
@@ -273,3 +278,71 @@ class Api(SmorestApi):  # type: ignore[misc]
         for kind, title in self._statuses.values():
             content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
             self.spec.components.response(kind, {"description": title, "content": content})
+
+
+class LiveAnswer(Answer):
+    """The process answers."""
+
+    status = TEXT(const="ok")
+
+
+class ReadyAnswer(Answer):
+    """The service accepts requests, within these limits."""
+
+    status = TEXT(const="ok")
+    version = TEXT
+    limits = map_of(NUMBER)
+
+
+probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
+measures = Blueprint("metrics", __name__, url_prefix="/metrics", errors=(401, 404, 500), description="For Prometheus")
+
+
+@probes.get("/live", name="checkLive")
+@probes.response(200, LiveAnswer)
+def live() -> dict[str, str]:
+    """Confirm that the process answers."""
+    return {"status": "ok"}
+
+
+@probes.get("/ready", name="checkReady")
+@probes.response(200, ReadyAnswer)
+def ready() -> dict[str, Any]:
+    """Report readiness and the limits on requests; 503 before a stop, and while the service lacks what it needs."""
+    state().check()
+    limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
+    return {"status": "ok", "version": __version__, "limits": limits}
+
+
+@measures.get("", name="readMetrics")
+@measures.response(200, TEXT, content_type="text/plain")
+def prometheus() -> Response:
+    """Return counts and times of all workers if the settings let this caller read them; 404 if metrics are off."""
+    shared = state()
+    if shared.settings.metrics == "off":
+        abort(404)
+    if shared.settings.metrics == "token":
+        shared.tokens.check(request)
+    return metrics.exposition()
+
+
+def register_page(app: Flask, *, is_root: bool = True) -> None:
+    """Serve Swagger UI at /docs, with files of flask-swagger-ui; redirect the root there unless it has a page."""
+    scripts = str(files("flask_swagger_ui") / "dist")
+    page_folder = str(files("service.openapi") / "static")
+    policy = (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+    text = (files("service.openapi") / "static" / "docs.html").read_bytes()
+
+    def page() -> Response:
+        return Response(text, headers={"Content-Security-Policy": policy}, content_type="text/html; charset=utf-8")
+
+    def asset(name: str) -> Response:
+        return send_from_directory(scripts if name.startswith("swagger-ui") else page_folder, name, max_age=86_400)
+
+    if is_root:
+        app.add_url_rule("/", "root", lambda: redirect("/docs"))
+    app.add_url_rule("/docs", "docs", page)
+    app.add_url_rule("/docs/<name>", "docs_asset", asset)

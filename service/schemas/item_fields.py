@@ -9,7 +9,7 @@ from flask import g
 from marshmallow import ValidationError
 
 from adaptive._protocol import checked_labels
-from adaptive._votes import UNANSWERED, WORDS
+from adaptive._scores import UNANSWERED, WORDS
 from adaptive.errors import AdaptiveError
 from rankcorr import Ranking, RankingError
 from rankcorr._checks import counted
@@ -106,9 +106,8 @@ def _n_items(way: str, numbers: Any) -> int:
         form = "an array" if way == "order" else "an object of label to number, or an array of numbers"
         raise ValidationError({way: [f"must be {form}; got {shown(numbers)}"]})
     if way == "order":
-        return sum(
-            len(entry) or 1 if isinstance(entry, list) else 1 for entry in numbers
-        )  # an empty group is refused later
+        # An empty group is refused later.
+        return sum(len(entry) or 1 if isinstance(entry, list) else 1 for entry in numbers)
     return len(numbers)
 
 

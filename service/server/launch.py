@@ -22,6 +22,7 @@ from typing import Any, Final, NoReturn
 from service.collect.settings import CollectSettings
 from service.environment import (
     FromEnvironment,
+    HttpSettings,
     SettingError,
     is_loopback,
     one_of,
@@ -32,7 +33,6 @@ from service.environment import (
     whole_number,
 )
 from service.http.metrics import METRICS_FOLDER, reserve_files
-from service.http.settings import HttpSettings
 from service.settings import Settings
 
 # Import names of the packages that rankcorr-service needs and rankcorr does not.
@@ -54,11 +54,8 @@ GUNICORN: Final = (
     *("--config", "python:service.server.gunicorn_config"),
 )
 
-JOBS: Final = (
-    "-P",
-    "-c",
-    "import adaptive, rankcorr, service; from service.server.launch import work_jobs; work_jobs()",
-)
+_WORK: Final = "import adaptive, rankcorr, service; from service.server.launch import work_jobs; work_jobs()"
+JOBS: Final = ("-P", "-c", _WORK)
 
 # Variables that the C library and numpy read at their start; values that are already set are kept.
 PROGRAM_VARIABLES: Final = {

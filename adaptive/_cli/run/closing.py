@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from adaptive._cli.output import emit, print_note
-from adaptive._cli.run.campaign import check_other, describe_status, ledger_argument
+from adaptive._cli.run.ledgers import check_other, describe_status, ledger_argument
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, CampaignResult, CampaignSettings, CampaignStatus, ClosePreview, Preview

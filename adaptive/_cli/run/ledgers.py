@@ -1,10 +1,10 @@
-"""`ballots run init`, `export`, `import`, `backup`, `verify` and `migrate`: create, copy and check ledgers."""
+"""`ballots run init`, `export`, `import`, `backup`, `verify` and `migrate`: create, open, copy and check ledgers."""
 
-from __future__ import annotations
-
+import functools
+import os
 import zipfile
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,13 +13,13 @@ import click
 
 from adaptive._cli.output import emit, print_note, print_verified, write_whole
 from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
-from adaptive._cli.run.campaign import check_other, create_ledger, ledger_argument, open_campaign
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
 from adaptive.ledger import (
     FORMATS,
     Campaign,
     CampaignSettings,
+    CampaignStatus,
     ContinuousPlan,
     Ledger,
     Probing,
@@ -31,8 +31,78 @@ from adaptive.ledger import (
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli import console
+from rankcorr._cli.console import Command
 from rankcorr._cli.options import check_owner
+from rankcorr._io.source import new_file
+from rankcorr.errors import TableError
 from rankcorr.vectors import read_candidates
+
+
+def ledger_argument(command: Command) -> Command:
+    """Add the argument LEDGER and the option --campaign; the command gets the `Campaign`."""
+
+    @functools.wraps(command)
+    def with_campaign(ledger: str, campaign: str | None, **values: Any) -> Any:
+        with open_campaign(ledger, campaign) as campaign_in_ledger:
+            return command(campaign=campaign_in_ledger, **values)
+
+    option = click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
+    argument = click.argument("ledger")
+    return argument(option(with_campaign))  # type: ignore[return-value]
+
+
+@contextmanager
+def open_campaign(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
+    """Open a ledger and one of its campaigns, and close the connections after the block."""
+    with closing(Ledger.open(ledger)) as connection:
+        yield connection.campaign(campaign)
+
+
+@contextmanager
+def create_ledger(ledger: str) -> Iterator[Ledger]:
+    """Open a ledger, or create it; a new file appears only after the block is done.
+
+    The file is created under a temporary name and then moved. If the block fails or the process is killed, no ledger
+    is left, and the same command can be run again.
+    """
+    target = Path(ledger)
+    if "://" in ledger or os.path.lexists(target) or not os.access(target.parent, os.W_OK):
+        with closing(Ledger.create(ledger)) as new_ledger:
+            yield new_ledger
+        return
+    try:
+        with new_file(target) as part, closing(Ledger.create(part)) as new_ledger:  # closing merges the -wal file
+            yield new_ledger
+    except OSError as error:
+        raise TableError(f"{ledger}: cannot be created: {error.strerror or error}") from error
+
+
+def check_other(out: str | None, campaign: Campaign) -> None:
+    """Refuse to write over the ledger itself."""
+    if out is not None and campaign.is_kept_in(out):
+        raise ProtocolError(f"{out}: is the ledger itself; choose another file for --out")
+
+
+def describe_status(status: CampaignStatus) -> str:
+    """Return the status of a campaign in one line."""
+    if status.mode == "continuous":
+        return _describe_batches(status)
+    where = f"ballot {status.ballot} of {status.n_ballots}"
+    if status.state == "finished":
+        return f"all {status.n_ballots} ballots are closed; the result is ready"
+    if status.state == "ready":
+        return f"{where} can be opened: {status.n_items:,} items, {status.n_comparisons:,} comparisons"
+    is_open = "is open" if status.state == "open" else "is being closed"
+    return f"{where} {is_open}: {status.n_answered:,} of {status.n_comparisons:,} comparisons answered"
+
+
+def _describe_batches(status: CampaignStatus) -> str:
+    if status.state == "finished":
+        return f"the campaign has ended with {counted(status.n_votes, 'vote')}; the result is ready"
+    if status.state == "ready":
+        return "batch 1 can be opened"
+    batches = "1 batch" if status.ballot == 1 else f"{status.ballot:,} batches"
+    return f"{batches} so far: {status.n_answered:,} of {status.n_comparisons:,} comparisons answered"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from adaptive._cli.output import emit
-from adaptive._cli.run.campaign import check_other, describe_status, ledger_argument
+from adaptive._cli.run.ledgers import check_other, describe_status, ledger_argument
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._formats.votes import read_votes
 from adaptive._tables import item_cells

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from adaptive._draw import draw_sets
 from adaptive._protocol import ballot_rng
 from adaptive.choices._choices import Choices
-from adaptive.choices._sets import next_sets
-from adaptive.choices._strengths import ChoiceStrengths
+from adaptive.choices._strengths import ChoiceStrengths, next_sets
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
@@ -26,8 +25,7 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.matching._matching import Matches, next_comparisons
-from adaptive.matching._rounds import WHILE_MATCHING, interim_strengths
-from adaptive.matching._stopping import RISK, SHORT, StoppingRule
+from adaptive.matching._rounds import RISK, SHORT, WHILE_MATCHING, StoppingRule, interim_strengths
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW
@@ -324,9 +322,9 @@ def _matched(
     transaction: Transaction, plan: ContinuousPlan, strengths: Strengths, size: int, number: int, voter_id: int | None
 ) -> Matches:
     """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
-    info, shown_pairs = transaction.info, _shown_to_slots(transaction)
-    history = _history(info, *shown_pairs)
-    fewest = np.sort(_slots_with_fewest(info, shown_pairs.slot, size))
+    info, (left, right, slot) = transaction.info, _shown_to_slots(transaction)
+    history = _history(info, left, right, slot)
+    fewest = np.sort(_slots_with_fewest(info, slot, size))
 
     def match(slots: Slots, history: Comparisons) -> Matches:
         rng, voters = ballot_rng(info.seed, number, "draw"), [info.slots[slot] for slot in slots.tolist()]
@@ -427,7 +425,7 @@ def _within_groups(
     for pair in asked_pairs(transaction):
         n_asked[place[pair]] += 1
     shown_pairs = _shown_to_slots(transaction)
-    slots = np.sort(_slots_with_fewest(info, shown_pairs.slot, size))
+    slots = np.sort(_slots_with_fewest(info, shown_pairs[-1], size))
     pairs_of_slot: dict[int, set[int]] = {slot: set() for slot in slots.tolist()}
     if voter_id is not None:
         known = {place[pair] for pair in pairs_of_voter(transaction, voter_id).pairs() if pair in place}
@@ -464,23 +462,16 @@ def _n_unseen(transaction: Transaction, voter_id: int) -> int:
     return transaction.info.n_pairs - len(pairs_of_voter(transaction, voter_id).pairs())
 
 
-class _ShownPairs(NamedTuple):
-    """Pairs with the slot that each was shown to."""
-
-    left: Slots
-    right: Slots
-    slot: Slots
-
-
-def _shown_to_slots(transaction: Transaction) -> _ShownPairs:
-    """Return the pairs that each slot has been shown, answered or not."""
+def _shown_to_slots(transaction: Transaction) -> tuple[Slots, Slots, Slots]:
+    """Return the left and right items of all pairs that were shown, answered or not, and the slot of each pair."""
     pair = schema.comparison
     counts: sa.ColumnElement[bool] = pair.c.probe.is_(None)
     if transaction.info.settings.assigned:  # the slot is one voter
         counts = sa.or_(counts, pair.c.probe == "overlap")
     pairs = sa.select(pair.c.left_item, pair.c.right_item, schema.sheet.c.slot).select_from(schema.PAIRS_ON_SHEETS)
     of_campaign = pairs.where(transaction.of_campaign(schema.ballot), counts)
-    return _ShownPairs(*transaction.integer_columns(of_campaign.order_by(pair.c.ballot_id, pair.c.place)))
+    left, right, slot = transaction.integer_columns(of_campaign.order_by(pair.c.ballot_id, pair.c.place))
+    return left, right, slot
 
 
 def _slots_with_fewest(info: CampaignInfo, shown_to: Slots, size: int) -> Slots:

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord, ProtocolResult, places_best_first
-from adaptive._scores import select_again, select_top
+from adaptive._scores import UNANSWERED, select_again, select_top
 from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
-from adaptive._votes import UNANSWERED
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
@@ -28,16 +27,7 @@ from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, choices_of,
 from adaptive.ledger._bundle.contents import Contents, Row
 from adaptive.ledger._campaign.settings import KINDS
 from adaptive.ledger._closing import chain_digest, record_dict
-from adaptive.ledger._store.schema import (
-    ANSWERS,
-    CANNOT_SAY,
-    digest_of,
-    directions_of,
-    grades_of,
-    json_of,
-    pair_id,
-    side_and_grade,
-)
+from adaptive.ledger._store import schema
 from adaptive.ledger._votes.exports import set_cells
 from adaptive.ledger.errors import BundleError
 from adaptive.model._models import bradley_terry
@@ -153,7 +143,7 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
             continue
         if stored.record is None or stored.votes_digest is None:
             raise BundleError(f"ballot {number} is closed, and has no record")
-        if digest_of(map(vote_line, by_ballot[number])) != stored.votes_digest:
+        if schema.digest_of(map(vote_line, by_ballot[number])) != stored.votes_digest:
             raise BundleError(f"votes of ballot {number}: its events do not have the digest votes_digest")
         chain = chain_digest(previous, stored.draw_digest, stored.votes_digest, stored.record)
         if chain != stored.chain_digest:
@@ -197,7 +187,7 @@ def votes_that_count(events: Sequence[Row], excluded: frozenset[str]) -> dict[in
 
 def vote_line(event: Row) -> str:
     """Return the line that the digest of votes covers."""
-    return json_of([event["place"], event["revision"], event["kind"], event["answer"], event["voter"]])
+    return schema.json_of([event["place"], event["revision"], event["kind"], event["answer"], event["voter"]])
 
 
 def votes_csv(contents: Contents) -> str:
@@ -213,11 +203,11 @@ def votes_csv(contents: Contents) -> str:
         comparisons = contents.comparisons[stored.number]
         items = comparisons.items.tolist()
         for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
-            pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
+            pair = schema.pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
             if set_size > 2:
                 answer = set_cells([contents.labels[item] for item in items[place]], event["answer"], guarded)
             else:
-                winner, grade = side_and_grade(event["answer"])
+                winner, grade = schema.side_and_grade(event["answer"])
                 sides = [cell for item in items[place] for cell in cells[item]]
                 answer = [*sides, winner, *([grade] if has_grades else [])]
             rows.append([pair, guarded(event["voter"]), *answer])
@@ -383,8 +373,8 @@ def _scored_again(
     votes = votes_that_count(events, frozenset(excluded))
     answers = np.full(stored.n_comparisons, UNANSWERED, np.int8)
     for place, event in votes.items():
-        code = int(directions_of(np.array(ANSWERS[event["answer"]])))
-        answers[place] = UNANSWERED if code == CANNOT_SAY else code
+        code = int(schema.directions_of(np.array(schema.ANSWERS[event["answer"]])))
+        answers[place] = UNANSWERED if code == schema.CANNOT_SAY else code
     try:
         ballot = ballot_of(info, stored, contents.comparisons[number], contents.slots[number])
         at = {place: at for at, place in enumerate(stored.places.tolist())}
@@ -394,7 +384,7 @@ def _scored_again(
     except AdaptiveError as error:
         raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
     again = record_dict(record, position, len(votes), excluded)
-    wrong = [name for name in again if json_of(again[name]) != json_of(written.get(name))]
+    wrong = [name for name in again if schema.json_of(again[name]) != schema.json_of(written.get(name))]
     if wrong or set(written) != set(again):
         raise BundleError(
             f"record of ballot {number}: the votes do not give what is written in {', '.join(wrong) or 'it'}"
@@ -456,13 +446,17 @@ def _votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], NDArray[
     for stored in contents.stored_ballots:
         n_asked += stored.n_comparisons
         votes = sorted(votes_that_count(by_ballot[stored.number], contents.excluded).items())
-        decided = {place: ANSWERS[event["answer"]] for place, event in votes if event["answer"] != "cannot say"}
+        decided = {place: schema.ANSWERS[event["answer"]] for place, event in votes if event["answer"] != "cannot say"}
         codes += list(decided.values())
         item_rows.append(contents.comparisons[stored.number].items[list(decided)])
     answers, items = np.array(codes, np.int64), np.concatenate(item_rows)
     left, right = sides_of(items, answers)
-    columns = left.astype(np.int32), right.astype(np.int32), directions_of(answers).astype(np.int8)
-    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - answers.size), grades_of(answers), items
+    columns = left.astype(np.int32), right.astype(np.int32), schema.directions_of(answers).astype(np.int8)
+    return (
+        Comparisons(contents.info.items, *columns, n_unanswered=n_asked - answers.size),
+        schema.grades_of(answers),
+        items,
+    )
 
 
 def _table(text: str) -> Table:

@@ -46,7 +46,7 @@ from adaptive.ledger._voters.membership import external_hash
 from adaptive.ledger._votes.casting import correction_hash, vote_hash
 from adaptive.ledger.errors import BundleError
 from adaptive.model._likelihood import OVERSIGHT
-from rankcorr._io.files import write_atomically
+from rankcorr._io.source import write_atomically
 
 
 def write_bundle(campaign: OpenCampaign, path: str | os.PathLike[str], *, names: bool = False) -> None:

@@ -377,21 +377,14 @@ def ratings_of(votes: Answers, probes: Answers, *, excluded: Collection[int] = (
 def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool_]]:
     """Return the voter of each repeat that has both answers, and whether the two answers agree."""
     repeats = probes.select((probes.kind == "repeat") & (probes.answer != CANNOT_SAY))
-    answers_by_place = {
-        (ballot, place): (voter, answer)
-        for ballot, place, voter, answer in zip(
-            votes.ballot.tolist(), votes.place.tolist(), votes.voter.tolist(), votes.answer.tolist(), strict=True
-        )
-        if answer != CANNOT_SAY
-    }
-    rows = zip(*(getattr(repeats, name).tolist() for name in ("ballot", "repeats", "voter", "answer")), strict=True)
+    votes = votes.select(votes.answer != CANNOT_SAY)
+    places, repeated_places = votes.ballot << 32 | votes.place, repeats.ballot << 32 | repeats.repeats
+    is_answered, order = np.isin(repeated_places, places), np.argsort(places, kind="stable")
+    repeats = repeats.select(is_answered)
+    vote = order[np.searchsorted(places, repeated_places[is_answered], side="right", sorter=order) - 1]
+    is_same_voter = votes.voter[vote] == repeats.voter
     # The sides are swapped, so consistent answers have opposite signs.
-    comparisons = [
-        (voter, answers_by_place[ballot, place][1] == -answer)
-        for ballot, place, voter, answer in rows
-        if (ballot, place) in answers_by_place and answers_by_place[ballot, place][0] == voter
-    ]
-    return np.array([voter for voter, _ in comparisons], np.int64), np.array([same for _, same in comparisons], bool)
+    return repeats.voter[is_same_voter], (votes.answer[vote] == -repeats.answer)[is_same_voter]
 
 
 @dataclass(frozen=True)

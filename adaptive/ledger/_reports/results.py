@@ -32,8 +32,7 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
 from adaptive.model._likelihood import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
-from adaptive.model._report import LEADING, graded_report, item_text
-from adaptive.model._strengths import LEAST_CLUSTERS, Strengths
+from adaptive.model._strengths import LEADING, LEAST_CLUSTERS, Strengths, graded_report, item_text
 from rankcorr import TauW
 from rankcorr._checks import counted
 from rankcorr._output.report import Report, list_text, number_text

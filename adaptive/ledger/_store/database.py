@@ -32,7 +32,7 @@ from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, OperationalErr
 from adaptive.ledger._store.schema import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, LedgerMovedError, UnreachableError
 from rankcorr._checks import shown
-from rankcorr._io.files import new_file
+from rankcorr._io.source import new_file
 
 T = TypeVar("T")
 Connection = sa.Connection

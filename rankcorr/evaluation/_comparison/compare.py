@@ -1,26 +1,30 @@
-"""Compare runs over queries: means with intervals, tests of pairs, and groups of runs."""
+"""Compare runs over queries: means with intervals, tests of pairs, groups of runs, and what causes differences."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rankcorr._checks import check_choice, checked_flag, checked_level, checked_margin, shown
-from rankcorr._coefficients import Coefficient
-from rankcorr._output.results import read_only
+from rankcorr import _checks as checks
+from rankcorr._coefficients import Coefficient, TauW
+from rankcorr._contributions import contributions
+from rankcorr._output.results import Result, Rows, read_only
+from rankcorr._ranking import Ranking
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError
+from rankcorr.evaluation._columns import rows_of
 from rankcorr.evaluation._comparison.query_tests import RANDOMIZATION, TESTS, Plan, Test, compare_columns
 from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, RunComparison, correct_pairs
-from rankcorr.evaluation._evaluate import Evaluation, evaluate
-from rankcorr.evaluation._matching import SelfHits, Unjudged, Unretrieved
+from rankcorr.evaluation._evaluate import Evaluation, evaluate, evaluate_matches
+from rankcorr.evaluation._matching import Matched, Policies, SelfHits, Unjudged, Unretrieved, match_runs
 from rankcorr.evaluation._metric_values import UndefinedPolicy
-from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference, table_name
+from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, largest_difference, name_of, table_name
 from rankcorr.evaluation._nulls import RESAMPLES
-from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
+from rankcorr.evaluation._qrels import Qrels, with_common_ids
+from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, qrels_of, runs_of
 from rankcorr.inference._multiple_tests import holm
 
 
@@ -138,14 +142,14 @@ def compare_runs(
     """
     named = as_metrics(metric)
     if len(named) != 1:
-        raise OptionError(f"one metric is needed to compare runs; got {shown(metric)}")
+        raise OptionError(f"one metric is needed to compare runs; got {checks.shown(metric)}")
     ((name, measure),) = named.items()
     # Check the options of the comparison before the evaluation, which takes longer.
-    is_standardized, named_runs = checked_flag(standardized, "standardized"), runs_of(runs)
+    is_standardized, named_runs = checks.checked_flag(standardized, "standardized"), runs_of(runs)
     if is_standardized and not isinstance(measure, Coefficient):
-        raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
+        raise OptionError(f"only rank correlations can be standardized; got {checks.shown(metric)}")
     Draws.checked(n_resamples, seed, workers, progress)
-    checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
+    checks.checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
@@ -205,19 +209,19 @@ def compare_evaluated(
     True
     """
     if not isinstance(evaluation, Evaluation):
-        raise OptionError(f"evaluation must be an Evaluation, as evaluate returns; got {shown(evaluation)}")
+        raise OptionError(f"evaluation must be an Evaluation, as evaluate returns; got {checks.shown(evaluation)}")
     draws = Draws.checked(n_resamples, seed, workers, progress)
     confidence = _checked_level(evaluation.runs, test, baseline, level)
-    is_standardized = checked_flag(standardized, "standardized")
+    is_standardized = checks.checked_flag(standardized, "standardized")
     name = None if metric is None else table_name(evaluation.metrics, metric)
     if is_standardized and name is not None and name not in {chance.metric for chance in evaluation.chance}:
-        raise OptionError(f"only rank correlations can be standardized; got {shown(name)}")
+        raise OptionError(f"only rank correlations can be standardized; got {checks.shown(name)}")
     columns = np.array([evaluation.of(name, run, standardized=is_standardized) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
     name = evaluation.metrics[0] if name is None else name
     bound = largest_difference(name)
     numbers = cluster_numbers(clusters, evaluation.queries)
-    margin = checked_margin(equivalent_within, confidence)
+    margin = checks.checked_margin(equivalent_within, confidence)
     plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers, margin)
     order, rows, pairs, by_group = compare_columns(columns.T, parts, plan)
     return RunComparison(
@@ -310,9 +314,226 @@ def compare_metrics(evaluation: Evaluation, *, standardized: bool = False, **opt
 
 def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
     """Check the options of a comparison of these runs, and return the level of confidence."""
-    check_choice("test", test, TESTS)
+    checks.check_choice("test", test, TESTS)
     if len(runs) < 2:
-        raise OptionError(f"at least two runs are needed to compare; got {', '.join(map(shown, runs))}")
+        raise OptionError(f"at least two runs are needed to compare; got {', '.join(map(checks.shown, runs))}")
     if baseline is not None:
-        check_choice("baseline", baseline, tuple(runs))
-    return checked_level(level)
+        checks.check_choice("baseline", baseline, tuple(runs))
+    return checks.checked_level(level)
+
+
+Direction: TypeAlias = Literal["either", "worse", "better"]
+
+DIRECTIONS: Final[tuple[Direction, ...]] = get_args(Direction)
+N_DOCUMENTS: Final = 5
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentDifference(Result):
+    """A document of a query, with its ranks in two runs.
+
+    Attributes
+    ----------
+    document : str or int
+    relevance : float
+        nan for a document without a judgement; with ``unjudged="zero"`` it counts as 0.
+    first_rank, second_rank : float
+        Mid-ranks among the documents compared; documents that a run did not retrieve are tied in last place. nan if the
+        document is not compared for this run.
+    cost : float
+        The cost of the document for the first run minus its cost for the second, as defined in `worst`.
+
+    See Also
+    --------
+    worst : Lists them by query.
+    QueryDifference : The query they belong to.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import worst
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {"old": {"q2": {"a": 1, "d": 2}}, "new": {"q2": {"a": 2, "d": 1}}}
+    >>> for each in worst(qrels, runs, k=1)[0].documents:
+    ...     print(each.document, each.relevance, each.first_rank, each.second_rank, round(each.cost, 4))
+    a 0.0 2.0 1.0 -1.0
+    d 1.0 1.0 2.0 -1.0
+    """
+
+    document: Hashable
+    relevance: float
+    first_rank: float
+    second_rank: float
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDifference(Result):
+    """A query, its values for two runs, and the documents that cause the difference.
+
+    Attributes
+    ----------
+    query : str or int
+    first, second, difference : float
+        Values of the two runs, and the first minus the second.
+    documents : tuple of DocumentDifference
+        Documents with the largest differences in cost, in either direction; empty if the coefficient is undefined for
+        one of the runs, for example because it lacks the query.
+
+    See Also
+    --------
+    worst : Returns them.
+    DocumentDifference : The type of its documents.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import worst
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {"old": {"q2": {"a": 1, "d": 2}}, "new": {"q2": {"a": 2, "d": 1}}}
+    >>> found = worst(qrels, runs, k=1)[0]
+    >>> found.query, found.first, found.second, found.difference
+    ('q2', 1.0, -1.0, 2.0)
+    """
+
+    query: Hashable
+    first: float
+    second: float
+    difference: float
+    documents: tuple[DocumentDifference, ...]
+
+
+def worst(
+    qrels: QrelsLike,
+    runs: RunsLike,
+    *,
+    metric: MetricLike = "tau_w",
+    first: str | None = None,
+    second: str | None = None,
+    k: int = 10,
+    direction: Direction = "either",
+    unjudged: Unjudged = "zero",
+    unretrieved: Unretrieved = "last",
+    depth: int | None = None,
+    self_hits: SelfHits = "warn",
+) -> tuple[QueryDifference, ...]:
+    """List the queries with the largest difference between two runs, and up to five documents that cause it.
+
+    The cost of a document for a run is its part of 1 - tau_w, as in `contributions`. If the metric is another rank
+    correlation, the cost is its part of 1 minus that.
+
+    Parameters
+    ----------
+    qrels, runs, metric, unjudged, unretrieved, depth, self_hits
+        As in `compare_runs`.
+    first, second : str, optional
+        Names of the two runs; may be omitted if there are only two.
+    k : int, default 10
+        Number of queries.
+    direction : {"either", "worse", "better"}
+        List the queries with the largest differences in either direction, or only those for which the first run is
+        worse, or better, than the second.
+
+    Returns
+    -------
+    tuple of QueryDifference
+        The largest difference first. Queries without a value for one of the runs are not listed.
+
+    Raises
+    ------
+    RankingError
+        As `compare_runs`.
+
+    See Also
+    --------
+    compare_runs : Tests of the differences.
+    rankcorr.contributions : The parts of the items of one ranking.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import worst
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {
+    ...     "old": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "d": 2}},
+    ...     "new": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 2, "d": 1}},
+    ... }
+    >>> found = worst(qrels, runs, k=1)[0]
+    >>> found.query, found.difference, [each.document for each in found.documents]
+    ('q2', 2.0, ['a', 'd'])
+    """
+    (measure,) = as_metrics([metric]).values()
+    k = checks.checked_count(k, "k")
+    checks.check_choice("direction", direction, DIRECTIONS)
+    gold, named_runs = with_common_ids(qrels_of(qrels), runs_of(runs))
+    names = tuple(named_runs)
+    if first is None and second is None and len(names) == 2:
+        first, second = names
+    checks.check_choice("first", first, names)
+    checks.check_choice("second", second, names)
+    pair = {str(first): named_runs[str(first)], str(second): named_runs[str(second)]}
+    if len(pair) < 2:
+        raise OptionError(f"two different runs are needed; got {checks.shown(first)} twice")
+    policies = Policies(unjudged, unretrieved, depth, self_hits)
+    draws = Draws.checked(RESAMPLES, 0, None, None)
+    matches = list(match_runs(gold, pair, policies, draws.workers))
+    evaluation = evaluate_matches(gold, matches, {name_of(measure): measure}, policies, draws)
+    pairs = {match.name: match.pairs for match in matches}
+    return worst_evaluated(gold, pairs, evaluation, measure, str(first), str(second), k=k, direction=direction)
+
+
+def worst_evaluated(
+    gold: Qrels,
+    matches: Mapping[str, Matched],
+    evaluation: Evaluation,
+    metric: Metric,
+    first: str,
+    second: str,
+    *,
+    k: int,
+    direction: Direction,
+) -> tuple[QueryDifference, ...]:
+    """Return the result of `worst` for runs that are already matched and evaluated; arguments are not checked."""
+    values = [evaluation.of(name_of(metric), run) for run in (first, second)]
+    differences = values[0] - values[1]
+    is_listed = {"either": ~np.isnan(differences), "worse": differences < 0, "better": differences > 0}[direction]
+    order = np.argsort(np.where(is_listed, -np.abs(differences), 1), kind="stable")[: np.count_nonzero(is_listed)]
+    coefficient = metric if isinstance(metric, Coefficient) else TauW()
+    return Rows(
+        QueryDifference(
+            query=gold.queries[query],
+            first=float(values[0][query]),
+            second=float(values[1][query]),
+            difference=float(differences[query]),
+            documents=_documents(gold, [matches[first], matches[second]], coefficient, query),
+        )
+        for query in order[:k].tolist()
+    )
+
+
+def _documents(
+    gold: Qrels, matches: list[Matched], coefficient: Coefficient, query: int
+) -> tuple[DocumentDifference, ...]:
+    """Return the compared documents of a query, those with the largest difference in cost between the runs first."""
+    parts = [_places(pairs, coefficient, query) for pairs in matches]
+    if not all(parts):
+        return ()
+    relevance = gold[gold.queries[query]]
+    nothing = (float("nan"), 0.0)
+    rows = []
+    for document in dict.fromkeys([*parts[0], *parts[1]]):
+        (first_rank, first_cost), (second_rank, second_cost) = (part.get(document, nothing) for part in parts)
+        cost = first_cost - second_cost
+        rows.append(DocumentDifference(document, relevance.get(document, float("nan")), first_rank, second_rank, cost))
+    return Rows(sorted(rows, key=lambda row: -abs(row.cost))[:N_DOCUMENTS])
+
+
+def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashable, tuple[float, float]]:
+    """Return the rank and cost of each document of a query; empty if the coefficient is undefined."""
+    rows = rows_of(pairs.offsets, query)
+    if rows.stop - rows.start < 2:
+        return {}
+    x, y = Ranking.from_scores(pairs.x[rows]), Ranking.from_scores(pairs.y[rows])
+    with checks.collected_notices() as notices:
+        parts = contributions(x, y, coefficient=coefficient)
+    if notices:
+        return {}
+    documents = [pairs.documents[code] for code in pairs.codes[rows].tolist()]
+    return dict(zip(documents, zip(y.ranks.tolist(), parts.cost.tolist(), strict=True), strict=True))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import alpha_of
-from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import ROUNDING
 from rankcorr._workers import Draws, Values
 from rankcorr.evaluation._comparison.results import GroupComparison, PairedDifference, RunScore, Verdict, correct_pairs
 from rankcorr.inference._exchange_distribution import MAX_EXACT, POWER, ExchangeDistribution, all_swaps, power_margin
@@ -97,12 +97,8 @@ def compare_columns(
         ]
     else:
         corrected = corrected_pvalues(values, pairs, joint, pair_pvalues, plan.clusters).tolist()
-    return (
-        order,
-        tuple(rows),
-        correct_pairs(differences, iter(corrected)),
-        _compare_groups(values, order, pairs, groups, plan),
-    )
+    compared_groups = _compare_groups(values, order, pairs, groups, plan)
+    return order, tuple(rows), correct_pairs(differences, iter(corrected)), compared_groups
 
 
 def _compare_groups(
@@ -238,9 +234,8 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
         ratios[(spread == 0) & (sums == 0)] = 0.0
         return np.asarray(np.where(n_units > 1, ratios, math.nan))
 
-    return np.concatenate(
-        draws.in_blocks(task, n_rows)
-    )  # the block size depends on rows alone, so all columns get the same draws
+    # The block size depends on rows alone, so all columns get the same draws.
+    return np.concatenate(draws.in_blocks(task, n_rows))
 
 
 def bounds(summary: Means, ratios: Values, level: float) -> tuple[Values, Values]:

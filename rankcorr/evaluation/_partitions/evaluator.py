@@ -12,27 +12,17 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import (
-    check_choice,
-    check_unique,
-    checked_flag,
-    checked_resamples,
-    checked_seed,
-    declare,
-    offending,
-    shown,
-)
+from rankcorr import _checks as checks
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.frames import arrow, is_rank_column
 from rankcorr._input.scores import read_only
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes, places_in_groups
-from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
 from rankcorr.evaluation._metric_values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
 from rankcorr.evaluation._metrics import NDCG, AveragePrecision, IrMeasure, Metric, MetricLike, PrecisionAt, as_metrics
-from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
+from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents, group_coefficients
 from rankcorr.evaluation._partitions.joined_columns import (
     Documents,
     JoinedColumns,
@@ -115,7 +105,7 @@ class QueryEvaluator:
     document: str | None = None
     unjudged: Unjudged = "error"
     unretrieved: Unretrieved = "error"
-    undefined: UndefinedPolicy = declare(
+    undefined: UndefinedPolicy = checks.declare(
         str,
         "omit",
         choices=UNDEFINED,
@@ -128,29 +118,29 @@ class QueryEvaluator:
     def __post_init__(self) -> None:
         named = as_metrics(self.metrics)
         if not isinstance(self.scores, str | list | tuple):
-            raise OptionError(f"scores must be a name or a list of names; got {shown(self.scores)}")
+            raise OptionError(f"scores must be a name or a list of names; got {checks.shown(self.scores)}")
         scores = (self.scores,) if isinstance(self.scores, str) else tuple(self.scores)
         if not scores:
             raise OptionError("scores must name at least one column")
         object.__setattr__(self, "scores", scores)
         names = self.inputs
         if wrong := [name for name in names if not isinstance(name, str) or not name]:
-            raise OptionError(offending("names of columns must be text; got", wrong))
-        check_unique(names, "names of columns", OptionError)
+            raise OptionError(checks.offending("names of columns must be text; got", wrong))
+        checks.check_unique(names, "names of columns", OptionError)
         if ranks := list(filter(is_rank_column, (self.relevance, *scores))):
             raise OptionError(f"column {ranks[0]!r} holds ranks; scores are needed, of which the largest is the best")
-        check_choice("unjudged", self.unjudged, get_args(Unjudged))
-        check_choice("unretrieved", self.unretrieved, get_args(Unretrieved))
-        check_choice("undefined", self.undefined, UNDEFINED)
+        checks.check_choice("unjudged", self.unjudged, get_args(Unjudged))
+        checks.check_choice("unretrieved", self.unretrieved, get_args(Unretrieved))
+        checks.check_choice("undefined", self.undefined, UNDEFINED)
         checked = {
             "metrics": tuple(named.values()),
-            "standardized": checked_flag(self.standardized, "standardized"),
-            "n_resamples": checked_resamples(self.n_resamples),
-            "seed": checked_seed(self.seed),
+            "standardized": checks.checked_flag(self.standardized, "standardized"),
+            "n_resamples": checks.checked_resamples(self.n_resamples),
+            "seed": checks.checked_seed(self.seed),
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)
-        check_unique((self.query, N_DOCUMENTS, *self.columns), "names of columns of the result", OptionError)
+        checks.check_unique((self.query, N_DOCUMENTS, *self.columns), "names of columns of the result", OptionError)
         by_id = AveragePrecision | PrecisionAt | NDCG | IrMeasure
         tied = [name for name, metric in named.items() if isinstance(metric, by_id)]
         if tied and self.document is None:
@@ -184,7 +174,7 @@ class QueryEvaluator:
     def schema(self, query_type: QueryType = "string") -> Any:
         """Return the Arrow schema of the result, for engines that need it in advance."""
         pa = arrow()
-        check_choice("query_type", query_type, ("string", "int64"))
+        checks.check_choice("query_type", query_type, ("string", "int64"))
         kinds = {self.query: getattr(pa, query_type)(), N_DOCUMENTS: pa.int64()}
         kinds |= dict.fromkeys(self.columns, pa.float64())
         return pa.schema(list(kinds.items()), metadata={OPTIONS: json.dumps(self.option_texts())})
@@ -256,7 +246,7 @@ class QueryEvaluator:
             return values
         if self.undefined == "error":
             listed = [queries[place].as_py() for place in np.flatnonzero(undefined).tolist()]
-            raise UndefinedQueryError(offending(f"{shown(noun)}: no value for queries", listed))
+            raise UndefinedQueryError(checks.offending(f"{checks.shown(noun)}: no value for queries", listed))
         return np.where(undefined, 0.0, values)
 
 
@@ -318,7 +308,9 @@ def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryE
             groups = np.searchsorted(columns.offsets, np.flatnonzero(lone), side="right") - 1
             queries = [columns.queries[group].as_py() for group in np.unique(groups).tolist()]
             choices = '"zero" or "omit"' if option == "unjudged" else '"last" or "omit"'
-            raise kind(f"{offending(f'a document has {fault}; queries', queries)}; set {option}={choices} to accept it")
+            raise kind(
+                f"{checks.offending(f'a document has {fault}; queries', queries)}; set {option}={choices} to accept it"
+            )
 
 
 def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Joined:

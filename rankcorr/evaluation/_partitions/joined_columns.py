@@ -17,18 +17,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr import errors
 from rankcorr._checks import checked_count, offending, repeated, shown
 from rankcorr._input.frames import arrow, categories_are_no_numbers, columns_of, decoded
 from rankcorr._input.scores import read_only
 from rankcorr._workers import checked_workers
-from rankcorr.errors import (
-    ColumnError,
-    DuplicateDocumentError,
-    MissingValueError,
-    OptionError,
-    SplitQueryError,
-    TableError,
-)
 from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
 from rankcorr.evaluation._partitions.poisson import repeated_ids
 
@@ -57,11 +50,11 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
         if lacking := [name for name in names if name not in rows.schema.names]:
             raise _missing(lacking, rows.schema.names)
         if again := [name for name in names if rows.schema.names.count(name) > 1]:
-            raise ColumnError(offending("a column occurs more than once", again))
+            raise errors.ColumnError(offending("a column occurs more than once", again))
         return pa.table({name: decoded(rows.column(name)) for name in names})
     columns = columns_of(rows)
     if columns is None:
-        raise ColumnError(f"a record batch, a table or a data frame is expected; got {type(rows).__name__}")
+        raise errors.ColumnError(f"a record batch, a table or a data frame is expected; got {type(rows).__name__}")
     if lacking := [name for name in names if name not in columns]:
         raise _missing(lacking, columns)
     return pa.table({name: _array(columns[name], name) for name in names})
@@ -74,17 +67,17 @@ def _array(column: Any, name: str) -> Any:
             return pa.array(column.to_list()) if str(column.dtype) in NOT_OF_ARROW else column.to_arrow()
         return pa.Array.from_pandas(decoded(column)) if hasattr(column, "to_numpy") else column
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise ColumnError(
+        raise errors.ColumnError(
             f"column {name!r} holds values of several types, or of one that Arrow lacks: {error}"
         ) from error
     except (OverflowError, UnicodeError) as error:  # a whole number beyond 64 bits, half of a surrogate pair
-        raise ColumnError(f"column {name!r} holds a value that Arrow cannot: {error}") from error
+        raise errors.ColumnError(f"column {name!r} holds a value that Arrow cannot: {error}") from error
 
 
-def _missing(lacking: list[str], there: Any) -> ColumnError:
+def _missing(lacking: list[str], there: Any) -> errors.ColumnError:
     plural = "s" * (len(lacking) > 1)
     names, others = (", ".join(map(repr, part)) for part in (lacking, there))
-    return ColumnError(f"the frame has no column{plural} {names}; it has {others or 'none'}")
+    return errors.ColumnError(f"the frame has no column{plural} {names}; it has {others or 'none'}")
 
 
 class Numbers(NamedTuple):
@@ -166,16 +159,16 @@ def query_ids(column: Any) -> Any:
     if pa.types.is_null(kind) and len(column) == 0:
         is_text = True
     elif not is_text and not pa.types.is_integer(kind):
-        raise ColumnError(f"query ids must be text or whole numbers; got a column of type {kind}")
+        raise errors.ColumnError(f"query ids must be text or whole numbers; got a column of type {kind}")
     try:
         ids = column.cast(pa.string() if is_text else pa.int64())
     except pa.ArrowInvalid as error:
-        raise ColumnError(f"a query id is beyond 64 bits: {error}") from error
+        raise errors.ColumnError(f"a query id is beyond 64 bits: {error}") from error
     if ids.null_count:  # counted after the cast, since a null may be a value of a dictionary
-        raise ColumnError(f"each row needs a query id; {ids.null_count:,} of {len(ids):,} rows have none")
+        raise errors.ColumnError(f"each row needs a query id; {ids.null_count:,} of {len(ids):,} rows have none")
     array = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     if is_text and pa.compute.any(pa.compute.equal(array, "")).as_py():
-        raise ColumnError("each query needs an id; one is empty")
+        raise errors.ColumnError("each query needs an id; one is empty")
     return array
 
 
@@ -206,7 +199,7 @@ def _numbers(column: Any, name: str, ids: Any) -> Numbers:
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size:
             query, value = ids[int(wrong[0])].as_py(), float(values[wrong[0]])
-            kind = MissingValueError if np.isnan(value) else ColumnError
+            kind = errors.MissingValueError if np.isnan(value) else errors.ColumnError
             raise kind(f"column {name!r} must hold finite numbers; it is {value} in a row of query {shown(query)}")
         return Numbers(values, absent)
     return Numbers(checked_values(filled, name), absent)
@@ -237,7 +230,7 @@ def _check_documents(columns: JoinedColumns) -> None:
             (columns.queries[group].as_py(), ids[code])
             for group, code in zip(groups.tolist(), codes[again].tolist(), strict=True)
         )
-        raise DuplicateDocumentError(
+        raise errors.DuplicateDocumentError(
             offending("a query may have each document once; more than once (query, document)", pairs)
         )
 
@@ -293,7 +286,7 @@ def read_batches(
     size, n_workers = checked_count(batch_rows, "batch_rows"), checked_workers(workers)
     paths = [files] if isinstance(files, str | os.PathLike) else list(files)
     if not paths:
-        raise OptionError("there is no file to read")
+        raise errors.OptionError("there is no file to read")
     return _read(list(map(Path, paths)), list(columns), size, n_workers > 1)
 
 
@@ -306,10 +299,10 @@ def _read(paths: list[Path], columns: list[str], batch_rows: int, use_threads: b
             with parquet.ParquetFile(path, pre_buffer=False) as file:
                 if lacking := [name for name in columns if name not in file.schema_arrow.names]:
                     listed = ", ".join(map(repr, file.schema_arrow.names))
-                    raise ColumnError(f"{path} has no column {', '.join(map(repr, lacking))}; it has {listed}")
+                    raise errors.ColumnError(f"{path} has no column {', '.join(map(repr, lacking))}; it has {listed}")
                 yield from file.iter_batches(batch_rows, columns=columns, use_threads=use_threads)
         except (pa.ArrowInvalid, OSError) as error:
-            raise TableError(f"{path} cannot be read as Parquet: {error}") from error
+            raise errors.TableError(f"{path} cannot be read as Parquet: {error}") from error
 
 
 def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) -> Iterator[Any]:
@@ -361,7 +354,7 @@ def _check_runs(run_ids: list[Any]) -> None:
     ids = pa.concat_arrays(run_ids)
     if again := repeated_ids(ids):
         repeats = ids.filter(pa.compute.is_in(ids, value_set=pa.array(again, ids.type))).to_pylist()
-        raise SplitQueryError(
+        raise errors.SplitQueryError(
             f"the rows of a query must follow each other in a stream; those of {shown(repeated(repeats)[0])} are "
             "interrupted by other queries: sort the rows by query"
         )
@@ -372,4 +365,4 @@ def _concatenate(tables: list[Any]) -> Any:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ColumnError(f"batches have columns of different types: {error}") from error
+        raise errors.ColumnError(f"batches have columns of different types: {error}") from error

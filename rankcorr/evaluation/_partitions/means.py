@@ -15,19 +15,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from rankcorr._checks import (
-    check_choice,
-    checked_level,
-    checked_resamples,
-    checked_seed,
-    counted,
-    first_few,
-    offending,
-    shown,
-    warn_undefined,
-)
+from rankcorr import _checks as checks
 from rankcorr._input.frames import arrow
-from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import ROUNDING
 from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
@@ -129,7 +119,7 @@ def partial_means(
     >>> combined_means(parts).of("tau").mean
     0.375
     """
-    number, key = checked_resamples(n_resamples), checked_seed(seed)
+    number, key = checks.checked_resamples(n_resamples), checks.checked_seed(seed)
     metadata = getattr(getattr(rows, "schema", None), "metadata", None) or {}
     if OPTIONS in metadata:  # written by `QueryEvaluator.batch`
         _check_same(json.loads(metadata[OPTIONS]), evaluator.option_texts(), "the rows", "the evaluator")
@@ -175,7 +165,7 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
     queries = []
     for part in parts:
         if not isinstance(part, PartialMeans):
-            raise OptionError(f"parts must come from partial_means; got {shown(part)}")
+            raise OptionError(f"parts must come from partial_means; got {checks.shown(part)}")
         queries.append(part.queries)
         total = part if total is None else _add(total, part)
     if total is None:
@@ -188,8 +178,8 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
     split = repeated_ids(ids)
     if split:
         raise SplitQueryError(
-            f"{offending('queries occur in more than one partition, or twice', split)}; all rows of a query must be in "
-            "one partition"
+            f"{checks.offending('queries occur in more than one partition, or twice', split)}; all rows of a query "
+            "must be in one partition"
         )
     return PartialMeans(total.evaluator, total.n_resamples, total.seed, ids, total.sums)
 
@@ -401,7 +391,7 @@ class QueryMeans(TableResult):
         """
         name = self._checked_name(metric, standardized, first=first, second=second)
         if first is not None and first == second:
-            raise OptionError(f"two different runs are needed; got {shown(first)} twice")
+            raise OptionError(f"two different runs are needed; got {checks.shown(first)} twice")
         if not self.differences:
             raise OptionError(f"a difference needs two columns of scores; there is only {self.rows[0].run!r}")
         rows = self.differences
@@ -415,7 +405,7 @@ class QueryMeans(TableResult):
             raise OptionError("values were not standardized: make the QueryEvaluator with standardized=True")
         for option, run in runs.items():
             if run is not None:
-                check_choice(option, run, tuple(dict.fromkeys(row.run for row in self.rows)))
+                checks.check_choice(option, run, tuple(dict.fromkeys(row.run for row in self.rows)))
         return None if metric is None else table_name(tuple(dict.fromkeys(row.metric for row in self.rows)), metric)
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -423,7 +413,7 @@ class QueryMeans(TableResult):
 
     def __repr__(self) -> str:
         means = [f"{row.run} {row.metric}{' standardized' * row.standardized} {row.mean:.4f}" for row in self.rows]
-        return f"<QueryMeans of {counted(self.n_queries, 'query', 'queries')}: {first_few(means)}>"
+        return f"<QueryMeans of {checks.counted(self.n_queries, 'query', 'queries')}: {checks.first_few(means)}>"
 
 
 def _only(rows: tuple[Row, ...], **options: str | bool | None) -> Row:
@@ -434,7 +424,7 @@ def _only(rows: tuple[Row, ...], **options: str | bool | None) -> Row:
         names = [field.name for field in fields(rows[0])[:3]] if rows else []
         candidates = [tuple(getattr(row, name) for name in names) for row in matches or rows]
         message = f"exactly one row must match, but {len(matches)} have {described}; {', '.join(names)}"
-        raise OptionError(offending(message, candidates))
+        raise OptionError(checks.offending(message, candidates))
     return matches[0]
 
 
@@ -477,7 +467,7 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
     >>> means.of("tau").mean, means.n_queries
     (0.5, 3)
     """
-    confidence = checked_level(level)
+    confidence = checks.checked_level(level)
     total = merged_means(parts)
     n_queries = len(total.queries)
     centred = [moments.about(_mean(moments)) for moments in total.sums.values()]
@@ -498,7 +488,9 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
             numbers = mean, error, low, high, moments.n
             differences.append(MeanDifference(name.first, name.second, name.metric, name.standardized, *numbers))
     if lacking := [(row.run, row.metric) for row in rows if row.n_queries == 0]:
-        warn_undefined(offending("no query has a value; (run, metric)", lacking), statistic="a mean", stacklevel=3)
+        checks.warn_undefined(
+            checks.offending("no query has a value; (run, metric)", lacking), statistic="a mean", stacklevel=3
+        )
     return QueryMeans(tuple(rows), tuple(differences), n_queries, confidence, total.n_resamples, total.seed)
 
 
@@ -543,7 +535,10 @@ def streamed_means(
     >>> streamed_means([first, second], QueryEvaluator("tau")).of("tau").mean
     0.0
     """
-    confidence, options = checked_level(level), (checked_resamples(n_resamples), checked_seed(seed))
+    confidence, options = (
+        checks.checked_level(level),
+        (checks.checked_resamples(n_resamples), checks.checked_seed(seed)),
+    )
 
     def part(table: Any) -> PartialMeans:
         return partial_means(evaluator.batch(table), evaluator, n_resamples=options[0], seed=options[1])

@@ -1,7 +1,5 @@
 """Read tables of scores of systems on tasks, in several forms, as a matrix."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -11,20 +9,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from rankcorr import errors
 from rankcorr._checks import check_unique, give_notice, offending, real_number, repeated, shown
 from rankcorr._input.frames import columns_of
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.table import DECIMAL_COMMA, TextTable, parse_number
 from rankcorr._workers import Values
-from rankcorr.errors import (
-    ColumnError,
-    DuplicateLabelError,
-    LabelError,
-    MissingValueError,
-    NonNumericError,
-    OptionError,
-    TooFewItemsError,
-)
 
 SYSTEM: Final = re.compile(r"(system|model|run|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
 TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|id))?", re.I)
@@ -78,7 +68,7 @@ def read_score_table(
     columns, index = _columns(source)
     names = {str(name): name for name in columns}
     if len(names) < len(columns):
-        raise ColumnError(
+        raise errors.ColumnError(
             offending("names of columns must be unique as text; more than once", repeated(map(str, columns)))
         )
     column_of = {
@@ -87,7 +77,7 @@ def read_score_table(
     }
     if task is not None or score is not None or None not in column_of.values():
         if lacking := [role for role, column in column_of.items() if column is None]:
-            raise ColumnError(
+            raise errors.ColumnError(
                 f"say which column holds the {lacking[0]}, or name it {lacking[0]}; the columns are {_quote(names)}"
             )
         used = {column for column in column_of.values() if column is not None}
@@ -96,7 +86,7 @@ def read_score_table(
         cells = _collect(triples, within=beneath is not None)
         return _table_of(cells, None, tasks)
     if within is not None:
-        raise ColumnError("within needs a long table, with columns of systems, tasks and scores")
+        raise errors.ColumnError("within needs a long table, with columns of systems, tasks and scores")
     return _wide(columns, names, column_of["system"], index, tasks)
 
 
@@ -107,14 +97,14 @@ def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
     if isinstance(source, Mapping):
         listed: dict[Any, list[Any]] = {name: list(column) for name, column in source.items() if _is_list(column)}
         if len(listed) < len(source) or len(set(map(len, listed.values()))) != 1:
-            raise ColumnError(
+            raise errors.ColumnError(
                 "a mapping must hold a mapping of task to score for each system, or columns of one length; got "
                 f"{shown(source)}"
             )
         return listed, None
     frame = columns_of(source)
     if frame is None:
-        raise ColumnError(
+        raise errors.ColumnError(
             f"the table must be a data frame, a mapping, or the path of a CSV or Parquet file; got {shown(source)}"
         )
     import narwhals.stable.v2 as nw
@@ -123,7 +113,7 @@ def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
     names = None if index is None or list(index) == list(range(len(index))) else list(index)
     title = getattr(index, "name", None)
     if names is not None and isinstance(title, str) and TASK.fullmatch(title):
-        raise ColumnError(_ROWS_ARE_TASKS)
+        raise errors.ColumnError(_ROWS_ARE_TASKS)
     return {name: nw.from_native(column, series_only=True).to_list() for name, column in frame.items()}, names
 
 
@@ -158,7 +148,7 @@ def _find_column(names: Mapping[str, Any], column: str | None, pattern: re.Patte
     """Return the requested column, or the only one that matches the pattern; None if there is none."""
     if column is not None:
         if column not in names:
-            raise ColumnError(f"the table has no column {shown(column)} for the {role}; it has {_quote(names)}")
+            raise errors.ColumnError(f"the table has no column {shown(column)} for the {role}; it has {_quote(names)}")
         return column
     fitting = [name for name in names if pattern.fullmatch(name.strip())]
     return fitting[0] if len(fitting) == 1 else None
@@ -175,26 +165,28 @@ def _wide(
     if system is None and index is None:
         texts = [name for name in left if any(_is_text(cell) for cell in columns[names[name]])]
         if len(texts) != 1:
-            raise ColumnError(
+            raise errors.ColumnError(
                 f"say which column holds the systems, or name it model or system; the columns are {_quote(names)}"
             )
         (system,) = texts
         if TASK.fullmatch(system.strip()):
-            raise ColumnError(_ROWS_ARE_TASKS)
+            raise errors.ColumnError(_ROWS_ARE_TASKS)
         left.remove(system)
     rows = index if system is None else columns[names[system]]
     systems = list(map(_Names("system"), rows or ()))
-    check_unique(systems, "names of systems", DuplicateLabelError)
+    check_unique(systems, "names of systems", errors.DuplicateLabelError)
     used = left if tasks is None else [name for name in left if name in set(map(str, tasks))]
     if "" in used:
-        raise ColumnError(
+        raise errors.ColumnError(
             "a column has no name, such as the index that pandas writes: remove it, or name each task, as in "
             'tasks=["x"]'
         )
     if texts := [
         name for name in used if all(isinstance(cell, str) and _is_text(cell) for cell in columns[names[name]])
     ]:
-        raise ColumnError(f'{offending("columns of text, not of scores", texts)}; name each task, as in tasks=["x"]')
+        raise errors.ColumnError(
+            f'{offending("columns of text, not of scores", texts)}; name each task, as in tasks=["x"]'
+        )
     triples = [
         (name, column, cell) for column in used for name, cell in zip(systems, columns[names[column]], strict=True)
     ]
@@ -221,7 +213,7 @@ class _Names:
         try:
             text = self._texts.get(value)
         except TypeError as error:  # a list
-            raise LabelError(f"every row needs the name of a {self._role}; got {shown(value)}") from error
+            raise errors.LabelError(f"every row needs the name of a {self._role}; got {shown(value)}") from error
         if text is None:
             text = self._texts[value] = self._text_of(value)
         return text
@@ -229,11 +221,11 @@ class _Names:
     def _text_of(self, value: Any) -> str:
         stripped = value.strip() if isinstance(value, str) else value
         if stripped is None or stripped == "" or (isinstance(stripped, float) and math.isnan(stripped)):
-            raise LabelError(f"every row needs the name of a {self._role}; got {shown(value)}")
+            raise errors.LabelError(f"every row needs the name of a {self._role}; got {shown(value)}")
         text = str(stripped)
         if text in self._values:
             other = self._values[text]
-            raise DuplicateLabelError(
+            raise errors.DuplicateLabelError(
                 f"names of {self._role}s must differ as text; got {shown(other)} and {shown(value)}"
             )
         self._values[text] = value
@@ -248,7 +240,7 @@ def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tupl
         place = name_system(system), name_task(task)
         scores = cells.setdefault(place, [])
         if scores and not within:
-            raise DuplicateLabelError(
+            raise errors.DuplicateLabelError(
                 f"system {shown(place[0])} has more than one score on task {shown(place[1])}; to "
                 "average over seeds or queries, name their column seed or query"
             )
@@ -269,14 +261,14 @@ def _score(cell: Any, system: str, task: str) -> float:
         if number is None:
             advice = ": write all scores without the percent sign" if cell.rstrip().endswith("%") else ""
             advice = "; use a decimal point, not a comma" if DECIMAL_COMMA.fullmatch(cell.strip()) else advice
-            raise NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
+            raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
         value = float(number)
     else:
         value = float(cell) if isinstance(cell, Decimal) else real_number(cell)
         if math.isnan(value) and not isinstance(cell, float | np.floating):
-            raise NonNumericError(f"{where}: {shown(cell)} is not a number")
+            raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number")
     if math.isinf(value):
-        raise NonNumericError(f"{where}: a score must be finite; got {value}")
+        raise errors.NonNumericError(f"{where}: a score must be finite; got {value}")
     return value
 
 
@@ -301,24 +293,26 @@ def _table_of(
     systems = list(dict.fromkeys(system for system, _ in cells)) if systems is None else systems
     if tasks is not None:
         if isinstance(tasks, str) or not isinstance(tasks, Collection):
-            raise OptionError(f"tasks must be a list of names; got {shown(tasks)}")
+            raise errors.OptionError(f"tasks must be a list of names; got {shown(tasks)}")
         tasks = list(map(str, tasks))
-        check_unique(tasks, "tasks", OptionError)
+        check_unique(tasks, "tasks", errors.OptionError)
         if unknown := [task for task in tasks if task not in every_task]:
-            raise OptionError(f"{offending('the table has no task', unknown)}; it has {_quote(columns or every_task)}")
+            raise errors.OptionError(
+                f"{offending('the table has no task', unknown)}; it has {_quote(columns or every_task)}"
+            )
     elif totals := [task for task in every_task if TOTAL.fullmatch(task)]:
-        raise OptionError(
+        raise errors.OptionError(
             f'{offending("columns that look like totals of other tasks", totals)}; name each task, as in tasks=["x"]'
         )
     elif properties := [task for task in every_task if PROPERTY.fullmatch(task)]:
-        raise OptionError(
+        raise errors.OptionError(
             f"{offending('columns that look like properties of systems, not scores', properties)}; name each task, as "
             'in tasks=["x"]'
         )
     used = every_task if tasks is None else list(tasks)
     for role, names in (("systems", systems), ("tasks", used)):
         if len(names) < 2:
-            raise TooFewItemsError(f"a leaderboard needs at least two {role}; got {len(names)}")
+            raise errors.TooFewItemsError(f"a leaderboard needs at least two {role}; got {len(names)}")
     counts = dict.fromkeys((task, len(scores)) for (_, task), scores in cells.items() if scores and task in used)
     if uneven := repeated([task for task, _ in counts]):
         give_notice(
@@ -332,7 +326,7 @@ def _table_of(
     if (too_large := np.argwhere(np.abs(values) > LARGEST)).size:
         place, column = too_large[0].tolist()
         where = f"system {shown(systems[place])}, task {shown(used[column])}"
-        raise NonNumericError(
+        raise errors.NonNumericError(
             f"{where}: a score must be between {-LARGEST:g} and {LARGEST:g}, as its square must be finite"
         )
     for role, names, is_empty in (
@@ -341,7 +335,7 @@ def _table_of(
     ):
         if is_empty.any():
             lacking = [name for name, empty in zip(names, is_empty.tolist(), strict=True) if empty]
-            raise MissingValueError(offending(f"no score of {role}", lacking))
+            raise errors.MissingValueError(offending(f"no score of {role}", lacking))
     return ScoreTable(tuple(systems), tuple(used), values)
 
 

@@ -1,4 +1,4 @@
-"""Share between the resources: fields, access, possible errors, and conditional requests (304, 412, 428).
+"""Share between the resources: fields, access, possible errors, conditional requests (304, 412, 428), and downloads.
 
 All clients that poll share the latest answers.
 """
@@ -27,6 +27,12 @@ T = TypeVar("T")
 
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
 KEY: Final = "[0-9a-f]{32}"
+DOWNLOAD_TYPES: Final = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "zip": "application/zip",
+}
 
 
 class Word(fields.Documented):
@@ -271,3 +277,10 @@ def read_if_match() -> str:
     if len(stamp) < 3 or stamp[0] != '"' or stamp[-1] != '"' or '"' in stamp[1:-1]:
         raise Problem(428, "the header If-Match must hold the ETag of the version that you reviewed")
     return stamp[1:-1]
+
+
+def download(name: str, content: bytes, campaign: ledger.Campaign) -> Response:
+    """Return a file to save, with a name that tells campaigns apart."""
+    stem, _, ending = name.rpartition(".")
+    headers = {"Content-Disposition": f'attachment; filename="{stem}-{campaign.key[:8]}.{ending}"'}
+    return Response(content, headers=headers, content_type=DOWNLOAD_TYPES[ending])

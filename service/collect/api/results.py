@@ -18,7 +18,7 @@ from adaptive._rows import CampaignRow, names_of
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr._output.report import ENDINGS, report_files
 from rankcorr.plots._style import figure_bytes
-from service.collect.api.blueprints import NamesQuery, QueryFlag, ValueCache, answer_if_changed, organiser_blueprint
+from service.collect.api import blueprints
 from service.collect.content import ASSETS
 from service.collect.state import collecting
 from service.http.problems import Problem
@@ -32,18 +32,18 @@ from service.schemas.fields import QueryWhole
 class ResultsQuery(Request):
     """Which ranking to return."""
 
-    interim = QueryFlag(load_default=False, about="By the votes so far, before the last ballot.")
+    interim = blueprints.QueryFlag(load_default=False, about="By the votes so far, before the last ballot.")
     top = QueryWhole(least=1, most=2**31, about="k of the cut.")
 
 
 EXPORTS: Final = ("bundle", "ranking", "report", *ledger.FORMATS)
 
 
-class ExportQuery(NamesQuery):
+class ExportQuery(blueprints.NamesQuery):
     """Options for the content of a file."""
 
-    unanswered = QueryFlag(load_default=False, about="Comparisons without a vote too.")
-    guard = QueryFlag(
+    unanswered = blueprints.QueryFlag(load_default=False, about="Comparisons without a vote too.")
+    guard = blueprints.QueryFlag(
         load_default=True, about="Whether cells that a spreadsheet would run have an apostrophe in front."
     )
 
@@ -76,29 +76,24 @@ class ResultsAnswer(
     rows = shapes.list_of(_ROW)
 
 
-blueprint = organiser_blueprint("results", __name__, "The ranking")
-files = organiser_blueprint("exports", __name__, "Files of a campaign")
+blueprint = blueprints.organiser_blueprint("results", __name__, "The ranking")
+files = blueprints.organiser_blueprint("exports", __name__, "Files of a campaign")
 
-_results = ValueCache(4)  # with posterior draws, 24 MB for 3,000 items
-_plots = ValueCache(16)
+_results = blueprints.ValueCache(4)  # with posterior draws, 24 MB for 3,000 items
+_plots = blueprints.ValueCache(16)
 _drawing = threading.Lock()  # all threads share matplotlib's font caches
 _LEVEL: Final = 0.9
 _SVG_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"  # as a page, a figure loads nothing
 
 PLOTS: Final = ("strengths", "ranks", "in-top", "voters")
-_TYPES: Final = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-    "jsonl": "application/jsonl",
-    "zip": "application/zip",
-}
 
 _FILE: Final = {"schema": {"type": "string", "format": "binary"}}
-_TASKS: Final = {
-    "schema": {"type": "array", "items": {"type": "object"}}
-}  # of Label Studio, the only file that is JSON
+# Of Label Studio, the only file that is JSON.
+_TASKS: Final = {"schema": {"type": "array", "items": {"type": "object"}}}
 
-_CONTENT: Final = {kind.partition(";")[0]: _TASKS if ending == "json" else _FILE for ending, kind in _TYPES.items()}
+_CONTENT: Final = {
+    kind.partition(";")[0]: _TASKS if ending == "json" else _FILE for ending, kind in blueprints.DOWNLOAD_TYPES.items()
+}
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # date of all members of a zip, so that equal exports give equal files
 
 
@@ -111,7 +106,7 @@ def read(campaign: ledger.Campaign, interim: bool, top: int | None = None) -> An
     check_top(campaign, top)
     compute = partial(campaign.result, interim=interim)
     answer = partial(ranking_answer, campaign, top=top)
-    return answer_if_changed(
+    return blueprints.answer_if_changed(
         _results, (campaign.key, interim), campaign.stamp(), compute, answer, interim, top, is_heavy=True
     )
 
@@ -131,7 +126,7 @@ def plot(campaign: ledger.Campaign, name: str, interim: bool, top: int | None = 
         return Response(svg, headers={"Content-Security-Policy": _SVG_POLICY}, content_type="image/svg+xml")
 
     compute = partial(draw_figure, campaign, stamp, name, interim, top)
-    return answer_if_changed(
+    return blueprints.answer_if_changed(
         _plots, (campaign.key, name, interim, top), stamp, compute, answer, name, interim, top, is_heavy=True
     )
 
@@ -154,20 +149,20 @@ def export(campaign: ledger.Campaign, form: str, names: bool, unanswered: bool, 
         raise Problem(404, f"there is no export of this name; there are {', '.join(EXPORTS)}", kind="no-such-format")
     state().pool.pass_on()
     if form == "bundle":
-        return download("campaign.zip", campaign.bundle(names=names), campaign)
+        return blueprints.download("campaign.zip", campaign.bundle(names=names), campaign)
     if form == "ranking":
         ranking = campaign.result(interim=True).to_csv(guard=guard)
-        return download("ranking.csv", ranking.encode(), campaign)
+        return blueprints.download("ranking.csv", ranking.encode(), campaign)
     if form == "report":
         reports = [campaign.result(interim=True).report()]
         texts = [report_files(reports, "report" + ending) for ending in ENDINGS]
-        return download("report.zip", zip_files(dict(ChainMap(*texts))), campaign)
+        return blueprints.download("report.zip", zip_files(dict(ChainMap(*texts))), campaign)
     votes = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
     if len(votes.files) == 1:
         ((name, text),) = votes.files.items()
-        response = download(name, text.encode(), campaign)
+        response = blueprints.download(name, text.encode(), campaign)
     else:
-        response = download(f"{form}.zip", zip_files(votes.files), campaign)
+        response = blueprints.download(f"{form}.zip", zip_files(votes.files), campaign)
     response.headers["Rankcorr-Votes"] = str(votes.n_votes)
     response.headers["Rankcorr-Left-Out"] = str(sum(votes.left_out.values()))
     return response
@@ -231,13 +226,6 @@ def draw_figure(campaign: ledger.Campaign, stamp: str, name: str, interim: bool,
         if name == "in-top":
             return figure_bytes(plot_in_top(result.best_fit, result.top if top is None else top), "svg")
         return figure_bytes(plot_strengths(result.best_fit, scale="rank" if name == "ranks" else "strength"), "svg")
-
-
-def download(name: str, content: bytes, campaign: ledger.Campaign) -> Response:
-    """Return a file to save, with a name that tells campaigns apart."""
-    stem, _, ending = name.rpartition(".")
-    headers = {"Content-Disposition": f'attachment; filename="{stem}-{campaign.key[:8]}.{ending}"'}
-    return Response(content, headers=headers, content_type=_TYPES[ending])
 
 
 def zip_files(files: Mapping[str, str]) -> bytes:

@@ -26,7 +26,7 @@ from adaptive import (
 )
 from adaptive._draw import draw_ballot
 from adaptive._formats.votes import comparisons_csv, read_votes
-from adaptive._votes import LEFT, RIGHT, TIE, Comparison, comparisons_of
+from adaptive._scores import LEFT, RIGHT, TIE, Comparison, comparisons_of
 from adaptive.ledger import Ledger
 from rankcorr import OptionError, UnicodeFormWarning
 from tests.adaptive.strategies import rows_of
@@ -464,14 +464,14 @@ def test_columns_of_pyarrow_are_those_of_the_exact_reader(tmp_path_factory, cont
     path = tmp_path_factory.getbasetemp() / "large.csv"
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
+        patch.setattr("rankcorr._io.table.LEAST_BYTES", 0)
         fast = outcome_of(path)
         patch.setattr("adaptive._formats.records.read_plain", lambda *_, **__: None)
         assert fast == outcome_of(path)
 
 
 def test_plain_votes_are_read_by_pyarrow(write, monkeypatch):
-    monkeypatch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
+    monkeypatch.setattr("rankcorr._io.table.LEAST_BYTES", 0)
     monkeypatch.setattr("adaptive._formats.records.Cells.of", None)
     votes = read_comparisons(write('"left","right","winner"\r\nfig,plum,left\r\nplum,kiwi,\r\n'))
     assert (votes.items, votes.wins.tolist(), votes.n_unanswered) == (("fig", "plum", "kiwi"), [1, 0, 0], 1)

@@ -10,14 +10,14 @@ import time
 import pytest
 from click.testing import CliRunner
 
-import adaptive._cli.run.campaign
+import adaptive._cli.run.ledgers
 from adaptive._cli.main import main
 from adaptive._plan import plan_ballots
 from adaptive.ledger import ConflictError, Ledger, LedgerBusyError, LedgerError
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
 from adaptive.ledger._store import database
 from adaptive.ledger._votes.casting import correct, retract
-from rankcorr._io import files
+from rankcorr._io import source as files
 from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
     all_answered,
@@ -417,7 +417,7 @@ def test_a_new_ledger_of_an_import_killed_at_any_line_is_whole_or_not_there(sour
     def step():
         imports(str(copy), str(tmp_path / "b.zip"))
 
-    assert killed_at_each_line(adaptive._cli.run.campaign, step, check) > 10
+    assert killed_at_each_line(adaptive._cli.run.ledgers, step, check) > 10
     step()
     assert whole(copy, expected)
 
@@ -449,8 +449,8 @@ def test_a_name_that_somebody_took_meanwhile_is_not_replaced(source, tmp_path):
     (tmp_path / "b.zip").write_bytes(source.bundle())
     copy = tmp_path / "copy.db"
     with (  # noqa: PT012
-        pytest.raises(adaptive._cli.run.campaign.TableError, match=r"copy\.db: cannot be created: File exists"),
-        adaptive._cli.run.campaign.create_ledger(str(copy)) as made,
+        pytest.raises(adaptive._cli.run.ledgers.TableError, match=r"copy\.db: cannot be created: File exists"),
+        adaptive._cli.run.ledgers.create_ledger(str(copy)) as made,
     ):
         made.restore(tmp_path / "b.zip")
         copy.write_text("of somebody else")

@@ -23,7 +23,7 @@ from rankcorr.evaluation import (
     read_run,
     worst,
 )
-from rankcorr.evaluation._comparison.worst import DIRECTIONS
+from rankcorr.evaluation._comparison.compare import DIRECTIONS
 from rankcorr.evaluation._matching import join_run
 from tests.rankcorr.cli.conftest import refusal, run, run_json, run_ok
 from tests.rankcorr.evaluation.comparison.test_compare import case

@@ -545,14 +545,14 @@ def test_columns_of_pyarrow_are_those_of_the_exact_reader(tmp_path_factory, cont
     path = tmp_path_factory.getbasetemp() / "odd.txt"
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
+        patch.setattr("rankcorr._io.table.LEAST_BYTES", 0)
         fast = outcome_of(read, path, form=form)
         patch.setattr("rankcorr._io.trec.read_plain", lambda *_, **__: None)
         assert fast == outcome_of(read, path, form=form)
 
 
 def test_plain_runs_are_read_by_pyarrow(write, monkeypatch):
-    monkeypatch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
+    monkeypatch.setattr("rankcorr._io.table.LEAST_BYTES", 0)
     monkeypatch.setattr("rankcorr._io.trec._read_lines", None)
     runs = [read_run(write(text), form=form) for text, form in PLAIN_RUNS.items()]
     assert [run.to_dict() for run in runs] == [{"q1": {"b": -1.0, "a": -2.0}}] * len(PLAIN_RUNS)

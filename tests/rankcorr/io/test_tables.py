@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
 from rankcorr._checks import collected_notices
-from rankcorr._io.files import write_atomically
 from rankcorr._io.rankings import read_numbers, read_ranking
+from rankcorr._io.source import write_atomically
 from rankcorr.errors import RankColumnWarning
 from tests.repository import ROOT
 
@@ -481,7 +481,7 @@ def test_mode_and_link_are_kept(tmp_path):
 KILLED_WHILE_WRITING = """
 import json, os, resource, signal, sys
 from pathlib import Path
-from rankcorr._io.files import write_atomically
+from rankcorr._io.source import write_atomically
 
 replace = os.replace
 

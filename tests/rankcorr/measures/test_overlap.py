@@ -28,7 +28,7 @@ from rankcorr.measures import (
     tau_ap,
     vigna_tau,
 )
-from rankcorr.measures._lists import as_list
+from rankcorr.measures._overlap import as_list
 from tests import naive
 from tests.strategies import LABELS, grouped, grouped_alike, tied_pairs, tied_scores
 

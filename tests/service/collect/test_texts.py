@@ -8,7 +8,7 @@ import pytest
 
 import service.collect
 from service.collect.api.results import EXPORTS
-from service.collect.texts import LANGUAGES, Texts, direction, language_name
+from service.collect.pages import LANGUAGES, Texts, direction, language_name
 
 HERE = Path(service.collect.__file__).parent
 LOCALES = HERE / "locales"

@@ -122,7 +122,7 @@ def test_too_little_memory_is_a_problem_of_the_request_in_a_child(passed_on, mon
     def fail(*_args, **_options):
         raise MemoryError
 
-    monkeypatch.setattr("service.api.correlations.compare_with_gold", fail)
+    monkeypatch.setattr("service.api.correlations.gold_comparison.compare_with_gold", fail)
     assert client.post("/v1/correlations", json=PAIR).status_code == 500
     problem = problem_of(client.post("/v1/correlations", json=HEAVY))
     assert problem["type"] == "urn:rankcorr:problem:too-much-work"

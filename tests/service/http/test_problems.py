@@ -32,7 +32,7 @@ class TestErrors:
         def broken(*_, **_options):
             raise ZeroDivisionError("the secret inside")
 
-        monkeypatch.setattr(correlations, "compare_with_gold", broken)
+        monkeypatch.setattr(correlations.gold_comparison, "compare_with_gold", broken)
         with caplog.at_level(logging.ERROR, logger="rankcorr.service"):
             answer = post_pair(client)
         assert (answer.status_code, answer.content_type) == (500, "application/problem+json")
