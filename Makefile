@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 PIP_INSTALL_GROUP := $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL)  # the first that knows dependency groups
 
-# Tests start many processes: with this, each would compile our sources and rewrite the asserts of plugins anew.
+# Tests start many processes: with this, each would compile our sources and rewrite the asserts of plugins again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -45,25 +45,25 @@ collect: .venv/.service ## Install the service, and collect votes on a sample ca
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --durations 10 \
 	-o tmp_path_retention_count=1
 
-# Half the time of tests of ledgers is spent on waiting for the disk, so their folders are in memory where 1 GB is free.
+# Tests of ledgers wait for the disk half of the time, so their folders are in memory if 1 GB is free.
 test test-wide test-all: export PYTEST_DEBUG_TEMPROOT := $(shell df -Pk /dev/shm 2> /dev/null | awk 'END { if ($$4 + 0 > 1000000) print "/dev/shm" }')
 
 test: .venv/.test ## Run the tests of the libraries and of the service, and the doctests, on all processors
 	$(PYTEST) -p no:schemathesis --ignore rankcorr/integrations/huggingface.py -m "not figures and not wide"
 
-# These wait for servers and browsers half of the time: there is one process more than processors.
+# These tests wait for servers and browsers half of the time, so there is one process more than processors.
 test-wide test-all: PYTEST := $(subst logical,$(shell expr `getconf _NPROCESSORS_ONLN` + 1),$(PYTEST))
 
-test-wide: .venv/.dev ## Run what make test leaves out: servers, browsers, kills, PostgreSQL, documents
+test-wide: .venv/.dev ## Run the other tests: servers, browsers, kills, PostgreSQL, documents
 	$(PYTEST) -m "wide and not nightly and not figures"
 
 test-all: .venv/.dev ## Run the same, generated clients, further screens, and 200 examples of each property
 	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "not figures and (wide or hypothesis)"
 
-figures: .venv/.dev ## Compute the statistical figures of the documents anew
+figures: .venv/.dev ## Recompute the statistical figures of the documents
 	$(BIN)/python -m pytest -m figures
 
-check: .venv/.check ## Check format, lint, types and the way of imports
+check: .venv/.check ## Check format, lint, types and import contracts
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -72,13 +72,13 @@ check: .venv/.check ## Check format, lint, types and the way of imports
 paper: .venv/.test ## Simulate Table 2 of the paper, and draw its Figures 2, 3 and 4 into build/paper
 	@$(BIN)/python benchmarks/paper.py --workers 2 --figures build/paper
 
-# Without --quiet: the progress is shown, and the time of each tutorial.
+# Without --quiet, to show the progress and the time of each tutorial.
 docs: .venv/.docs ## Build the site in docs/_build, with a page for each public name
 	@test -e docs/.jupyter_cache || echo "The first build runs all tutorials: allow two to four minutes, most of them silent"
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going docs docs/_build
 	@echo "Open docs/_build/index.html"
 
-bench: .venv/.dev ## Print speed and memory against the peers
+bench: .venv/.dev ## Compare speed and memory with other packages
 	@$(BIN)/python benchmarks/coefficients.py
 	@$(BIN)/python benchmarks/ballots.py
 	@$(BIN)/python benchmarks/strengths.py
@@ -90,10 +90,10 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/vectors.py
 	@$(BIN)/python benchmarks/service_speed.py
 
-release-check: ## Do all that a release needs, but the upload: over 30 minutes
+release-check: ## Do all steps of a release except the upload: over 30 minutes
 	.ci/release-check
 
-format: .venv/.check ## Format the code and repair what the linter can
+format: .venv/.check ## Format the code and apply the fixes of the linter
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
@@ -103,7 +103,7 @@ clean: ## Remove .venv, caches and built files
 
 PYTHON_IS_NEW_ENOUGH = $(shell $(PYTHON) -c 'import sys; print("yes" * (sys.version_info >= (3, 11)))' 2>/dev/null)
 
-# --clear, because a folder without this file is what a failed run left behind.
+# --clear, because a folder without this file is left over from a failed run.
 .venv/pyvenv.cfg:
 	$(if $(PYTHON_IS_NEW_ENOUGH),,$(error rankcorr needs Python 3.11 or later, and "$(PYTHON)" is not: try "make PYTHON=python3.11"))
 	$(PYTHON) -m venv --clear .venv

@@ -56,7 +56,7 @@ Rng = np.random.Generator
 SIZES = {"30": (30, 200), "100": (100, 500), "200": (200, 2_000), "990": (990, 6_000)}
 BUDGETS = {"30": 450, "100": 1_500, "200": 3_000, "990": 10_000}  # of campaigns with a target
 WAYS = ("matched", "random", "ballots", "matched ballots")
-SWITCH = 4.0  # misfit of pairs from which `switched` asks random pairs
+SWITCH = 4.0  # misfit of pairs above which `switched` asks random pairs
 TOP = 10  # a tenth of the items at most
 
 
@@ -105,7 +105,7 @@ class Voters:
         self.phase = rng.uniform(0, 2 * np.pi, n)
         self.moving = rng.standard_normal(n)
         self.asked = 0
-        # Colluding voters praise the lower half, in an order of their own.
+        # Colluding voters prefer the lower half, in their own order.
         self.praised = np.where(np.argsort(np.argsort(-crowd.values)) >= n // 2, 10.0, 0.0) + rng.standard_normal(n)
 
     def truth(self) -> Array:
@@ -249,7 +249,7 @@ def switch_to_random_pairs(n: int, voters: Voters, n_votes: int, rng: Rng) -> St
 
 
 def with_random_pairs(votes: Comparisons, voters: Voters, n_votes: int, rng: Rng) -> Comparisons:
-    """Add answers to random pairs until there are so many votes."""
+    """Add answers to random pairs until there are `n_votes` votes."""
     n, rest = votes.n_items, n_votes - votes.n_comparisons
     if rest <= 0:
         return votes

@@ -21,7 +21,7 @@ IMAGES = Path(__file__).resolve().parents[1] / "docs/images"
 N_ITEMS, SEED = 500, 4
 COEFFICIENT = TauW(n0=50)
 CARD_WIDTH = 3.3  # inches
-# Standard deviation of the noise of each system, a part of which all share.
+# Standard deviation of the noise of each system; part of the noise is shared
 NOISE = {
     "dense, large": 0.2,
     "dense, base": 0.22,

@@ -1,7 +1,7 @@
 """Print the time of leaderboards of scores, merged rankings and fused runs, and how often a local search is right.
 
 All figures come from one run, and are processor time. ranx is timed if it is installed, csranks if R has it. The script
-checks nothing but that `consensus` finds no better ranking by its search than by comparing all orders.
+only checks that `consensus` finds no better ranking by its search than by comparing all orders.
 """
 
 import argparse

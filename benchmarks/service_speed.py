@@ -90,7 +90,7 @@ def clients(address: Address, message: bytes, n_connections: int, n_requests: in
     """Send requests on several connections in another process; return all times and the requests per second."""
     times: list[list[float]] = []
 
-    def run(number: int) -> None:  # as a client of its own, because one has one heavy request at a time
+    def run(number: int) -> None:  # as a new client, because each has one heavy request at a time
         message_of_client = message.replace(b"\r\n", b"\r\nX-Forwarded-For: 192.0.2.%d\r\n" % number, 1)
         times.append(client(address, message_of_client, n_requests, seconds))
 

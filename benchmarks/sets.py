@@ -1,12 +1,12 @@
 """Compare the accuracy of a ranking from best-worst answers with that from as many votes on pairs.
 
-Strengths are normal with a standard deviation of 1.5. In each answer, a voter perceives every item with an error of its
-own (Gumbel, scale 1), and answers by what is perceived: of a pair the better item, which is a logistic model, and of
-four items the best and the worst. Pairs are matched by the votes so far, in batches of as many as
-there are items; sets are balanced, or chosen by the votes so far in such batches.
+Strengths are normal with a standard deviation of 1.5. In each answer, a voter perceives every item with a separate
+error (Gumbel, scale 1). Of a pair, the voter chooses the item perceived as better, which is a logistic model; of four
+items, the best and the worst. Pairs are matched by the votes so far, in batches of as many as there are items; sets
+are balanced, or chosen by the votes so far in batches of this size.
 
-With --calibration, compare what fits to the chosen sets state about themselves with the truth, also for voters who
-follow the model of the fit, in which the strength of the best item less that of the worst is all that counts.
+With --calibration, compare the stated accuracy of fits to adaptive sets with the truth, also for voters who follow the
+model of the fit, which depends only on the difference of strengths between the best and the worst item.
 """
 
 import argparse

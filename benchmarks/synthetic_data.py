@@ -1,6 +1,6 @@
 """Write the synthetic files of rankcorr.datasets: random numbers on real words, so that examples can be read.
 
-Run it from the root of the repository. Each set has a generator of its own, so that a change of one leaves the others.
+Run it from the root of the repository. Each set has a separate generator, so a change of one does not affect others.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Calls of a command that check how it ends."""
+"""Calls of a command that check its exit code."""
 
 import json
 
@@ -21,7 +21,7 @@ class Called:
         return json.loads(self.ok(*args, "--json", stdin=stdin))
 
     def refusal(self, *args, stdin=None):
-        """The one line that says what is wrong."""
+        """The one-line error message."""
         result = self.run(*args, stdin=stdin)
         assert result.exit_code == 2
         assert result.stdout == ""

@@ -1,4 +1,4 @@
-"""Hypothesis profiles, the folder of real data, and what tests that run side by side need."""
+"""Hypothesis profiles, shared fixtures, and the order of tests in parallel runs."""
 
 import gc
 import os
@@ -11,16 +11,16 @@ from hypothesis import settings
 
 DATA_DIR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-# Examples that `make test` leaves out: they cannot carry a mark.
+# Doctests that `make test` leaves out, because they cannot have a mark.
 WIDE_EXAMPLES = (
     *("adaptive/_tuning/", "adaptive/simulation/", "docs/how-to/plan-votes.md"),
-    *("docs/how-to/integrations.md", "rankcorr/integrations/huggingface.py"),  # need packages that it does not install
+    *("docs/how-to/integrations.md", "rankcorr/integrations/huggingface.py"),  # packages are not installed
 )
 
-# Tests of what the two databases do differently; `make test-wide` runs no other wide test on PostgreSQL.
+# Tests of differences between the two databases; `make test-wide` runs no other wide test on PostgreSQL.
 DATABASE_FILES = {f"test_{name}.py" for name in ("crashes", "database", "files", "live", "memory", "races")}
 
-# A file whose tests are all wide says so in this form.
+# A file whose tests are all wide has this line.
 WIDE_FILE = re.compile(rb"^pytestmark = (\[\s*)?pytest\.mark\.wide\b", re.MULTILINE)
 
 # All processes of a run compile into one folder, which is kept for later runs.
@@ -38,7 +38,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files without a test that is to run, and import none of them: it saves `make test-wide` 15 s.
+    """Do not import files without a test to run: this saves `make test-wide` 15 s.
 
     Some files of wide tests need packages that `make test` does not install.
     """
@@ -55,14 +55,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
+@pytest.hookimpl(tryfirst=True)  # before pytest applies -m
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark wide examples and tests on PostgreSQL, and begin with tests that start servers: they wait more than compute.
+    """Mark wide doctests and tests on PostgreSQL, and run tests that start servers first: they wait more than compute.
 
-    A wide test that runs on SQLite by day runs on PostgreSQL at night.
+    A wide test that runs on SQLite by day runs on PostgreSQL in nightly runs.
 
-    Then come the doctests whose kernels many other tests need. Two processes compile different ones, and copy those of
-    the other. Long files come before short ones: the last process to end should not have begun one of them late.
+    Next are the doctests whose kernels many other tests need. Two processes compile different ones and share them.
+    Long files come before short ones, so that no process starts one of them late.
     """
     servers = ("tests/service/server/", "tests/service/deploy/")
     compiling = ("adaptive/_draw.py", "adaptive/README.md", "rankcorr/errors.py", "adaptive/model/_accuracy.py")
@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude what collection has made from all later garbage collections."""
+    """Exclude the objects made by collection from later garbage collections."""
     gc.collect()
     gc.freeze()
 
@@ -99,7 +99,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def write(tmp_path, request):
-    """Write a file, called as the module's FILE says, and return its path."""
+    """Write a file, named by the module's FILE, and return its path."""
     usual = getattr(request.module, "FILE", "votes.csv")
 
     def write(content, name=usual):
@@ -119,5 +119,5 @@ def without_matplotlib(monkeypatch):
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Folder of the real data; a test that uses it is marked `real_data`."""
+    """Folder of the real data; tests that use it are marked `real_data`."""
     return DATA_DIR

@@ -1,4 +1,4 @@
-"""Each formula spelt out, as slowly as the paper writes it. Imports nothing of ours.
+"""Each formula as the paper writes it, without optimization. Imports nothing from the packages.
 
 Equation numbers are those of Lombardo et al. 2020.
 """
@@ -84,7 +84,7 @@ def weighted_tau(a, b, weights, variant="b"):
 
 
 def exchanges(a, b):
-    """Two lists after each choice of places to exchange, and the share of places kept less that of those exchanged."""
+    """Two lists after each choice of places to exchange, and the share of kept places minus that of exchanged ones."""
     for swap in itertools.product((False, True), repeat=len(a)):
         first = [q if swapped else p for p, q, swapped in zip(a, b, swap, strict=True)]
         second = [p if swapped else q for p, q, swapped in zip(a, b, swap, strict=True)]
@@ -92,7 +92,7 @@ def exchanges(a, b):
 
 
 def pearson_exchanges(gold, a, b, standardized):
-    """Differences of Pearson's correlations of gold with a and b, after each exchange; the first changes nothing."""
+    """Differences of Pearson's correlations of gold with a and b after each exchange; the first exchanges nothing."""
     if standardized:
         a, b = ([(value - statistics.fmean(x)) / statistics.pstdev(x) for value in x] for x in (a, b))
     for first, second, _ in exchanges(a, b):
@@ -131,7 +131,7 @@ def differences_not_rejected(alpha, observed, exchanged, alternative="two-sided"
 
 
 def heaviest_chain(first, second, weights):
-    """Largest total weight of places, in the order given, of which both keys rise."""
+    """Largest total weight of a subsequence of places in which both keys rise."""
     best = []
     for place, weight in enumerate(weights):
         before = [best[j] for j in range(place) if first[j] < first[place] and second[j] < second[place]]
@@ -168,7 +168,7 @@ def query_key(query, start):
 
 
 def poisson_counts(key, n_resamples):
-    """How often a query counts in each resample, from the low halves of the stream, then the high ones."""
+    """How often a query counts in each resample, by the low halves of the stream, then the high ones."""
     stream = splitmix64(key)
     n_steps = (n_resamples + 1) // 2
     numbers = [next(stream) for _ in range(n_steps)]
@@ -211,7 +211,7 @@ def reciprocal_rank(grades, ranked):
 
 
 def recall_at(grades, ranked, k):
-    """Share of the relevant documents that are among the first k."""
+    """Share of the relevant documents among the first k."""
     relevant = [document for document, grade in grades.items() if grade >= 1]
     return sum(document in ranked[:k] for document in relevant) / len(relevant) if relevant else 0.0
 
@@ -229,8 +229,8 @@ def ndcg(grades, ranked, k=None):
 def average_precision(grades, ranked):
     """Mean, over the relevant documents, of the precision at the place of each; 0 for one that was not retrieved."""
     relevant = [document for document, grade in grades.items() if grade >= 1]
-    found = [place for place, each in enumerate(ranked, 1) if each in relevant]
-    return math.fsum(number / place for number, place in enumerate(found, 1)) / len(relevant) if relevant else 0.0
+    result = [place for place, each in enumerate(ranked, 1) if each in relevant]
+    return math.fsum(number / place for number, place in enumerate(result, 1)) / len(relevant) if relevant else 0.0
 
 
 def bpref(grades, ranked):
@@ -248,35 +248,35 @@ def bpref(grades, ranked):
 
 
 def possible_ranks(better):
-    """Ranks that tests of pairs leave possible; `better[i][j]` says that system i is surely better than j."""
+    """Ranks that tests of pairs do not exclude; `better[i][j]` if system i is significantly better than j."""
     number = len(better)
-    found = []
+    result = []
     for own in range(number):
         above = sum(1 for other in range(number) if better[other][own])
         below = sum(1 for other in range(number) if better[own][other])
-        found.append((1 + above, number - below))
-    return found
+        result.append((1 + above, number - below))
+    return result
 
 
 def step_down(statistics, exchanged, exact=False):
-    """P-values of pairs, each corrected for the pairs whose statistic is not larger; `exchanged` has a row a draw."""
+    """P-values of pairs, each corrected for the pairs whose statistic is not larger; `exchanged` has a row per draw."""
     pvalues = []
     for own in statistics:
-        found = []
+        result = []
         for other in statistics:
             if other < own:
                 continue
             left = [number for number, statistic in enumerate(statistics) if statistic <= other]
             count = sum(1 for row in exchanged if max(row[number] for number in left) >= other)
-            found.append(count / len(exchanged) if exact else (1 + count) / (1 + len(exchanged)))
-        pvalues.append(max(found))
+            result.append(count / len(exchanged) if exact else (1 + count) / (1 + len(exchanged)))
+        pvalues.append(max(result))
     return pvalues
 
 
 def rank_sets(estimates, errors, noise, alpha, of=None):
-    """Sets of ranks by Mogstad et al., stepwise: `errors[i][j]` is that of a difference, `noise` has a row a draw.
+    """Sets of ranks by Mogstad et al., stepwise: `errors[i][j]` is that of a difference, `noise` has a row per draw.
 
-    A pair falls if its ratio exceeds all but a share alpha of the largest ratios of the pairs that have not fallen.
+    A pair is rejected if its ratio exceeds the 1 - alpha quantile of the largest ratio of the pairs not yet rejected.
     """
     number = len(estimates)
     pairs = {(i, j) for i in range(number) for j in range(number) if i != j and (of is None or of in (i, j))}
@@ -296,7 +296,7 @@ def rank_sets(estimates, errors, noise, alpha, of=None):
 
 
 def groups(better):
-    """Groups of systems from best to worst: the first of each is better than all systems of the groups after it."""
+    """Groups of systems from best to worst: the first of each is better than all systems of later groups."""
     numbers, leader = [1] if better else [], 0
     for system in range(1, len(better)):
         if all(better[leader][later] for later in range(system, len(better))):
@@ -363,7 +363,7 @@ def reliability(triplets, similarity):
 
 
 def k_occurrences(cosines, k):
-    """How often each item is among the k others with the largest cosines of a row; ties share a place."""
+    """How often each item is among the k others with the largest cosines in a row; ties share a place."""
     n = len(cosines)
     counts = [0.0] * n
     for i in range(n):
@@ -376,7 +376,7 @@ def k_occurrences(cosines, k):
 
 
 def longest_common_substring(a, b):
-    """Length of the longest run that both sequences have."""
+    """Length of the longest common run of both sequences."""
     runs = {tuple(a[i:j]) for i in range(len(a)) for j in range(i + 1, len(a) + 1)}
     return max((len(run) for run in runs if any(tuple(b[i : i + len(run)]) == run for i in range(len(b)))), default=0)
 
@@ -445,7 +445,7 @@ def never_matching(groups, name, depth):
 
 
 def soonest_matching(x, y, depth):
-    """Continue both lists with the items that only the other one has, and then with the same items."""
+    """Continue both lists with the items that only the other list has, and then with the same items."""
     x_more = [[item] for item in items(y) if item not in items(x)]
     y_more = [[item] for item in items(x) if item not in items(y)]
     shared = [[("both", place)] for place in range(depth)]
@@ -540,7 +540,7 @@ def krippendorff_alpha(rows, level):
 
 
 def kemeny_distance(order, rankings, weights):
-    """Weighted mean number of pairs that rankings (dicts of item to rank) order otherwise; their ties count half."""
+    """Weighted mean number of pairs that rankings (dicts of item to rank) order differently; their ties count half."""
     total = 0
     for ranks, weight in zip(rankings, weights, strict=True):
         for one, other in itertools.combinations(order, 2):
@@ -555,7 +555,7 @@ def weak_orders(n_items):
 
 
 def mean_tau_w(ranks, rankings, weights, f):
-    """Weighted mean tau_w of a list of ranks with lists of ranks, of which None stands for an absent item."""
+    """Weighted mean tau_w of a list of ranks with lists of ranks, in which None is an absent item."""
     values = []
     for ranking, weight in zip(rankings, weights, strict=True):
         present = [item for item, rank in enumerate(ranking) if rank is not None]

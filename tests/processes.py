@@ -1,7 +1,7 @@
 """Processes that tests start: servers that end with the test run, whichever signal ends it, and a Dask cluster.
 
-A guard, which is a further process, reads from a pipe which groups of processes are alive. When the run dies, the pipe
-closes, and the guard kills those that are left. A parent-death signal would not do: it is sent when the thread that
+A guard process reads from a pipe which process groups are alive. When the test run dies, the pipe
+closes and the guard kills the remaining groups. A parent-death signal would not work: it is sent when the thread that
 started a server ends, and some tests start servers in threads.
 """
 
@@ -28,7 +28,7 @@ for group in alive:
 
 @contextlib.contextmanager
 def guarded(command: Any, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process in a group of its own; nothing of the group is left after the block, or after the test run."""
+    """Run a process in a new process group, which is killed after the block or when the test run ends."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **options)
     _report("started", process.pid)
     try:
@@ -51,12 +51,12 @@ def _report(event: str, group: int) -> None:
 def _start_guard() -> subprocess.Popen[bytes]:
     guard = subprocess.Popen([sys.executable, "-S", "-c", _PROGRAM], stdin=subprocess.PIPE, start_new_session=True)
     assert guard.stdin is not None
-    os.register_at_fork(after_in_child=guard.stdin.close)  # or a forked child that lives on would keep the pipe open
+    os.register_at_fork(after_in_child=guard.stdin.close)  # or a surviving forked child would keep the pipe open
     return guard
 
 
 PATIENT = {
-    # Otherwise a worker that stands still for a while loses its tasks to the other one, which then does everything.
+    # Otherwise the other worker would steal all tasks of a worker that stalls.
     "distributed.scheduler.work-stealing": False,
     "distributed.comm.timeouts.connect": "300s",
     "distributed.comm.timeouts.tcp": "300s",
@@ -65,7 +65,7 @@ PATIENT = {
 
 @contextlib.contextmanager
 def two_workers() -> Iterator[Any]:
-    """Client of two worker processes on the loopback interface, which are started again when they die."""
+    """Client of two worker processes on the loopback interface, which are restarted when they die."""
     import dask
     import distributed
 

@@ -1,4 +1,4 @@
-"""The repository: its three distributions, and its documents with their fenced blocks and consoles."""
+"""The repository: its three distributions, and its documents with their fenced and console blocks."""
 
 import re
 import tomllib
@@ -7,7 +7,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-# Distribution, its folder, and the one package that it holds.
+# Distribution, its folder, and its only package
 DISTRIBUTIONS = (
     ("rankcorr", ROOT, "rankcorr"),
     ("rankcorr-adaptive", ROOT / "adaptive", "adaptive"),
@@ -41,6 +41,6 @@ def fenced(text: str, language: str) -> list[str]:
 
 
 def console_steps(block: str) -> list[tuple[str, str]]:
-    """Each command of a console block, its continued lines joined, with the output that the page shows below it."""
+    """Each command of a console block, with continued lines joined, and the output below it."""
     steps = re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.MULTILINE)[1:]
     return [(command, output) for command, _, output in (step.partition("\n") for step in steps)]

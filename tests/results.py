@@ -1,4 +1,4 @@
-"""Results in tests: values equal and hashed by content, and coefficients of options that are drawn one by one."""
+"""Results in tests: equality and hash by content, and coefficients made of separately drawn options."""
 
 import copy
 import pickle
@@ -12,7 +12,7 @@ from rankcorr._coefficients import named_coefficient
 
 
 def arrays_in(value):
-    """Every array of a result, in whatever it is nested."""
+    """Every array of a result, also nested ones."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, Ranking):
@@ -27,7 +27,7 @@ def arrays_in(value):
 
 
 def check_equality(one, again, other):
-    """Two results of one content, and one of another."""
+    """Check equality and hash of two results with equal content, and one with different content."""
     assert one == again
     assert hash(one) == hash(again)
     assert one != other
@@ -46,8 +46,8 @@ def check_copies(result):
 OPTIONS = ("n0", "weigher", "scheme", "tied_weights", "variant")
 
 
-def collapsed(**keywords):
-    """Keywords of a library call, with the options of the coefficient collapsed into its value."""
+def with_coefficient(**keywords):
+    """Keywords of a library call, with a coefficient made of its options."""
     options = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
     coefficient = keywords.pop("coefficient", "tau_w")
     if not options and coefficient == "tau_w":
@@ -56,6 +56,6 @@ def collapsed(**keywords):
 
 
 def statistic_of(coefficient, x, y, **options):
-    """The value, nan included."""
+    """The value, or nan without a warning."""
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         return coefficient(x, y, **options).statistic

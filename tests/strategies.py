@@ -1,4 +1,4 @@
-"""Rankings, and lists of groups of labels, for property tests; ties are common in every one."""
+"""Rankings and lists of groups of labels for property tests; ties are common in all of them."""
 
 import math
 
@@ -16,7 +16,7 @@ SYMMETRIC_SCHEME = st.sampled_from(SCHEMES[:2])
 
 
 def scores(n_items):
-    """Scores of n_items items: of a few levels, so that most have ties, or of many, so that few do."""
+    """Scores of n_items items: on a few levels, so that most tie, or on many, so that few do."""
     levels = st.sampled_from([1, 2, 4, 1000])
     return levels.flatmap(lambda top: st.lists(st.integers(0, top).map(float), min_size=n_items, max_size=n_items)).map(
         np.array
@@ -40,12 +40,12 @@ def untied_pairs(max_items=12):
 
 
 def distinguishing_pairs(max_items=12):
-    """Two score vectors that each have two values at least, so that unweighted coefficients exist."""
+    """Two score vectors with at least two values each, so that unweighted coefficients exist."""
     return tied_pairs(max_items).filter(lambda pair: all(np.ptp(values) > 0 for values in pair))
 
 
 def weighings():
-    """Keyword options for our functions, and the same f, spelt out, for the naive twins."""
+    """Keyword options of the library, and the same f as a plain function for the naive implementation."""
     n0s = N0S.map(lambda n0: ({"n0": n0}, naive.inverse_square(n0)))
     plain = st.sampled_from(
         [
@@ -72,11 +72,11 @@ def in_groups(draw, order):
 
 @st.composite
 def grouped(draw, min_items=1, max_items=7):
-    """Some of the labels in an order that is cut into groups of ties."""
+    """An order of some of the labels, divided into groups of ties."""
     return in_groups(draw, draw(st.permutations(LABELS))[: draw(st.integers(min_items, max_items))])
 
 
 @st.composite
 def grouped_alike(draw):
-    """The same labels twice, in two orders that are cut into groups of ties."""
+    """Two orders of the same labels, divided into groups of ties."""
     return tuple(in_groups(draw, draw(st.permutations(LABELS[:4]))) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Scripts in benchmarks/ import what the packages have: a test runs few of the scripts."""
+"""Scripts in benchmarks/ import names that exist; other tests run only a few of the scripts."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""What the three distributions promise: one version, one package each, one licence, and a source that builds again."""
+"""The three distributions: one version, one package each, one licence, and a source archive that builds."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.wide
 
 each_distribution = pytest.mark.parametrize(("name", "folder", "package"), DISTRIBUTIONS, ids=NAMES)
 
-# Files that lie in a package's folder and are not part of the package.
+# Files in a package's folder that are not part of the package
 OF_THE_PROJECT = {
     *("pyproject.toml", "README.md", "LICENSE", "server/Dockerfile"),
     *("deploy/compose.yaml", "deploy/nginx.conf.template", "deploy/proxy.env"),
@@ -31,18 +31,18 @@ def test_one_version(name, folder, package):  # noqa: ARG001 - the names of the 
     try:
         assert version(name) == rankcorr.__version__
     except PackageNotFoundError:
-        assert name != "rankcorr"  # the others need not be installed: their folders lie beside rankcorr/
+        assert name != "rankcorr"  # the others need not be installed: their folders are next to rankcorr/
     for requirement in requirements(folder)[""]:
         if requirement.name in NAMES:
             assert str(requirement.specifier) == f"=={rankcorr.__version__}"
 
 
 def test_each_distribution_depends_on_those_below_it():
-    found = {
+    result = {
         name: [requirement.name for requirement in requirements(folder)[""] if requirement.name in NAMES]
         for name, folder, _ in DISTRIBUTIONS
     }
-    assert found == {
+    assert result == {
         "rankcorr": [],
         "rankcorr-adaptive": ["rankcorr"],
         "rankcorr-service": ["rankcorr", "rankcorr-adaptive"],
@@ -82,7 +82,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 
 @each_distribution
-def test_the_wheel_holds_its_own_package_alone(name, folder, package, tmp_path, monkeypatch):
+def test_the_wheel_has_only_its_package(name, folder, package, tmp_path, monkeypatch):
     wheel = contents(built(folder, tmp_path, "wheel", monkeypatch))
     about = f"{name.replace('-', '_')}-{rankcorr.__version__}.dist-info"
     assert {file.split("/")[0] for file in wheel} == {package, about}
@@ -90,14 +90,14 @@ def test_the_wheel_holds_its_own_package_alone(name, folder, package, tmp_path, 
     files = [
         file.relative_to(place) for file in place.rglob("*") if file.is_file() and file.parent.name != "__pycache__"
     ]
-    wanted = {f"{package}/{file.as_posix()}" for file in files if file.as_posix() not in OF_THE_PROJECT}
-    assert {file for file in wheel if not file.startswith(about)} == wanted
-    assert (f"{package}/py.typed" in wheel) == (package != "service")  # an application promises nobody types
+    expected = {f"{package}/{file.as_posix()}" for file in files if file.as_posix() not in OF_THE_PROJECT}
+    assert {file for file in wheel if not file.startswith(about)} == expected
+    assert (f"{package}/py.typed" in wheel) == (package != "service")  # an application has no public types
     assert wheel[f"{about}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
 
 
 @each_distribution
-def test_no_link_of_the_description_is_dead_on_a_package_index(name, folder, package, tmp_path, monkeypatch):  # noqa: ARG001
+def test_links_of_the_description_work_on_a_package_index(name, folder, package, tmp_path, monkeypatch):  # noqa: ARG001
     wheel = contents(built(folder, tmp_path, "wheel", monkeypatch))
     description = wheel[f"{name.replace('-', '_')}-{rankcorr.__version__}.dist-info/METADATA"].decode()
     assert f"\n# {name}\n" in description

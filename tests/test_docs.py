@@ -1,4 +1,4 @@
-"""The documents show what the commands print, and their links lead somewhere; their Python examples are doctests."""
+"""The documents show the output of the commands, and their links work; their Python examples are doctests."""
 
 import os
 import re
@@ -22,7 +22,7 @@ from rankcorr._coefficients import named_coefficient
 from tests.repository import PAGES, ROOT, console_steps, fenced
 
 COMMANDS = {"rankcorr": rankcorr, "ballots": ballots}
-# Installations, servers, and what talks to them; the latter is run in tests/service/test_docs.py.
+# Installations, servers and their clients; tests/service/test_docs.py runs the clients.
 NOT_RUN = ("make", "pip", "python3", "python", "curl", "rankcorr-serve", "rankcorr-collect")
 
 
@@ -35,7 +35,7 @@ def consoles():
 
 
 def printed(command):
-    """What a line of a console prints; the shell runs whatever is not a command of ours."""
+    """Output of a console line; the shell runs other commands than ours."""
     program, *arguments = shlex.split(command, comments=True)
     if program in COMMANDS:
         result = CliRunner().invoke(COMMANDS[program], arguments)
@@ -49,7 +49,7 @@ def printed(command):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("steps", list(consoles()))
 def test_the_commands_print_what_the_page_shows(steps, tmp_path, monkeypatch):
-    (tmp_path / "rankcorr").symlink_to(ROOT / "rankcorr")  # the data set of the checkout
+    (tmp_path / "rankcorr").symlink_to(ROOT / "rankcorr")  # the data sets of the checkout
     monkeypatch.chdir(tmp_path)
     for command, output in steps:
         assert (command, printed(command).strip()) == (command, output.strip())
@@ -65,12 +65,12 @@ def test_the_pages_show_each_command_at_work(command):
 
 
 def leaves(name, command):
-    """Each command that is no group, by its full name."""
+    """Each command that is not a group, by its full name."""
     if not isinstance(command, click.Group):
         return {name: command}
     context = click.Context(command)
     within = [leaves(f"{name} {each}", command.get_command(context, each)) for each in command.list_commands(context)]
-    return {path: found for part in within for path, found in part.items()}
+    return {path: result for part in within for path, result in part.items()}
 
 
 def test_each_command_has_a_page_with_its_options_and_an_example():
@@ -94,7 +94,9 @@ def test_the_comparison_on_rg_65_is_printed_by_the_command(data_dir, monkeypatch
     n_run = 0
     for command, output in console_steps(block):
         if command.startswith("rankcorr "):
-            assert printed(re.sub(r"\$([A-Z_]+)", lambda found: variables[found[1]], command)).strip() == output.strip()
+            assert (
+                printed(re.sub(r"\$([A-Z_]+)", lambda result: variables[result[1]], command)).strip() == output.strip()
+            )
             n_run += 1
     assert n_run == 2
 
@@ -127,7 +129,7 @@ def test_the_tables_of_chance_are_computed(coefficient, n_items):
     assert row_of_chance(coefficient, n_items, "Standardized values") == spreads
 
 
-def test_the_first_steps_say_of_chance_what_the_table_says():
+def test_the_first_steps_quote_the_table_of_chance_levels():
     (sentence,) = re.findall(r"τ_w = (.*?)Do\s+not\s+read\s+0", PAGES["docs/start/verdict.md"], re.DOTALL)
     shown = re.findall(r"\N{MINUS SIGN}(\d\.\d\d) ± (\d\.\d\d)", sentence)
     table = [re.findall(r"\d\.\d\d", row_of_chance("tau_w", n_items)[1])[:2] for n_items in (10, 100, 1000)]
@@ -138,12 +140,12 @@ def test_the_first_steps_say_of_chance_what_the_table_says():
 def anchors(text):
     """Anchors of a page's headings, as GitHub forms them: lower case, hyphens for spaces, no punctuation."""
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    found = []
+    result = []
     for heading in re.findall(r"^#+ (.*)$", prose, re.MULTILINE):
         anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        repeated = found.count(anchor)
-        found.append(f"{anchor}-{repeated}" if repeated else anchor)
-    return found
+        repeated = result.count(anchor)
+        result.append(f"{anchor}-{repeated}" if repeated else anchor)
+    return result
 
 
 def links(page):
@@ -160,8 +162,8 @@ def leads_somewhere(page, target):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_and_paths_of_a_page_lead_somewhere_and_no_line_is_a_comment_to_the_site(page):
-    """MyST leaves out a line that begins with %, as in a sentence broken before "% of cases"."""
+def test_links_and_paths_exist_and_no_line_is_a_comment(page):
+    """MyST omits a line that begins with %, as in a sentence that is wrapped before "% of cases"."""
     assert [target for target in links(page) if not leads_somewhere(page, target)] == []
     paths = re.findall(r"`((?:rankcorr|adaptive|service|tests|benchmarks|docs|\.ci)/[\w./]*)`", PAGES[page])
     assert [path for path in paths if not (ROOT / path).exists()] == []
@@ -184,8 +186,8 @@ def test_every_picture_is_shown_and_small():
     assert [path.name for path in (ROOT / "docs/images").iterdir() if path.stat().st_size > 150_000] == []
 
 
-def test_tutorials_import_only_what_make_docs_and_a_reader_install():
-    """The extra plot brings matplotlib, and so numpy; a .venv of tests has pandas too."""
+def test_tutorials_import_only_installed_packages():
+    """Only packages of make docs and of readers count: the extra plot installs matplotlib, and so numpy."""
     installed = {"rankcorr", "adaptive", "service", "numpy", "scipy", "matplotlib"} | sys.stdlib_module_names
     imported = {
         (page, module)
@@ -207,7 +209,7 @@ def test_the_readme_is_short_enough_to_read():
 
 
 @pytest.mark.parametrize("page", sorted({page for page in PAGES if "/results/" in page} - {"docs/results/index.md"}))
-def test_a_page_of_results_says_when_and_with_which_commit_it_was_measured(page):
+def test_pages_of_results_have_the_date_and_commit_of_the_measurement(page):
     text = " ".join(PAGES[page].split())
     assert re.search(rf"\b({'|'.join(month_name[1:])}) 20\d\d\b", text)
     assert re.search(r"\bcommit [0-9a-f]{8}\b", text)
@@ -218,7 +220,7 @@ def test_the_readme_names_the_commands_that_a_newcomer_runs():
     assert {command.split("#")[0].strip() for command, _ in steps} >= {"make demo", "make test"}
 
 
-def test_recipes_name_what_is_in_the_code():
+def test_names_in_recipes_exist():
     text = "".join(
         path.read_text() for package in ("rankcorr", "adaptive", "service", "tests") for path in package_files(package)
     )

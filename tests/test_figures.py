@@ -1,6 +1,6 @@
-"""Figures draw what their stored version drew: ``python -m tests.test_figures > tests/figures.json`` renews that.
+"""Figures have the stored content; ``python -m tests.test_figures > tests/figures.json`` updates it.
 
-Look at the figures before you renew it: ``python -m tests.test_figures FOLDER`` writes them as PNG, light and dark.
+Look at the figures before updating: ``python -m tests.test_figures FOLDER`` writes them as PNG, light and dark.
 """
 
 import json
@@ -34,7 +34,7 @@ GOLD = {item: float(30 - number) for number, item in enumerate(ITEMS)}
 
 
 def systems_of(number):
-    """Systems that depart from gold more and more, with ties."""
+    """Systems that depart more and more from gold, with ties."""
     return {
         f"system {system}": {item: float(score * (7 + system) % (11 + 3 * system)) for item, score in GOLD.items()}
         for system in range(number)
@@ -88,7 +88,7 @@ def figures():
 
 
 def elements(figure):
-    """Size, texts, numbers of marks and limits of a figure, which hardly depend on the machine."""
+    """Size, texts, numbers of marks and limits of a figure, which barely depend on the machine."""
     return {
         "pixels": [round(150 * side) for side in figure.get_size_inches()],
         "title": figure.get_suptitle(),
@@ -112,7 +112,7 @@ def elements(figure):
 
 
 def main(folder=None):
-    """Print what figures draw, or write them into a folder."""
+    """Print the content of the figures, or write them into a folder."""
     if folder is None:
         print(json.dumps({name: elements(figure) for name, figure in figures().items()}, indent=1, ensure_ascii=False))
         return
@@ -125,7 +125,7 @@ def main(folder=None):
 
 @pytest.mark.needs_numba
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_figures_draw_what_is_stored():
+def test_figures_have_the_stored_content():
     pytest.importorskip("matplotlib")
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     drawn_figures = {name: elements(figure) for name, figure in figures().items()}

@@ -1,4 +1,4 @@
-"""The help of all commands has one voice: each begins with a verb, says what its options are, and is not cut off."""
+"""The help of all commands has one style: it begins with a verb, explains the options, and is not truncated."""
 
 import argparse
 
@@ -35,7 +35,7 @@ def test_all_commands_are_found():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_says_what_it_does(command):
+def test_each_command_has_a_description(command):
     short = command.get_short_help_str(limit=60)
     assert short.endswith(".")
     assert not short.endswith("...")

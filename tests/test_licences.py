@@ -1,7 +1,7 @@
-"""Nobody who installs a distribution of ours gets code whose licence asks for more than BSD-3-Clause does.
+"""All installed dependencies have licences that ask for no more than BSD-3-Clause.
 
-Development tools are not looked at: no user installs them. A package that another platform or Python needs is not
-installed here, and is not looked at either.
+Development tools are not checked, because users do not install them. Packages for another platform or Python are
+not installed here, so they are not checked either.
 """
 
 import re
@@ -15,16 +15,16 @@ from tests.repository import DISTRIBUTIONS, NAMES, requirements
 
 pytestmark = pytest.mark.wide
 
-# MPL-2.0 (tqdm, orjson) binds changed copies of its own files alone; we import them, and copy none. LGPL is left out:
-# it asks that users can replace the library in every program that we would hand on.
+# MPL-2.0 (tqdm, orjson) applies only to changed copies of its files; we import them and copy none. LGPL is excluded:
+# it requires that users can replace the library in every distributed program.
 ALLOWED = {
     *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "HPND", "ISC", "MIT", "MIT-CMU", "MPL-2.0"),
     *("PSF-2.0", "Unlicense", "Zlib"),
 }
-# Only who asks for the extra `postgres` gets psycopg, from an index and not from us; the wheel imports it, and holds
+# Only the extra `postgres` installs psycopg, from an index and not from us; the wheel imports it, and has
 # no copy of it.
 EXCEPTIONS = {"psycopg": ["LGPL-3.0-only"], "psycopg-binary": ["LGPL-3.0-only"]}
-# Other ways in which packages write them.
+# Other spellings used by packages
 SPELLINGS = {
     "Apache 2.0": "Apache-2.0",
     "BSD": "BSD-3-Clause",
@@ -38,7 +38,7 @@ SPELLINGS = {
 
 
 def licences(package: PackageMetadata) -> list[str]:
-    """What the metadata of a package say: an SPDX expression, classifiers, one line; not the text of a licence."""
+    """Licences in the metadata of a package: an SPDX expression, classifiers, or one line; not the full text."""
     classifiers = [entry for entry in package.get_all("Classifier", []) if entry.startswith("License ::")]
     said = [package.get("License-Expression", ""), *(entry.split(" :: ")[-1] for entry in classifiers)]
     line = package.get("License", "")
@@ -47,29 +47,29 @@ def licences(package: PackageMetadata) -> list[str]:
 
 
 def is_allowed(expression: str) -> bool:
-    """Whether an SPDX expression leaves a choice in which each licence is allowed."""
+    """Whether an SPDX expression can be satisfied by allowed licences."""
     words = re.findall(r"[()]|[^\s()]+", expression)
 
     def choices() -> bool:
-        found = [all_of()]
+        result = [all_of()]
         while words[:1] == ["OR"]:
             words.pop(0)
-            found.append(all_of())
-        return any(found)
+            result.append(all_of())
+        return any(result)
 
     def all_of() -> bool:
-        found = [single()]
+        result = [single()]
         while words[:1] == ["AND"]:
             words.pop(0)
-            found.append(single())
-        return all(found)
+            result.append(single())
+        return all(result)
 
     def single() -> bool:
         word = words.pop(0) if words else ""
         if word == "(":
             inner = choices()
             return words[:1] == [")"] and bool(words.pop(0)) and inner
-        if words[:1] == ["WITH"]:  # an exception takes a condition away
+        if words[:1] == ["WITH"]:  # an exception removes a condition
             del words[:2]
         return word in ALLOWED
 
@@ -77,40 +77,40 @@ def is_allowed(expression: str) -> bool:
 
 
 def installed_with(wanted: list[Requirement]) -> dict[str, PackageMetadata]:
-    """Metadata of each package that comes with requirements, other than ours."""
-    found: dict[str, PackageMetadata] = {}
+    """Metadata of each package installed by requirements, other than ours."""
+    result: dict[str, PackageMetadata] = {}
     seen: set[tuple[str, str]] = set()
 
     def follow(entries: Iterator[Requirement]) -> None:
         for entry in entries:
-            if entry.name in NAMES:  # looked at on their own
+            if entry.name in NAMES:  # checked separately
                 continue
             for extra in ("", *entry.extras):
                 if (entry.name, extra) not in seen:
                     seen.add((entry.name, extra))
-                    found[entry.name] = metadata(entry.name)
+                    result[entry.name] = metadata(entry.name)
                     below = [Requirement(line) for line in requires(entry.name) or []]
                     follow(each for each in below if each.marker is None or each.marker.evaluate({"extra": extra}))
 
     follow(iter(wanted))
-    return found
+    return result
 
 
 def offers():
-    """What a user can install: each distribution, and each of its extras."""
+    """What a user can install: each distribution and each extra."""
     for name, folder, _ in DISTRIBUTIONS:
-        for extra, wanted in requirements(folder).items():
-            yield pytest.param(wanted, id=f"{name}[{extra}]")
+        for extra, expected in requirements(folder).items():
+            yield pytest.param(expected, id=f"{name}[{extra}]")
 
 
 @pytest.mark.parametrize("wanted", list(offers()))
-def test_each_dependency_has_a_licence_that_is_allowed(wanted):
+def test_each_dependency_has_an_allowed_licence(wanted):
     packages = installed_with(wanted)
     assert packages
-    said = {name: licences(package) for name, package in packages.items()}
-    assert {name: found for name, found in said.items() if not found} == {}, "their licences are unknown"
-    refused = {name: found for name, found in said.items() if not all(map(is_allowed, found))}
-    refused = {name: found for name, found in refused.items() if EXCEPTIONS.get(name) != found}
+    licences_by_name = {name: licences(package) for name, package in packages.items()}
+    assert {name: result for name, result in licences_by_name.items() if not result} == {}, "their licences are unknown"
+    refused = {name: result for name, result in licences_by_name.items() if not all(map(is_allowed, result))}
+    refused = {name: result for name, result in refused.items() if EXCEPTIONS.get(name) != result}
     assert refused == {}, "their licences are not allowed"
 
 

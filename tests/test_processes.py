@@ -12,7 +12,7 @@ from tests.service.live import eventually, state
 
 pytestmark = pytest.mark.wide
 
-# A server with a worker, as gunicorn has them; it ignores what a terminal sends.
+# A server with a worker, like gunicorn; it ignores signals of a terminal.
 RUN = """
 import signal, subprocess, sys, time
 from tests.processes import guarded
@@ -37,26 +37,26 @@ def test_a_server_ends_with_the_run(how):
 
 ROOT = Path(__file__).parents[1]
 
-# Signatures of kernels, and loops that numba itself adds for what they use: arrays, powers of numbers, generators.
+# Signatures of kernels, and loops that numba adds for arrays, powers and generators
 MOST = {
     "weighted_tau": (10, 5),
     "weighted_rho": (7, 4),
     "correlate_many": (11, 5),
     "compare_systems": (22, 6),
-    "leaderboard": (28, 11),  # 5 of them draw places that systems share: .8 s once, half of the time of each board
+    "leaderboard": (28, 11),  # 5 of them draw shared places: .8 s once, which halves the time of each board
     "evaluate": (20, 7),
-    "compare_runs": (13, 7),  # one kernel draws signs and another sums them: .1 s once, half of the time afterwards
+    "compare_runs": (13, 7),  # one kernel draws signs, one sums them: .1 s once, half the time afterwards
     "bradley_terry": (6, 4),
     "draw_ballot": (25, 13),
 }
-AT_NIGHT = ("weighted_rho", "correlate_many", "compare_systems", "compare_runs")  # most of their loops are the others'
+AT_NIGHT = ("weighted_rho", "correlate_many", "compare_systems", "compare_runs")  # most loops are also in the others
 
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.nightly] * (n in AT_NIGHT)) for n in MOST])
 def test_a_first_call_compiles_few_loops(name, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
-    monkeypatch.setenv("NUMBA_OPT", "0")  # a quarter of the time; what is compiled is the same
-    found = importlib.import_module("first_calls").in_new_process(name)
-    assert 0 < found["signatures"] <= MOST[name][0]
-    assert found["others"] <= MOST[name][1]
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # the scripts import their shared modules from there
+    monkeypatch.setenv("NUMBA_OPT", "0")  # a quarter of the time; the same loops are compiled
+    result = importlib.import_module("first_calls").in_new_process(name)
+    assert 0 < result["signatures"] <= MOST[name][0]
+    assert result["others"] <= MOST[name][1]

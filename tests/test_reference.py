@@ -1,4 +1,4 @@
-"""Each public name is in the reference once; its docstring has an example, and says where to look further."""
+"""Each public name is in the reference once; its docstring has an example and See Also."""
 
 import ast
 import builtins
@@ -19,11 +19,11 @@ LISTED = [(import_module(module), name) for module, names in LISTS for name in n
 
 
 def docstrings():
-    """Module, name and docstring of whatever can carry one: constants and types of options cannot."""
+    """Module, name and docstring of public objects; constants and types of options have none."""
     for module, name in LISTED:
-        found = getattr(module, name)
-        if inspect.isclass(found) or inspect.isroutine(found):
-            yield module, f"{module.__name__}.{name}", inspect.getdoc(found)
+        result = getattr(module, name)
+        if inspect.isclass(result) or inspect.isroutine(result):
+            yield module, f"{module.__name__}.{name}", inspect.getdoc(result)
 
 
 def section(doc, title):
@@ -33,12 +33,13 @@ def section(doc, title):
 
 
 def is_known(name, module):
-    """Whether a name in See Also is in this module, or begins with a module of the reference, as Sphinx wants it."""
+    """Whether a name in See Also is in this module, or begins with a module of the reference, as Sphinx requires."""
     modules = {known.__name__: known for known, _ in LISTED}
     start = max((known for known in modules if name.startswith(f"{known}.")), key=len, default="")
     path = name[len(start) + 1 :] if start else name
     return (
-        reduce(lambda found, part: getattr(found, part, None), path.split("."), modules.get(start, module)) is not None
+        reduce(lambda result, part: getattr(result, part, None), path.split("."), modules.get(start, module))
+        is not None
     )
 
 
@@ -73,7 +74,7 @@ def test_every_example_imports_what_it_uses():
     assert {name: unknown for _, name, doc in docstrings() if (unknown := unknown_names(doc))} == {}
 
 
-def test_every_public_name_says_where_to_look_further():
+def test_every_public_name_has_see_also():
     assert [name for _, name, doc in docstrings() if not section(doc, "See Also")] == []
 
 
@@ -99,7 +100,7 @@ def test_no_cell_on_the_page_of_papers_is_empty():
     assert [row for row in rows if "" in map(str.strip, row.replace("\\|", "").strip("|").split("|"))] == []
 
 
-def test_importing_leaves_heavy_packages_alone():
+def test_the_import_loads_no_heavy_packages():
     light = "rankcorr, rankcorr.datasets, rankcorr._io.rankings, rankcorr.evaluation, rankcorr.vectors"
     heavy = "numba narwhals scipy.stats pandas matplotlib click ir_measures gensim sklearn polars evaluate torch"
     program = f"import sys, {light}, rankcorr.integrations.metric; print(*set('{heavy}'.split()) & set(sys.modules))"

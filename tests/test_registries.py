@@ -1,6 +1,6 @@
-"""A name is registered once: an entry added to a registry is in the library, the commands, the services and the help.
+"""A name is registered once: an entry in a registry is in the library, the commands, the services and the help.
 
-A process of its own reads the sources with the entries added, as a contributor would write them.
+A new process reads the sources with test entries, as a contributor would add them.
 """
 
 import json
@@ -16,7 +16,7 @@ from adaptive.ledger._votes import exports
 from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 from rankcorr._weights import WEIGHERS
 
-# By module: text of its source, and what follows it in the edited one.
+# By module: text of its source, and the text to insert after it
 EDITS = {
     "rankcorr._weights": {
         '    "uniform": Uniform,\n': '    "geometric": Geometric,\n',
@@ -94,7 +94,7 @@ def surfaces():
     program = [sys.executable, "-c", PROGRAM, json.dumps(EDITS)]
     made = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
     assert made.returncode == 0, made.stderr
-    return json.loads(made.stdout.splitlines()[-1])  # the service logs before it
+    return json.loads(made.stdout.splitlines()[-1])  # preceded by log lines of the service
 
 
 @pytest.mark.wide
@@ -115,14 +115,14 @@ def test_an_entry_is_everywhere(surfaces, entry, places):
 
 
 @pytest.mark.wide
-def test_the_entry_is_used(surfaces):
+def test_the_entry_works(surfaces):
     status, answer = surfaces["answer"]
     assert status == 200
     assert surfaces["library"] == ["Geometric(p=0.5)", answer["coefficients"]["tau_w"]]
     assert "sigma" in answer["coefficients"]
 
 
-def test_types_name_what_is_registered():
+def test_types_list_the_registered_names():
     assert set(get_args(CoefficientName)) == set(COEFFICIENTS)
     assert set(get_args(votes.Format)) == set(votes.FORMATS)
     assert set(get_args(exports.Format)) == set(exports.FORMATS)

@@ -24,22 +24,22 @@ from rankcorr._output.report import (
 from rankcorr.evaluation import compare_runs, evaluate, leaderboard_of_scores
 
 GOLDEN = Path(__file__).with_name("reports.txt")
-# Of the results: to compute them at import would take each process 20 s of compilation, whichever tests it runs.
+# Computing the results at import would cost each process 20 s of compilation, whichever tests it runs.
 NAMES = [
     name
     for name in re.findall(r"^=== (.*)$", GOLDEN.read_text(encoding="utf-8"), re.MULTILINE)
     if not name.endswith((", Markdown", ", LaTeX", "sources"))
 ]
-# Numbers of the text that are no results: constants of a formula or a rule, and a power.
+# Numbers in the text that are no results: constants of a formula or a rule, and a power
 CONSTANTS = re.compile(
     r"1/\(n \+ ([0-9.]+)\)\^2|chance gives 0|power of 80 %|rankcorr [0-9.]+|p < 0\.001|nDCG@\d+|P@\d+"
 )
-NUMBER = re.compile(r"(?<![\w.@])-?[0-9][0-9,]*(?:\.[0-9]+)?(?![\w.]*\w)")  # outside of names
+NUMBER = re.compile(r"(?<![\w.@])-?[0-9][0-9,]*(?:\.[0-9]+)?(?![\w.]*\w)")  # outside names
 
 
 @cache
 def results():
-    """A result of each situation, by its name, with the arguments of its report."""
+    """A result for each situation by name, with the arguments of its report."""
     rng = np.random.default_rng(1)
     gold = {f"item {n}": float(value) for n, value in enumerate(rng.normal(size=60))}
     noisy = {
@@ -118,7 +118,7 @@ def report_of(name):
 
 
 def written():
-    """All reports as the golden file has them: plain text, the first also in Markdown and LaTeX."""
+    """All reports in the format of the golden file: plain text, the first also in Markdown and LaTeX."""
     first = next(iter(results()))
     texts = {name: report_of(name).to_text() for name in results()}
     texts |= {f"{first}, Markdown": report_of(first).to_markdown(), f"{first}, LaTeX": report_of(first).to_latex()}
@@ -127,12 +127,12 @@ def written():
 
 
 def test_golden_texts():
-    """To write them anew: python -c "from tests.test_report import *; GOLDEN.write_text(written())"."""
+    """To update them: python -c "from tests.test_report import *; GOLDEN.write_text(written())"."""
     assert written() == GOLDEN.read_text(encoding="utf-8")
 
 
 def numbers_in(value):
-    """All numbers of a document, the lengths of its lists, and the numbers of names in it."""
+    """All numbers in a document, including the lengths of its lists and the numbers of names."""
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, int | float):
@@ -156,7 +156,7 @@ def test_every_number_is_one_of_the_result(name):
     report = report_of(name)
     content = result.to_dict()
     known = set(numbers_in(content)) | set(numbers_in(getattr(result, "strengths", result).to_dict()))
-    if hasattr(result, "rows") and not callable(result.rows):  # who is first, significant or possible is counted
+    if hasattr(result, "rows") and not callable(result.rows):  # counts of first, significant or possible systems
         known |= set(range(len(result.rows) + 1))
     known |= {100 * value for value in known if 0 < value < 1}
     if name in ("strengths", "a campaign"):
@@ -178,7 +178,7 @@ def test_every_number_is_one_of_the_result(name):
 
 
 def test_a_report_changes_with_its_result():
-    """A check of the check: other numbers are not found among those of the result."""
+    """This checks the other test: changed numbers are not among those of the result."""
     report = report_of("two systems")
     content = results()["two systems"][0].to_dict()
     assert number_text(content["statistic_a"]) in report.results
@@ -203,7 +203,7 @@ def test_coefficients_are_described_with_their_options(options, text):
     assert text in coefficient_text(options)
 
 
-def test_words():
+def test_numbers_and_counts_in_words():
     assert list_text(map(str, range(15))).endswith("10, 11 and 3 others")
     assert (list_text(["a"]), list_text(["a", "b"]), list_text(["a, b", "c"], "; ")) == ("a", "a and b", "a, b; c")
     assert [pvalue_text(p) for p in (0.0009, 0.05, 0.0996, float("nan"))] == [
@@ -244,7 +244,7 @@ def test_files(tmp_path):
 
 
 def test_results_are_json():
-    """`to_dict` of each result that has a report can be written."""
+    """`to_dict` of each result with a report can be written as JSON."""
     for result, *_ in results().values():
         assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
 

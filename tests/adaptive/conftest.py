@@ -1,4 +1,4 @@
-"""What tests of files and of scripts share."""
+"""Fixtures for tests of files and of scripts."""
 
 import importlib.util
 import sys
@@ -11,14 +11,14 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def script():
-    """Load a script of benchmarks/ as a module of its own."""
+    """Load a script of benchmarks/ as a new module."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCHMARKS)  # where the scripts find what they share
+        patch.syspath_prepend(BENCHMARKS)  # the scripts import their shared modules from there
 
         def script(name):
             specification = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
             module = importlib.util.module_from_spec(specification)
-            patch.setitem(sys.modules, name, module)  # where dataclasses look their annotations up
+            patch.setitem(sys.modules, name, module)  # dataclasses look up their annotations there
             specification.loader.exec_module(module)
             return module
 

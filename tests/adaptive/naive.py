@@ -1,4 +1,4 @@
-"""Scores and selection spelt out in fractions, as the paper writes them, and models of votes. Imports nothing of ours.
+"""Scores and selection in fractions, as in the paper, and models of votes. Imports nothing from the packages.
 
 Equation numbers are those of Lombardo et al. 2020. A comparison is (left, right, vote), the vote "left", "right", "tie"
 or None; scores are dicts of item to Fraction.
@@ -59,7 +59,7 @@ def protocol(ballots):
 
 
 def n_tied_at_cut(scores, n_selected):
-    """Items that share the score of the last one selected, if one of them is left out."""
+    """Number of items with the score of the last selected one, if at least one of these is not selected."""
     ordered = sorted(scores, reverse=True)
     if n_selected == len(ordered) or ordered[n_selected - 1] != ordered[n_selected]:
         return 0
@@ -67,18 +67,18 @@ def n_tied_at_cut(scores, n_selected):
 
 
 def parts(items, comparisons):
-    """Sets of items that comparisons join, directly or by way of others."""
-    found = [{item} for item in items]
+    """Connected components of the items."""
+    result = [{item} for item in items]
     for left, right, _ in comparisons:
-        first, second = (next(part for part in found if item in part) for item in (left, right))
+        first, second = (next(part for part in result if item in part) for item in (left, right))
         if first is not second:
-            found.remove(second)
+            result.remove(second)
             first |= second
-    return found
+    return result
 
 
 def chances(margin, nu=0.0, link="logistic"):
-    """Chances of "left", "tie" and "right": Davidson's, or those of the normal curve, which has no ties."""
+    """Probabilities of "left", "tie" and "right" by Davidson's model, or by the normal curve, which has no ties."""
     if link == "normal":
         left, right = (math.erfc(sign * margin / math.sqrt(2)) / 2 for sign in (-1, 1))
         return {"left": left, "tie": 0.0, "right": right}
@@ -87,14 +87,14 @@ def chances(margin, nu=0.0, link="logistic"):
 
 
 def seen_chances(margin, oversight, nu, link):
-    """Chances of the answers that come in: with the probability of an oversight the opposite is given."""
+    """Probabilities of the recorded answers: an oversight reverses the answer."""
     meant = chances(margin, nu, link)
     opposite = {"left": "right", "tie": "tie", "right": "left"}
     return {vote: (1 - oversight) * meant[vote] + oversight * meant[opposite[vote]] for vote in meant}
 
 
 def vote_log_likelihood(vote, margin, oversight, nu, link, half):
-    """Logarithm of the chance of one vote; with `half`, a tie is half a vote for either side."""
+    """Logarithm of the probability of one vote; with `half`, a tie is half a vote for either side."""
     seen = seen_chances(margin, oversight, nu, link)
     if vote == "tie" and half:
         return (math.log(seen["left"]) + math.log(seen["right"])) / 2
@@ -131,12 +131,12 @@ def gradient(function, at, step=1e-5):
 
 
 def hessian(function, at):
-    """Central differences of central differences."""
+    """Second derivatives by central differences."""
     return np.array([gradient(lambda x, i=i: gradient(function, x, 1e-4)[i], at, 1e-4) for i in range(len(at))])
 
 
 def in_top(rankings, k):
-    """Share of mid-rankings in which each item is in the top k; items tied at the cut share the places left."""
+    """Share of mid-rankings in which each item is in the top k; items tied at the cut share the remaining places."""
     shares = [0.0] * len(rankings[0])
     for ranks in rankings:
         for item, rank in enumerate(ranks):
@@ -147,10 +147,10 @@ def in_top(rankings, k):
 
 def rank_interval(ranks, level):
     """Smallest drawn rank with at least a share t of all at or below it, for t = (1 -+ level) / 2 and the median."""
-    found = []
+    result = []
     for tail in ((1 - level) / 2, 0.5, (1 + level) / 2):
-        found.append(min(rank for rank in ranks if sum(r <= rank for r in ranks) >= tail * len(ranks) - 1e-9))
-    return found
+        result.append(min(rank for rank in ranks if sum(r <= rank for r in ranks) >= tail * len(ranks) - 1e-9))
+    return result
 
 
 def plackett_luce(theta, order, tie_terms):

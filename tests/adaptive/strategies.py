@@ -46,7 +46,7 @@ PLANS = st.builds(plan_ballots, st.integers(8, 14), presentations=st.integers(1,
 
 
 def answers_to(ballot, seed):
-    """Random answers, a third of them ties; of the rest some are missing, but none that is an item's only one."""
+    """Random answers, a third of them ties; some others are missing, but every item keeps an answer."""
     rng = np.random.default_rng(seed)
     answers = rng.integers(-1, 2, ballot.n_comparisons).astype(np.int8)
     n_answers = np.bincount(np.concatenate([ballot.left, ballot.right]), minlength=len(ballot.items))
@@ -59,15 +59,15 @@ def answers_to(ballot, seed):
 
 
 def check_record(record, wanted):
-    """The record of a ballot is that of the naive twin."""
+    """Check that the record of a ballot equals that of the naive implementation."""
     x, y, b, ybar = wanted
     assert_allclose(record.b, float(b), rtol=1e-9)
     for ours, theirs in ((record.x, x), (record.y, y), (record.ybar, ybar)):
         assert_allclose(ours, [float(theirs[item]) for item in record.items], rtol=1e-9, atol=1e-12)
 
 
-def spelt_out(ballot, answers):
-    """A ballot and its answers as the naive twins take them."""
+def naive_ballot(ballot, answers):
+    """A ballot and its answers in the form of the naive implementation."""
     names = {Vote.LEFT: "left", Vote.RIGHT: "right", Vote.TIE: "tie", Vote.UNANSWERED: None}
     comparisons = [
         (ballot.items[left], ballot.items[right], names[answer])
@@ -94,7 +94,7 @@ def run_and_watch(plan, seed, **options):
 
 
 class Voting:
-    """The ballots of a plan, one after the other, each drawn and cut with a stream of random numbers of its own."""
+    """The successive ballots of a plan, each drawn and cut with separate random streams."""
 
     def __init__(self, plan, items, voters, seed):
         self.plan, self.seed = plan, seed
@@ -153,7 +153,7 @@ LABELS = st.one_of(CELLS, st.tuples(CELLS, CELLS))
 
 @st.composite
 def comparisons(draw, *, labels=None, voters=None, min_size=0):
-    """Comparisons of 2 to 6 items, numbered unless a strategy of strategies of labels is given; with voters or not."""
+    """Comparisons of 2 to 6 items, numbered unless `labels` is a strategy of strategies; with voters or not."""
     if labels is None:
         items = range(draw(st.integers(2, 6)))
     else:
@@ -171,7 +171,7 @@ def comparisons(draw, *, labels=None, voters=None, min_size=0):
 
 
 def items_and_triples(votes):
-    """Items and comparisons as the naive twins take them."""
+    """Items and comparisons in the form of the naive implementation."""
     columns = zip(votes.left.tolist(), votes.right.tolist(), votes.winner.tolist(), strict=True)
     return list(votes.items), [(votes.items[left], votes.items[right], WORDS[code]) for left, right, code in columns]
 
@@ -183,7 +183,7 @@ def rows_of(votes):
     return [(voter, *triple) for voter, triple in zip(voters, triples, strict=True)]
 
 
-def small(**changes):
+def small_comparisons(**changes):
     """Two comparisons of three items by two voters."""
     fields = {"items": ("a", "b", "c"), "left": [0, 1], "right": [1, 2], "winner": [LEFT, TIE]}
     fields |= {"voters": ("Ann", "Bob"), "voter": [0, 1], "n_unanswered": 0}
@@ -194,8 +194,8 @@ OVERSIGHT = st.sampled_from([0.0, 0.03, 0.3])
 MODELS = st.sampled_from([(bradley_terry, {"ties": "davidson"}), (bradley_terry, {"ties": "half"}), (thurstone, {})])
 
 
-def simulated(n_items, n_votes, seed, *, sd=1.5, tie=0.0, n_voters=5, opinion_sd=0.0, discrimination=None):
-    """Votes of a logistic curve on random pairs, and the strengths behind them; opinions stay as long as voters."""
+def simulate_votes(n_items, n_votes, seed, *, sd=1.5, tie=0.0, n_voters=5, opinion_sd=0.0, discrimination=None):
+    """Logistic votes on random pairs, and the true strengths; a voter's opinions do not change."""
     rng = np.random.default_rng(seed)
     theta = rng.normal(0, sd, n_items)
     left = rng.integers(0, n_items, n_votes)
@@ -210,20 +210,20 @@ def simulated(n_items, n_votes, seed, *, sd=1.5, tie=0.0, n_voters=5, opinion_sd
 
 
 def rows(votes, groups):
-    """Votes as the naive model takes them; all of one voter unless `groups`."""
+    """Votes in the form of the naive model; all by one voter unless `groups`."""
     voter = votes.voter if groups else np.zeros(votes.n_comparisons, int)
     columns = zip(votes.left.tolist(), votes.right.tolist(), votes.winner.tolist(), voter.tolist(), strict=True)
     return [(left, right, WORDS[code], v) for left, right, code, v in columns]
 
 
 def naive_posterior(strengths, oversight=0.03, **changed):
-    """Log posterior at the parameters of a fit, of which some may be changed: theta, a, e, s, nu or sd.
+    """Log posterior at the parameters of a fit; some may be changed: theta, a, e, s, nu or sd.
 
-    `oversight` is the mean of the prior of oversights, where voters have their own.
+    `oversight` is the prior mean of oversights if voters have separate ones.
     """
-    found, model, prior = strengths.parameters, strengths.model, strengths.prior
-    own = {"theta": found.theta, "a": found.discrimination, "e": found.oversight, "s": found.side}
-    own |= {"nu": found.nu, "sd": found.sd} | changed
+    result, model, prior = strengths.parameters, strengths.model, strengths.prior
+    own = {"theta": result.theta, "a": result.discrimination, "e": result.oversight, "s": result.side}
+    own |= {"nu": result.nu, "sd": result.sd} | changed
     votes = rows(strengths.comparisons, model.voters)
     parameters = (own[name] for name in ("theta", "a", "e", "s", "nu"))
     of_votes = naive.log_likelihood(votes, *parameters, model.link, model.ties == "half")

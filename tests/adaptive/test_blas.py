@@ -1,4 +1,4 @@
-"""Linear algebra of small matrices has one thread, also while several threads fit at once."""
+"""Linear algebra with small matrices uses one thread, also while several threads fit at once."""
 
 import threading
 
@@ -13,7 +13,7 @@ from adaptive._blas import MOST_ON_ONE_THREAD, one_blas_thread
 
 @pytest.fixture
 def libraries():
-    """The libraries, each with two threads."""
+    """The BLAS libraries, each set to two threads."""
     controller = ThreadpoolController().select(user_api="blas")
     with controller.limit(limits=2):
         yield controller
@@ -23,7 +23,7 @@ def n_threads(libraries):
     return {library["num_threads"] for library in libraries.info()}
 
 
-def test_small_matrices_have_one_thread(libraries):
+def test_small_matrices_use_one_thread(libraries):
     before = n_threads(libraries)
     with one_blas_thread(MOST_ON_ONE_THREAD):
         assert n_threads(libraries) == {1}
@@ -55,7 +55,7 @@ def test_the_limit_holds_until_the_last_thread_has_finished(libraries):
 
 
 def test_every_thread_can_set_the_limit_after_another(libraries):
-    """OpenBLAS ignores all threads but the one that set the number last."""
+    """OpenBLAS applies the limit only in the thread that set it last."""
     seen = []
 
     def limit():
@@ -70,7 +70,7 @@ def test_every_thread_can_set_the_limit_after_another(libraries):
     assert seen == [{1}] * 4
 
 
-def test_a_fit_leaves_the_number_of_threads_as_it_was(libraries):
+def test_a_fit_restores_the_number_of_threads(libraries):
     before = n_threads(libraries)
     rng = np.random.default_rng(0)
     left = rng.integers(0, 9, 90)

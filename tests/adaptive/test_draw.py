@@ -1,4 +1,4 @@
-"""The guarantees of a draw in one property, its randomness by chi-square, and a certificate that sees what is wrong."""
+"""The guarantees of a draw in one property, its randomness by chi-square, and certificates that name violations."""
 
 import json
 import os
@@ -19,6 +19,7 @@ from scipy.stats import chisquare
 from adaptive import _draw_kernels as kernels
 from adaptive._draw import Ballot, draw_assignment, draw_ballot, draw_sets
 from adaptive.errors import DrawError
+from tests.adaptive.naive import parts
 
 JIT = hasattr(kernels.draw_comparisons, "signatures")
 MAX_ITEMS = 200 if JIT else 30
@@ -40,29 +41,15 @@ def pairs(ballot):
     return [(min(a, b), max(a, b)) for a, b in zip(ballot.left.tolist(), ballot.right.tolist(), strict=True)]
 
 
-def n_joined(neighbours):
-    """Number of items that the first one is joined with, directly or by way of others."""
-    reached, waiting = {0}, [0]
-    while waiting:
-        new = neighbours[waiting.pop()] - reached
-        reached |= new
-        waiting += new
-    return len(reached)
-
-
 @given(ballots())
-def test_a_draw_holds_every_guarantee_and_its_certificate_says_so(ballot):
-    """Counted by hand, one comparison at a time, and compared with what the certificate counts."""
+def test_a_draw_has_every_guarantee_and_its_certificate_confirms_it(ballot):
+    """Counts one comparison at a time, and compares with the counts of the certificate."""
     wanted, n_items, n_voters = ballot.presentations, ballot.n_items, ballot.n_voters
     on_left, on_right = Counter(ballot.left.tolist()), Counter(ballot.right.tolist())
     presented, loads = on_left + on_right, Counter(ballot.voter.tolist())
     compared = pairs(ballot)
     times, by_voter = Counter(compared), Counter(zip(compared, ballot.voter.tolist(), strict=True))
-    neighbours = {item: set() for item in range(n_items)}
-    for a, b in times:
-        neighbours[a].add(b)
-        neighbours[b].add(a)
-
+    is_connected = len(parts(range(n_items), [(a, b, None) for a, b in times])) == 1
     expected = Counter({wanted: n_items})
     if wanted % 2 == 1 and n_items % 2 == 1:
         expected = Counter({wanted: n_items - 1, wanted + 1: 1})
@@ -77,9 +64,9 @@ def test_a_draw_holds_every_guarantee_and_its_certificate_says_so(ballot):
         assert excess == n_times % 2, "an item is more often on one side than on the other"
     least_load = ballot.n_comparisons // n_voters
     assert {loads[voter] - least_load for voter in range(n_voters)} <= {0, 1}, "loads of voters differ by more than 1"
-    for (pair, _), n_times in by_voter.items():  # 1, unless there are fewer voters than repeats
+    for (pair, _), n_times in by_voter.items():  # 1 unless there are fewer voters than repeats
         assert n_times <= -(-times[pair] // n_voters), "a voter gets a pair more often than needed"
-    assert wanted == 1 or n_joined(neighbours) == n_items, "the comparisons do not join all items"
+    assert wanted == 1 or is_connected, "the comparisons do not join all items"
 
     certificate = ballot.certificate()
     assert certificate.broken == ()
@@ -93,11 +80,11 @@ def test_a_draw_holds_every_guarantee_and_its_certificate_says_so(ballot):
     assert certificate.load_max == max(loads.values())
     assert certificate.load_min == (min(loads.values()) if len(loads) == n_voters else 0)
     assert certificate.n_voter_repeats == ballot.n_comparisons - len(by_voter)
-    assert (certificate.n_components == 1) == (n_joined(neighbours) == n_items)
+    assert (certificate.n_components == 1) == is_connected
 
 
 @pytest.mark.parametrize("n_items", range(2, 15 if JIT else 8))
-def test_every_small_size_holds_every_guarantee(n_items):
+def test_every_small_size_has_every_guarantee(n_items):
     rng = np.random.default_rng(n_items)
     for presentations in range(1, 2 * n_items + 2):
         for voters in (1, 2, 3, 50):
@@ -109,7 +96,7 @@ def test_every_small_size_holds_every_guarantee(n_items):
     ("n_items", "presentations", "voters"),
     [(990, 40, 100), (5001, 7, 60), (5000, 4, 10_000), (400, 333, 7), (16, 1000, 90), (3, 4000, 3000), (2, 999, 800)],
 )
-def test_large_draws_hold_every_guarantee(n_items, presentations, voters):
+def test_large_draws_have_every_guarantee(n_items, presentations, voters):
     assert draw_ballot(n_items, presentations, voters, np.random.default_rng(8)).certificate().broken == ()
 
 
@@ -125,11 +112,11 @@ def graph_of(ballot):
         (4, 2, 3),  # closed rounds: (n - 1)! / 2
         (5, 2, 12),
         (6, 2, 60),
-        (5, 3, 15),  # all pairs but two that are disjoint
-        (6, 3, 70),  # what 2-regular graphs leave out: OEIS A001205(6)
-        (6, 4, 15),  # all pairs but a perfect matching
+        (5, 3, 15),  # all pairs except two disjoint ones
+        (6, 3, 70),  # complements of 2-regular graphs: OEIS A001205(6)
+        (6, 4, 15),  # all pairs except a perfect matching
         (5, 6, 12),  # all pairs and a 2-regular graph: rounds of five
-        (4, 5, 3),  # all pairs, and all but a perfect matching once more
+        (4, 5, 3),  # all pairs, and all except a perfect matching a second time
     ],
 )
 def test_small_draws_are_uniform(n_items, presentations, n_graphs):
@@ -164,7 +151,7 @@ def test_copies_of_a_pair_are_with_any_two_voters():
 
 
 def test_copies_of_a_pair_are_with_many_pairs_of_voters_in_one_ballot():
-    # dealt side by side to six voters in turn, two copies would be with one of three pairs of voters
+    # dealt next to each other to six voters in turn, two copies would go to one of three pairs of voters
     ballot = draw_ballot(8, 14, 6, np.random.default_rng(7))
     by_pair = sorted(zip(pairs(ballot), ballot.voter.tolist(), strict=True))
     together = {(u, v) for (_, u), (_, v) in list(pairwise(by_pair))[::2]}
@@ -172,16 +159,16 @@ def test_copies_of_a_pair_are_with_many_pairs_of_voters_in_one_ballot():
 
 
 @pytest.mark.parametrize(("n_items", "presentations"), [(60, 2), (20, 14), (20, 38)])
-def test_comparisons_that_follow_each_other_share_items_by_chance_only(n_items, presentations):
+def test_successive_comparisons_share_items_only_by_chance(n_items, presentations):
     ballot = draw_ballot(n_items, presentations, 3, np.random.default_rng(7))
     shared = [bool(set(pair) & set(following)) for pair, following in pairwise(pairs(ballot))]
-    by_chance = 4 / n_items  # about: each of two items, on each of two sides
+    by_chance = 4 / n_items  # approximately: each of two items, on each of two sides
     assert np.mean(shared) < by_chance + 4 * np.sqrt(by_chance / len(shared))
     if presentations > n_items:
         assert sum(pair == following for pair, following in pairwise(pairs(ballot))) < len(shared) / 20
 
 
-def test_what_is_not_connected_is_drawn_again():
+def test_an_unconnected_ballot_is_drawn_again():
     # 35 of the 19,355 graphs in which 8 items have 3 neighbours each are two parts of four
     for seed in range(3_000):
         first, second, _ = kernels.draw_pairs(8, 0, 3, -1, np.random.default_rng(seed))
@@ -196,7 +183,7 @@ def test_what_is_not_connected_is_drawn_again():
 
 
 def test_a_seed_draws_the_same_ballot_in_every_version():
-    """Recorded from version 0.1.0: saved protocols draw their ballots again."""
+    """Recorded with version 0.1.0, because saved protocols draw their ballots again."""
     ballot = draw_ballot(6, 3, 2, np.random.default_rng(5))
     assert ballot.left.tolist() == [4, 1, 0, 5, 0, 2, 2, 3, 3]
     assert ballot.right.tolist() == [5, 0, 3, 1, 2, 4, 5, 4, 1]
@@ -229,7 +216,7 @@ def test_labels_and_names_are_kept():
     assert draw_ballot(range(5, 8), 1, 1, np.random.default_rng(0)).items == (5, 6, 7)
 
 
-def test_a_number_of_items_means_their_indices():
+def test_a_number_of_items_gives_their_indices_as_labels():
     three = (draw_ballot(items, 2, 2, np.random.default_rng(0)) for items in (4, range(4), [0, 1, 2, 3]))
     by_number, by_range, by_label = three
     assert by_number == by_range == by_label
@@ -268,7 +255,7 @@ def test_ballot_copies_its_arrays():
         ({"presentations": 3}, "not 3 times each, one of them once more"),
     ],
 )
-def test_certificate_names_what_is_broken(changes, sentence):
+def test_certificate_names_the_violated_guarantee(changes, sentence):
     fields = {"items": range(5), "presentations": 2, "voters": range(2)}
     fields |= {"left": [0, 1, 2, 3, 4], "right": [1, 2, 3, 4, 0], "voter": [0, 1, 0, 1, 0]}
     assert Ballot(**fields).certificate().broken == ()
@@ -308,12 +295,12 @@ RNG = np.random.default_rng(0)
         ((4, 2, range(2**30), RNG), "a ballot holds at most 1073741823 voters; got 1073741824"),
     ],
 )
-def test_bad_input_of_a_draw(arguments, message):
+def test_invalid_draws_are_refused(arguments, message):
     with pytest.raises(DrawError, match=message):
         draw_ballot(*arguments)
 
 
-def test_a_draw_that_fails_leaves_the_rng_as_it_was():
+def test_a_failed_draw_does_not_advance_the_rng():
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
     with pytest.raises(DrawError, match="at least 1"):
@@ -335,7 +322,7 @@ def test_a_draw_that_fails_leaves_the_rng_as_it_was():
         ({"presentations": 0}, "presentations must be an integer of at least 1; got 0"),
     ],
 )
-def test_bad_input_of_a_ballot(changes, message):
+def test_invalid_ballots_are_refused(changes, message):
     own = {"items": range(4), "presentations": 1, "voters": range(1), "left": [0, 1], "right": [2, 3], "voter": [0, 0]}
     with pytest.raises(DrawError, match=message):
         Ballot(**own | changes)
@@ -349,7 +336,7 @@ def n_triangles(graphs, n_items):
 
 
 def joined(degree, others):
-    """Ways to join an item to `degree` others of which each still needs so many pairs, and what those need then."""
+    """Ways to connect an item to `degree` others, given their open degrees, with the open degrees afterwards."""
     if not others:
         return [(1, ())] if degree == 0 else []
     need, n_alike = others[0], others.count(others[0])
@@ -369,7 +356,7 @@ def n_graphs(degrees):
 
 
 def n_triangles_of_uniform(n_items, degree):
-    """Mean number of triangles of all graphs: given three items that form one, the rest are counted."""
+    """Mean number of triangles over all graphs, by counting the graphs that contain a given triangle."""
     ways = [(1, (degree,) * (n_items - 3))]
     for _ in range(3):
         ways = [
@@ -386,18 +373,18 @@ def test_larger_draws_have_as_many_triangles_as_uniform_ones():
     rng = np.random.default_rng(12)
     n_items, degree, n_draws = 12, 5, 10_000
     assert n_graphs((3,) * 8) == 19_355  # as known for cubic graphs
-    found = n_triangles([kernels.draw_pairs(n_items, 0, degree, -1, rng)[:2] for _ in range(n_draws)], n_items)
-    assert abs(found.mean() - n_triangles_of_uniform(n_items, degree)) < 3.5 * found.std() / np.sqrt(n_draws)
+    result = n_triangles([kernels.draw_pairs(n_items, 0, degree, -1, rng)[:2] for _ in range(n_draws)], n_items)
+    assert abs(result.mean() - n_triangles_of_uniform(n_items, degree)) < 3.5 * result.std() / np.sqrt(n_draws)
 
 
-def test_a_repair_that_gets_stuck_is_given_up():
+def test_a_stuck_repair_is_abandoned():
     stubs = np.repeat(np.arange(2, dtype=np.int32), 3)
     assert not kernels.draw_by_exchanges(stubs, 2, kernels.pair_set(4, 3), 1, np.random.default_rng(0))
 
 
 @given(st.lists(st.integers(0, 40)), st.booleans())
 def test_pair_set_is_a_set(keys, hashed):
-    """Both kinds; the hash table starts a third full and may become two thirds full, so that keys meet."""
+    """Both kinds; the hash table starts a third full and may become two thirds full, so keys collide."""
     members = kernels.pair_set(2**62 if hashed else 2**10, 20)
     assert (members[0].size == 0) == hashed
     factor = (2**31 - 1) * 2**20 + 1 if hashed else 1
@@ -426,13 +413,13 @@ def test_assignments_are_drawn_by_inverse_counts():
         assert abs(firsts.count(item) / number - expected) < 4 * (0.25 / number) ** 0.5
 
 
-def test_assignments_even_out_the_number_of_ratings():
+def test_assignments_balance_the_number_of_ratings():
     counts, rng = dict.fromkeys(range(40), 0), np.random.default_rng(3)
     for _ in range(200):
         for item in draw_assignment(counts, 15, rng=rng):
             counts[item] += 1
     assert sum(counts.values()) == 3_000
-    assert np.std(list(counts.values())) < 6  # 6.8 if items were drawn alike
+    assert np.std(list(counts.values())) < 6  # 6.8 if items were drawn uniformly
 
 
 @pytest.mark.parametrize(
@@ -466,8 +453,8 @@ def test_sets_are_balanced(n_items, size, presentations, seed):
 
 
 @pytest.mark.parametrize(("n_items", "size", "presentations"), [(20, 4, 8), (99, 4, 8), (13, 4, 12), (30, 3, 10)])
-def test_items_of_a_set_have_seldom_met(n_items, size, presentations):
-    """With sets at random, some pair meets five times or more in each of these designs."""
+def test_items_of_a_set_have_rarely_been_in_a_set_together(n_items, size, presentations):
+    """With random sets, some pair occurs five times or more in each of these designs."""
     sets = draw_sets(n_items, size, presentations, np.random.default_rng(1))
     met = np.zeros((n_items, n_items), int)
     for members in sets:
@@ -497,7 +484,7 @@ def test_sets_are_random():
         ((2**29, 4, 8), r"sets hold at most 1073741823 items in all"),
     ],
 )
-def test_bad_input_of_sets(arguments, message):
+def test_invalid_sets_are_refused(arguments, message):
     with pytest.raises(DrawError, match=message):
         draw_sets(*arguments, np.random.default_rng(1))
     with pytest.raises(DrawError, match="rng"):

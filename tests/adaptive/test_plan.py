@@ -1,4 +1,4 @@
-"""Plans against section 5 spelt out, the text of a plan, its JSON, and inputs that make none."""
+"""Plans against section 5 of the specification, their text and JSON, and invalid inputs."""
 
 import dataclasses
 import json
@@ -21,7 +21,7 @@ from tests.adaptive.strategies import NO_INTEGERS, NOT_POSITIVE, PAPER, naive_si
 
 
 @given(shapes(), st.integers(1, 60))
-def test_a_plan_is_section_5_spelt_out(shape, presentations):
+def test_a_plan_follows_section_5(shape, presentations):
     n_items, options = shape
     plan = plan_ballots(n_items, presentations=presentations, **options)
     assert list(plan.sizes) == naive_sizes(n_items, **options)
@@ -37,7 +37,7 @@ def test_cost_is_in_hours():
     assert plan.cost(Fraction(1, 2)) == 1.5 / 3600
 
 
-def test_other_numbers_become_plain_ones():
+def test_numbers_of_other_types_become_plain_ones():
     plan = plan_ballots(np.int64(8), n_ballots=np.int8(2), fraction=Fraction(1, 2), presentations=np.uint8(200))
     assert plan == plan_ballots(8, n_ballots=2, fraction=0.5, presentations=200)
     assert [type(getattr(plan, name)) for name in ("n_items", "n_ballots", "fraction")] == [int, int, float]
@@ -83,7 +83,7 @@ def test_a_plan_prints_as_a_table():
 
 
 @given(shapes(), st.integers(1, 60))
-def test_a_plan_comes_back_from_json(shape, presentations):
+def test_a_plan_is_restored_from_json(shape, presentations):
     n_items, options = shape
     plan = plan_ballots(n_items, presentations=presentations, **options)
     assert BallotPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
@@ -121,7 +121,7 @@ def test_an_edited_plan_is_refused(change, message):
         BallotPlan.from_dict({**data, **change})
 
 
-def test_a_plan_that_lacks_values_is_refused():
+def test_a_plan_with_missing_values_is_refused():
     with pytest.raises(PlanError, match=r"^the plan lacks n_ballots, sizes, comparisons, "):
         BallotPlan.from_dict({"n_items": 8, "fraction": 0.5, "presentations": 2})
     with pytest.raises(PlanError, match=r"^a plan is a mapping of names to values; got \[8, 2\]$"):
@@ -133,7 +133,7 @@ NO_FRACTIONS = [0, 1, 0.0, 1.0, -0.5, 1.5, math.nan, math.inf, True, False, "0.5
 
 
 def with_input(name, value):
-    """A plan, or the advice for a number of voters, with one input that is wrong."""
+    """A plan, or the advice for a number of voters, with one invalid input."""
     if name == "n_voters":
         return plan_ballots(990, presentations=20, **PAPER).advice_for(value)
     if name == "top_presentations":
@@ -155,7 +155,7 @@ def with_input(name, value):
         ("top_presentations", 0, r"^top_presentations must be at least 1; got 0$"),
     ],
 )
-def test_inputs_out_of_range(name, value, message):
+def test_inputs_out_of_range_are_refused(name, value, message):
     with pytest.raises(PlanError, match=message):
         with_input(name, value)
 
@@ -203,7 +203,7 @@ def test_a_plan_error_is_an_adaptive_error():
 
 
 def share_bound(share, n_ballots):
-    """The fraction with which the last of so many ballots has this share of the items."""
+    """The fraction that leaves this share of the items for the last of `n_ballots` ballots."""
     return share ** (1 / (n_ballots - 1))
 
 
@@ -229,7 +229,7 @@ TOO_FEW = [
     ],
 )
 def test_advice_starts_beyond_its_bound(code, within, beyond, value, bound):
-    """The code is absent at the bound and there beyond it, with value, bound and a sentence."""
+    """Advice appears beyond its bound, not at it, with value, bound and a sentence."""
     within = {"n_items": 990, "n_ballots": 5, "fraction": 0.5, "presentations": 20} | within
     assert code not in {advice.code for advice in plan_ballots(**within).advice}
     (advice,) = [advice for advice in plan_ballots(**within | beyond).advice if advice.code == code]
@@ -241,16 +241,16 @@ def test_advice_starts_beyond_its_bound(code, within, beyond, value, bound):
 def test_odd_presentations_name_every_ballot_of_odd_size():
     plan = plan_ballots(1000, presentations=41, n_ballots=8, fraction=0.5)
     assert plan.sizes == (1000, 500, 250, 125, 62, 31, 16, 8)
-    found = sentence("odd_presentations", plan)
-    assert found == "An odd number of presentations, 41: in ballots 4 and 6, one item has 42."
+    result = sentence("odd_presentations", plan)
+    assert result == "An odd number of presentations, 41: in ballots 4 and 6, one item has 42."
     plan = plan_ballots(64, presentations=7, n_ballots=4, fraction=0.5)  # none
-    found = sentence("odd_presentations", plan)
-    assert found == "An odd number of presentations, 7: in a ballot with an odd number of items, one item has 8."
+    result = sentence("odd_presentations", plan)
+    assert result == "An odd number of presentations, 7: in a ballot with an odd number of items, one item has 8."
 
 
 def sentence(code, plan):
-    (found,) = [advice.sentence for advice in plan.advice if advice.code == code]
-    return found
+    (result,) = [advice.sentence for advice in plan.advice if advice.code == code]
+    return result
 
 
 def test_repeated_pairs_name_every_ballot():
@@ -259,8 +259,8 @@ def test_repeated_pairs_name_every_ballot():
     assert (advice.value, advice.bound) == (40, 7)
     repeat = "others to meet: pairs repeat."
     assert advice.sentence == f"In ballots 2 to 4 an item has 40 presentations but only 31 to 7 {repeat}"
-    found = sentence("repeated_pairs", plan_ballots(64, presentations=20, n_ballots=4, fraction=0.5))
-    assert found == f"In ballots 3 and 4 an item has 20 presentations but only 15 to 7 {repeat}"
+    result = sentence("repeated_pairs", plan_ballots(64, presentations=20, n_ballots=4, fraction=0.5))
+    assert result == f"In ballots 3 and 4 an item has 20 presentations but only 15 to 7 {repeat}"
     advice = plan_ballots(4, presentations=2, n_ballots=2, fraction=0.5).advice[-1]
     assert advice.sentence == "In ballot 2 an item has 2 presentations but only 1 other to meet: pairs repeat."
 
@@ -276,8 +276,8 @@ def test_repeated_pairs_name_every_ballot():
 )
 def test_names_of_ballots(odd, named):
     sizes = [21 if ballot in odd else 20 for ballot in range(1, 9)]
-    found = {each.code: each for each in advice_on(sizes, fraction=0.5, presentations=3, n_comparisons=99)}
-    assert f" {named} one item has 4." in found["odd_presentations"].sentence
+    result = {each.code: each for each in advice_on(sizes, fraction=0.5, presentations=3, n_comparisons=99)}
+    assert f" {named} one item has 4." in result["odd_presentations"].sentence
 
 
 def test_voter_sees_pair_twice():
@@ -295,7 +295,7 @@ def test_voter_sees_pair_twice():
 
 
 @given(shapes(60), st.integers(1, 40))
-def test_shown_bounds_are_on_the_side_where_advice_ends(shape, presentations):
+def test_displayed_bounds_are_rounded_to_the_side_without_advice(shape, presentations):
     n_items, options = shape
     for advice in plan_ballots(n_items, presentations=presentations, **options).advice:
         if advice.code == "many_survivors":
@@ -328,7 +328,7 @@ def test_a_continuous_plan_beyond_its_voters():
 
 
 @given(shapes(), st.integers(1, 10**6))
-def test_a_budget_of_comparisons_has_no_room_for_more(shape, comparisons):
+def test_a_budget_of_comparisons_is_used_up(shape, comparisons):
     n_items, options = shape
     assume(plan_ballots(n_items, presentations=1, **options).n_comparisons <= comparisons)
     plan = plan_for_budget(n_items, comparisons=comparisons, **options)
@@ -337,7 +337,7 @@ def test_a_budget_of_comparisons_has_no_room_for_more(shape, comparisons):
 
 
 @given(shapes(), st.floats(0.01, 1e5), st.floats(0.1, 100))
-def test_a_budget_of_hours_has_no_room_for_more(shape, hours, seconds):
+def test_a_budget_of_hours_is_used_up(shape, hours, seconds):
     n_items, options = shape
     assume(plan_ballots(n_items, presentations=1, **options).cost(seconds) <= hours)
     plan = plan_for_budget(n_items, hours=hours, seconds_per_comparison=seconds, **options)
@@ -346,7 +346,7 @@ def test_a_budget_of_hours_has_no_room_for_more(shape, hours, seconds):
 
 
 @given(shapes(), st.integers(1, 300), st.sampled_from([0.1, 3.6, 5.0, 7.3]))
-def test_the_cost_of_a_plan_is_budget_enough_for_it(shape, presentations, seconds):
+def test_the_cost_of_a_plan_is_a_sufficient_budget(shape, presentations, seconds):
     n_items, options = shape
     plan = plan_ballots(n_items, presentations=presentations, **options)
     assert plan_for_budget(n_items, comparisons=plan.n_comparisons, **options) == plan
@@ -354,22 +354,22 @@ def test_the_cost_of_a_plan_is_budget_enough_for_it(shape, presentations, second
 
 
 @given(shapes(), st.integers(1, 10**4))
-def test_a_wanted_top_is_reached_with_the_fewest_presentations(shape, wanted):
+def test_a_plan_for_a_top_has_the_fewest_presentations(shape, wanted):
     n_items, options = shape
     plan = plan_for_top(n_items, top_presentations=wanted, **options)
     assert plan.top_presentations >= wanted > plan.top_presentations - plan.n_ballots
     assert plan == plan_ballots(n_items, presentations=plan.presentations, **options)
 
 
-def test_the_largest_budget_that_counts():
+def test_the_largest_useful_budget():
     plan = plan_for_budget(2, n_ballots=2, fraction=0.9, comparisons=2**53)
     assert plan.presentations == 2**52  # two ballots of M comparisons
 
 
 @given(st.floats(1e-3, 1e5))
-@example(0.03)  # the cost is a round number, and the float behind it a little more
+@example(0.03)  # the cost is a round number, but its float is slightly larger
 @example(1.2)
-def test_what_the_message_calls_enough_is_enough(seconds):
+def test_the_budget_in_the_message_is_sufficient(seconds):
     with pytest.raises(PlanError, match=r"takes [0-9.]+ hours$") as caught:
         plan_for_budget(990, hours=1e-9, seconds_per_comparison=seconds, **PAPER)
     named = Decimal(str(caught.value).split()[-2])
@@ -397,12 +397,12 @@ def test_what_the_message_calls_enough_is_enough(seconds):
         ({"comparisons": "5000"}, r"^comparisons must be an integer; got '5000'$"),
     ],
 )
-def test_budgets_that_make_no_plan(budget, message):
+def test_insufficient_budgets_are_refused(budget, message):
     with pytest.raises(PlanError, match=message):
         plan_for_budget(990, **PAPER, **budget)
 
 
-def test_inverses_check_the_other_inputs_as_well():
+def test_plans_from_budgets_check_their_other_inputs():
     with pytest.raises(PlanError, match=r"^n_items must be at least 2"):
         plan_for_budget(1, comparisons=5000, **PAPER)
     with pytest.raises(PlanError, match=r"^n_ballots must be an integer"):
@@ -428,19 +428,19 @@ def test_a_plan_follows_from_exactly_one_number(numbers):
         PlanOptions(n_ballots=3, fraction=0.5, **numbers).plan(100)
 
 
-def test_each_way_gives_the_plan_of_its_own_function():
+def test_plan_options_call_the_matching_function():
     shape = {"n_ballots": 3, "fraction": 0.5}
     assert PlanOptions(**shape, presentations=7).plan(100).presentations == 7
     assert PlanOptions(**shape, top_presentations=20).plan(100) == plan_for_top(100, **shape, top_presentations=20)
     by_seconds = {"hours": 2, "seconds_per_comparison": 5}
     assert PlanOptions(**shape, **by_seconds).plan(100) == plan_for_budget(100, **shape, **by_seconds)
-    # Seconds say nothing of a budget of comparisons.
+    # Seconds do not matter for a budget of comparisons.
     of_comparisons = PlanOptions(**shape, comparisons=900, seconds_per_comparison=5).plan(100)
     assert of_comparisons == plan_for_budget(100, **shape, comparisons=900)
 
 
 @pytest.mark.parametrize(("n_items", "fraction"), [(4, 0.5), (12, 0.5), (24, 0.3), (990, 0.5), (3, 0.7)])
-def test_the_most_ballots_are_as_many_as_make_a_plan(n_items, fraction):
+def test_the_largest_number_of_ballots_gives_a_valid_plan(n_items, fraction):
     most = most_ballots(n_items, fraction, most=50)
     PlanOptions(n_ballots=most, fraction=fraction, presentations=2).plan(n_items)
     if most < 50:
@@ -448,7 +448,7 @@ def test_the_most_ballots_are_as_many_as_make_a_plan(n_items, fraction):
             PlanOptions(n_ballots=most + 1, fraction=fraction, presentations=2).plan(n_items)
 
 
-def test_without_a_number_of_ballots_there_are_as_many_as_the_items_allow():
+def test_by_default_there_are_as_many_ballots_as_the_items_allow():
     assert PlanOptions(fraction=0.5, presentations=2).plan(66).n_ballots == 6
     assert PlanOptions(fraction=0.5, presentations=2).plan(990).n_ballots == 7
     with pytest.raises(PlanError, match="fraction must be a number above 0 and below 1"):
@@ -458,7 +458,7 @@ def test_without_a_number_of_ballots_there_are_as_many_as_the_items_allow():
 @given(st.floats(0.01, 1e6), st.floats(1e-3, 5), st.sampled_from([0.0, 0.25, 1 / 3, 0.2]))
 @example(300, 0.02, 0.0)
 @example(0.3, 0.1, 0.0)  # 0.3 / 0.1 is a little less than 3, but three answers cost a little more than 0.3
-def test_money_pays_for_these_answers_and_not_for_one_more(money, per_answer, fee):
+def test_money_pays_exactly_for_these_answers(money, per_answer, fee):
     assume(money >= per_answer * (1 + fee))
     number = answers_for(money, per_answer=per_answer, fee=fee)
     assert number * per_answer * (1 + fee) <= money < (number + 1) * per_answer * (1 + fee)
@@ -474,6 +474,6 @@ def test_money_pays_for_these_answers_and_not_for_one_more(money, per_answer, fe
         (1, {"per_answer": 0.1, "fee": -0.1}, r"fee must be a share of the pay, from 0 on; got -0\.1"),
     ],
 )
-def test_money_that_makes_no_budget(money, pay, message):
+def test_invalid_amounts_of_money_are_refused(money, pay, message):
     with pytest.raises(PlanError, match=message):
         answers_for(money, **pay)

@@ -1,4 +1,4 @@
-"""Figures of strengths, the top, voters and accuracy: what is drawn is what the numbers say."""
+"""Figures of strengths, the top, voters and accuracy draw the numbers of the results."""
 
 import itertools
 
@@ -64,12 +64,12 @@ def test_strengths_and_their_intervals(level):
     assert_allclose(ends_of(axes), np.column_stack([points_of(axes) - half, points_of(axes) + half]))
     assert axes.get_xlabel() == f"Strength, with its {100 * level:g} % interval"
     assert title_of(axes) == f"Strengths of all 10 items, {FEW.comparisons.left.size:,} votes"
-    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best is on top
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best item is at the top
 
 
 def test_the_best_of_some():
     figure = plot_strengths(SOME)
-    first, second = figure.axes  # side by side, so that the figure is not too high
+    first, second = figure.axes  # in columns, so the figure is not too high
     assert names_on(first) + names_on(second) == best_first(SOME)[:50]
     assert first.get_xlim() == second.get_xlim()
     assert np.concatenate([points_of(first), points_of(second)]).tolist() == sorted(SOME.theta, reverse=True)[:50]
@@ -80,8 +80,8 @@ def test_the_best_of_some():
     assert max(plot_strengths(each, top=None).get_size_inches()[1] for each in (FEW, SOME, MANY)) <= 8
 
 
-def test_titles_and_quantities_have_room_beside_long_names():
-    """The title is that of the whole figure, and the label below fits the axes, or what is left of them in columns."""
+def test_titles_and_axis_labels_have_room_next_to_long_names():
+    """The title belongs to the whole figure, and the label below fits the width of the axes."""
     for n_items, n_columns in ((10, 1), (45, 2)):
         votes = votes_of(n_items)
         named = Comparisons(
@@ -97,7 +97,7 @@ def test_titles_and_quantities_have_room_beside_long_names():
         assert figure._suptitle.get_window_extent().x1 <= figure.bbox.x1
 
 
-def test_many_items_are_a_band():
+def test_many_items_are_drawn_as_a_band():
     (axes,) = plot_strengths(MANY, top=None).axes
     assert names_on(axes)[0] == "1"
     assert axes.get_ylabel() == "Place, best first"
@@ -108,7 +108,7 @@ def test_many_items_are_a_band():
     assert_allclose(axes.lines[0].get_xdata(), np.sort(MANY.theta)[::-1])
 
 
-def test_low_axes_name_some_rows_only():
+def test_low_axes_name_only_some_rows():
     axes = own_axes()
     assert plot_strengths(SOME, ax=axes) is axes
     named = names_on(axes)
@@ -147,7 +147,7 @@ def test_the_top_is_drawn_with_its_cut():
     assert legend_of(figure) == ["the best 3 of the ranking", "items after them"]
 
 
-def test_how_much_of_the_list_is_drawn_for_a_top():
+def test_the_part_of_the_list_drawn_for_a_top():
     assert len(names_on(plot_in_top(SOME, 5, top=2).axes[0])) == 2
     assert legend_of(plot_in_top(SOME, 5, top=2)) == ["the best 5 of the ranking"]
     (axes,) = plot_in_top(FEW, 10).axes
@@ -165,14 +165,14 @@ def test_agreement_counts_by_hand():
     votes = Comparisons.from_labels(list("aabcaab"), list("bccacbc"), winners, voter=voter, voters=voters)
     strengths = bradley_terry(votes, prior=1)
     assert best_first(strengths) == ["a", "b", "c"]
-    found = agreement(strengths, level=0.9)
-    assert list(found) == ["Ann", "Bob"]
-    share, low, high = found["Ann"]
+    result = agreement(strengths, level=0.9)
+    assert list(result) == ["Ann", "Bob"]
+    share, low, high = result["Ann"]
     assert share == 2.5 / 4
     z = norm.ppf(0.95)
-    for end in (low, high):  # the ends are where a test of the share is on its edge
+    for end in (low, high):  # the ends are where the test of the share begins to reject
         assert_allclose(abs(share - end), z * np.sqrt(end * (1 - end) / 4))
-    assert found["Bob"][0] == found["Bob"][2] == 1
+    assert result["Bob"][0] == result["Bob"][2] == 1
 
 
 VOTERS = {"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6), "Cyd": (0.7, 0.7, 0.7)}
@@ -247,7 +247,7 @@ def test_accuracy_against_votes():
         (lambda: plot_accuracy({"a": ([1], [1], [-1])}), OptionError, "approach 'a' needs positive votes"),
     ],
 )
-def test_refused(draw, error, message):
+def test_invalid_arguments_are_refused(draw, error, message):
     with pytest.raises(error, match=message):
         draw()
 

@@ -1,4 +1,4 @@
-"""Whole protocols against section 2.6 of the paper in fractions, and what is refused."""
+"""Whole protocols against section 2.6 of the paper in fractions, and errors."""
 
 from itertools import combinations
 
@@ -15,13 +15,13 @@ from adaptive._scores import LEFT, TIE, UNANSWERED, Selection, select_top
 from adaptive.errors import ProtocolError, VoteError
 from rankcorr import Ranking, RankingError
 from tests.adaptive import naive
-from tests.adaptive.strategies import PLAN, PLANS, SEEDS, Voting, answers_to, check_record, run_and_watch, spelt_out
+from tests.adaptive.strategies import PLAN, PLANS, SEEDS, Voting, answers_to, check_record, naive_ballot, run_and_watch
 
 
 @given(PLANS, SEEDS)
 def test_a_protocol_is_that_of_the_paper(plan, seed):
     result, seen = run_and_watch(plan, seed)
-    expected = naive.protocol([spelt_out(ballot, answers) for ballot, answers in seen])
+    expected = naive.protocol([naive_ballot(ballot, answers) for ballot, answers in seen])
     final = {}
     for record, wanted, (ballot, _) in zip(result.ballots, expected, seen, strict=True):
         assert record.items == ballot.items
@@ -32,10 +32,10 @@ def test_a_protocol_is_that_of_the_paper(plan, seed):
 
 
 @given(PLANS, SEEDS)
-def test_each_ballot_has_the_best_items_of_the_one_before(plan, seed):
+def test_each_ballot_has_the_best_items_of_the_previous_one(plan, seed):
     result, seen = run_and_watch(plan, seed)
     assert [len(record.items) for record in result.ballots] == list(plan.sizes)
-    expected = naive.protocol([spelt_out(ballot, answers) for ballot, answers in seen])
+    expected = naive.protocol([naive_ballot(ballot, answers) for ballot, answers in seen])
     for record, following, (*_, ybar) in zip(result.ballots, result.ballots[1:], expected, strict=False):
         left_out = set(record.items) - set(following.items)
         assert left_out < set(record.items)
@@ -55,8 +55,8 @@ def test_the_same_generator_gives_the_same_result_whatever_the_labels(plan, seed
 
 
 @given(PLANS, SEEDS)
-def test_the_published_variants_plug_in(plan, seed):
-    """Section 9 of the specification, 3 and 4: ballot 1 is left out of the mean, and x^(k) alone selects."""
+def test_the_published_variants_can_be_plugged_in(plan, seed):
+    """Section 9 of the specification, 3 and 4: the mean omits ballot 1, and x^(k) alone selects."""
 
     def select_by_x(scores, n_selected, rng):
         return select_top(scores.x, n_selected, rng)
@@ -95,7 +95,7 @@ def test_the_answers_are_checked():
         ([["a"], *"bcdefgh"], "items must be hashable"),
     ],
 )
-def test_items_that_are_not_those_of_the_plan(items, message):
+def test_the_items_must_match_the_plan(items, message):
     with pytest.raises(ProtocolError, match=message):
         run_and_watch(PLAN, 0, items=items)
 
@@ -107,14 +107,14 @@ def test_items_by_number(items):
 
 
 @pytest.mark.parametrize("chosen", [[0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 8], [-1, 0, 1, 2], [0.0, 1.0, 2.0, 3.0]])
-def test_a_selection_must_be_so_many_items_of_the_ballot(chosen):
+def test_a_selection_must_have_the_right_number_of_items_of_the_ballot(chosen):
     with pytest.raises(ProtocolError, match="select must return 4 different indices below 8; got"):
         run_and_watch(PLAN, 0, select=lambda _scores, _n_selected, _rng: Selection(np.array(chosen), 0))
 
 
 @pytest.mark.parametrize(("use", "place"), [("draw", 0), ("cut", 1)])
 @given(seed=st.integers(0, 2**70), number=st.integers(1, 10_000))
-def test_each_ballot_has_random_numbers_of_its_own(use, place, seed, number):
+def test_each_ballot_has_its_own_random_streams(use, place, seed, number):
     """The streams that numpy spawns: child `number` of the seed, and its child 0 or 1."""
     child = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)[place]
     expected = np.random.default_rng(child).integers(2**63, size=4)
@@ -152,12 +152,12 @@ def test_scores_are_those_of_a_protocol_and_of_the_paper(plan, seed, labelled):
     while not protocol.is_finished:
         ballot = protocol.open_ballot()
         answers = answers_to(ballot, seed + ballot.n_comparisons)
-        words = [vote for *_, vote in spelt_out(ballot, answers)[1]]
+        words = [vote for *_, vote in naive_ballot(ballot, answers)[1]]
         shown = zip(protocol.comparisons(), words, strict=True)
         protocol.record({comparison.id: word for comparison, word in shown if word})
         record = protocol.close_ballot()
         collected.append(votes_on(ballot, answers, rng.permutation(ballot.n_comparisons)))
-        seen.append(spelt_out(ballot, answers))
+        seen.append(naive_ballot(ballot, answers))
         interim = score_ballots(plan, collected, items=items, seed=seed)
         last = interim.result.ballots[-1]
         assert last.items == record.items
@@ -167,8 +167,8 @@ def test_scores_are_those_of_a_protocol_and_of_the_paper(plan, seed, labelled):
     assert interim.next_items is None
     assert interim.result.ranking == protocol.result().ranking
     assert interim.result.to_dict() == protocol.result().to_dict()
-    for record, wanted in zip(interim.result.ballots, naive.protocol(seen), strict=True):
-        check_record(record, wanted)
+    for record, expected in zip(interim.result.ballots, naive.protocol(seen), strict=True):
+        check_record(record, expected)
 
 
 def test_ties_at_the_cut_are_broken_by_the_seed_and_the_ballot_alone():
@@ -186,7 +186,7 @@ def test_ties_at_the_cut_are_broken_by_the_seed_and_the_ballot_alone():
     assert len(chosen) == 6
 
 
-def test_how_it_is_shown():
+def test_repr():
     interim = score_ballots(REPLAY_PLAN, [BallotVotes(LEFTS, RIGHTS, ANSWERS)], items=LEFTS, seed=1)
     assert repr(interim) == "<InterimResult of 1 ballots, 2 items in the next one>"
     following = BallotVotes(interim.next_items, interim.next_items[::-1], [LEFT, LEFT])
@@ -195,7 +195,7 @@ def test_how_it_is_shown():
 
 
 @pytest.mark.parametrize("n_ballots", [0, 3])
-def test_the_ballots_are_those_of_the_plan(n_ballots):
+def test_the_ballots_must_match_the_plan(n_ballots):
     votes = BallotVotes(LEFTS, RIGHTS, ANSWERS)
     with pytest.raises(ProtocolError, match=rf"from 1 to 2 ballots of the plan can be scored; got {n_ballots}$"):
         score_ballots(REPLAY_PLAN, [votes] * n_ballots, items=LEFTS, seed=1)
@@ -215,12 +215,12 @@ def test_the_ballots_are_those_of_the_plan(n_ballots):
         (LEFTS, RIGHTS, [LEFT, UNANSWERED, UNANSWERED, LEFT], "ballot 1: every item needs an .* without any: 'c'"),
     ],
 )
-def test_votes_that_are_not_of_the_ballot(left, right, answers, message):
+def test_votes_must_be_on_the_ballot(left, right, answers, message):
     with pytest.raises(VoteError, match=message):
         score_ballots(REPLAY_PLAN, [BallotVotes(left, right, answers)], items=["a", "b", "c", "d"], seed=1)
 
 
-def test_items_that_were_not_selected():
+def test_unselected_items_are_refused():
     first = BallotVotes(LEFTS, RIGHTS, ANSWERS)
     chosen = score_ballots(REPLAY_PLAN, [first], items=LEFTS, seed=1).next_items
     dropped = [item for item in LEFTS if item not in chosen]
@@ -229,7 +229,7 @@ def test_items_that_were_not_selected():
         score_ballots(REPLAY_PLAN, [first, second], items=LEFTS, seed=1)
 
 
-def test_one_item_is_presented_once_more_where_items_and_presentations_are_odd():
+def test_odd_items_and_presentations_give_one_item_an_extra_presentation():
     plan = plan_ballots(3, n_ballots=2, fraction=0.7, presentations=1)
     interim = score_ballots(plan, [BallotVotes(["a", "a"], ["b", "c"], [LEFT, LEFT])], items=["a", "b", "c"], seed=1)
     assert interim.result.ballots[0].tally.presentations.tolist() == [2, 1, 1]
@@ -245,7 +245,7 @@ def benchmark(script):
 
 @pytest.fixture
 def topic(benchmark):
-    """12 items, five votes on each pair, all for the item that comes first but one."""
+    """12 items, five votes on each pair, all but one for the first item."""
     pairs = np.repeat(list(combinations(range(12), 2)), 5, axis=0)
     votes = np.tile(np.array([LEFT, LEFT, LEFT, LEFT, -LEFT], np.int8), len(pairs) // 5)
     return benchmark.Topic("t", tuple("abcdefghijkl"), pairs, votes)
@@ -265,16 +265,16 @@ def test_each_vote_is_drawn_once(benchmark, topic):
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("voting", ["uniform", "adaptive", "matched ballots", "matched"])
-def test_every_voting_ranks_by_votes_that_can_be_drawn(benchmark, topic, voting):
+def test_every_approach_ranks_by_available_votes(benchmark, topic, voting):
     drawn, held_out = topic.split(benchmark.N_DRAWN, np.random.default_rng(2))
     assert drawn.votes.size + held_out.votes.size == topic.votes.size
     budgets = (40, 120, 190)
-    found = benchmark.rankings(drawn, voting, budgets, 3)
-    for budget, (by_borda, by_strength, n_votes) in zip(budgets, found, strict=True):
+    result = benchmark.rankings(drawn, voting, budgets, 3)
+    for budget, (by_borda, by_strength, n_votes) in zip(budgets, result, strict=True):
         assert 0 < n_votes <= min(budget, drawn.votes.size)
         assert isinstance(by_borda, Ranking)
         assert by_strength.n_items == 12
-    assert np.corrcoef(found[-1][1].ranks, np.arange(12))[0, 1] > 0.8
+    assert np.corrcoef(result[-1][1].ranks, np.arange(12))[0, 1] > 0.8
 
 
 @pytest.mark.needs_numba

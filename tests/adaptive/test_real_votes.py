@@ -1,4 +1,4 @@
-"""The protocol replayed on real votes, and benchmarks/paper.py: rows of Table 2, and what each figure shows."""
+"""The protocol replayed on real votes, and benchmarks/paper.py: rows of Table 2, and the content of each figure."""
 
 import csv
 import gzip
@@ -61,7 +61,7 @@ def borda_by_hand(path):
     return {key: earned[key] / votes for key, votes in judged.items()}
 
 
-# How a comparison is answered, on votes written here.
+# How a comparison is answered, on made-up votes
 
 
 def test_either_side_of_a_pair_may_come_first(benchmark, tmp_path):
@@ -80,7 +80,7 @@ def test_either_side_of_a_pair_may_come_first(benchmark, tmp_path):
     assert_array_equal(topic.answer(later, rng), np.where(first, LEFT, RIGHT))
 
 
-def test_every_vote_on_a_pair_is_as_likely_and_ties_are_kept(benchmark, tmp_path):
+def test_votes_on_a_pair_are_equally_likely_and_ties_are_kept(benchmark, tmp_path):
     votes = ["t,a,b,w1,equal", "t,b,a,w2,a2", "t,a,b,w3,a2", "t,a,b,w4,equal"]  # two ties, a wins, b wins
     (topic,) = benchmark.read_topics(written(tmp_path, *votes, "t,a,c,w1,a1", "t,b,c,w1,a1"))
     rng = np.random.default_rng(1)
@@ -88,12 +88,12 @@ def test_every_vote_on_a_pair_is_as_likely_and_ties_are_kept(benchmark, tmp_path
     answers = topic.answer(ballot, rng)
     a_wins = np.where(ballot.left == 0, answers, -answers)
     shares = [(a_wins == code).mean() for code in (LEFT, TIE, RIGHT)]
-    assert_allclose(shares, [0.25, 0.5, 0.25], atol=0.035)  # over 4 standard errors of 4,000 answers
+    assert_allclose(shares, [0.25, 0.5, 0.25], atol=0.035)  # more than 4 standard errors of 4,000 answers
 
 
 def test_votes_held_out_are_never_drawn(benchmark, tmp_path):
-    said = list(enumerate(["a1", "a2", "equal", "a1"]))
-    votes = [f"t,{a},{b},w{i},{vote}" for a, b in ("ab", "cb", "ac") for i, vote in said]
+    numbered_votes = list(enumerate(["a1", "a2", "equal", "a1"]))
+    votes = [f"t,{a},{b},w{i},{vote}" for a, b in ("ab", "cb", "ac") for i, vote in numbered_votes]
     (topic,) = benchmark.read_topics(written(tmp_path, *votes))
     firsts = set()
     for seed in range(20):
@@ -114,7 +114,7 @@ def test_topics_do_not_mix(benchmark, tmp_path):
     assert_array_equal(other.borda_scores(), [1, 0])
 
 
-def test_a_missing_file_is_one_clear_line(benchmark, tmp_path, capsys):
+def test_a_missing_file_is_a_one_line_error(benchmark, tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         benchmark.main([str(tmp_path / "none.csv.gz")])
     assert stop.value.code == 2
@@ -126,14 +126,14 @@ def test_a_missing_file_is_one_clear_line(benchmark, tmp_path, capsys):
 def test_the_interval_is_over_the_topics(benchmark):
     rng = np.random.default_rng(5)
     differences = rng.normal(0.1, 0.02, size=(7, 1)) + rng.normal(0, 0.3, size=(7, 40))
-    found = benchmark.finding(differences)
+    result = benchmark.finding(differences)
     of_topics = differences.mean(axis=1)
     expected = ttest_1samp(of_topics, 0).confidence_interval(0.95)
-    assert_allclose([found.low, found.high], [expected.low, expected.high])
-    assert found.mean == pytest.approx(of_topics.mean())
-    assert found.n_better == sum(of_topics > 0)
+    assert_allclose([result.low, result.high], [expected.low, expected.high])
+    assert result.mean == pytest.approx(of_topics.mean())
+    assert result.n_better == sum(of_topics > 0)
     # The error of the repetitions is that of a mean of independent means.
-    assert found.simulation_error == pytest.approx(np.sqrt(sum(sem(each) ** 2 for each in differences)) / 7)
+    assert result.simulation_error == pytest.approx(np.sqrt(sum(sem(each) ** 2 for each in differences)) / 7)
 
 
 def test_the_error_of_one_repetition_is_unknown(benchmark):
@@ -148,10 +148,10 @@ def test_an_interval_that_holds_0_is_unclear(benchmark, differences, better):
     assert benchmark.finding(np.array(differences)[:, None]).better == better
 
 
-def test_ties_at_random_keep_the_order_of_the_others(benchmark):
+def test_breaking_ties_at_random_keeps_the_order_of_untied_items(benchmark):
     ranking, rng = Ranking.from_ranks([2.5, 1, 2.5, 4]), np.random.default_rng(2)
-    found = {tuple(benchmark.ties_at_random(ranking, rng).ranks.tolist()) for _ in range(50)}
-    assert found == {(2, 1, 3, 4), (3, 1, 2, 4)}
+    result = {tuple(benchmark.ties_at_random(ranking, rng).ranks.tolist()) for _ in range(50)}
+    assert result == {(2, 1, 3, 4), (3, 1, 2, 4)}
 
 
 def test_the_same_figures_with_any_number_of_workers(benchmark, tmp_path, capsys, monkeypatch):
@@ -182,7 +182,7 @@ def test_the_same_figures_with_any_number_of_workers(benchmark, tmp_path, capsys
     assert steps == 3 * [(20, "replay"), *4 * [2, 2, 1]]
 
 
-# The real votes.
+# The real votes
 
 
 @pytest.mark.real_data
@@ -213,7 +213,7 @@ def test_gold_scores_are_those_of_an_independent_count(topics, votes_file):
 
 
 @pytest.mark.real_data
-def test_many_presentations_come_near_to_all_votes(topics):
+def test_many_presentations_approach_the_ranking_by_all_votes(topics):
     rng = np.random.default_rng(3)
     for topic in topics[:4]:
         ballot = draw_ballot(topic.n_items, 40 * (topic.n_items - 1), 1, rng)  # each pair 40 times
@@ -237,21 +237,21 @@ def test_replay_of_all_topics(benchmark, topics):
     )
     assert of_all.shape == held_out.shape == (16, 8, 2, 2, 4)
     assert np.abs(of_all).max() <= 1
-    # Well above chance, about -0.3 in rho_w and tau_w for such lists; and a tenth of the votes is not all of them.
+    # Well above chance, which is about -0.3 in rho_w and tau_w; below 1, because only a tenth of the votes is drawn.
     assert of_all.mean(axis=1).min() > 0
     assert of_all.mean(axis=1).max() < 0.99
     means, means_held_out = of_all.mean(axis=(0, 1)), held_out.mean(axis=(0, 1))
     for values, least in zip(np.moveaxis(means, 2, 0), (0.75, 0.5, 0.75, 0.55), strict=True):
         assert least < values.min() <= values.max() < 0.95
-    assert means_held_out.max() < means.max()  # the votes drawn are no longer among the gold
+    assert means_held_out.max() < means.max()  # the drawn votes are no longer part of the gold ranking
     assert means_held_out.min() > 0.4
-    # What 800 repetitions say without doubt: the whole list is ranked worse in every topic.
+    # 800 repetitions are conclusive: the whole list is ranked worse in every topic.
     rho, tau = (held_out[:, :, 0, ADAPTIVE] - held_out[:, :, 0, UNIFORM]).mean(axis=1).T[2:]
     assert max(rho.mean(), tau.mean()) < -0.02
 
 
 @pytest.mark.real_data
-def test_the_table_as_printed(benchmark, votes_file, topics, capsys):
+def test_the_printed_table(benchmark, votes_file, topics, capsys):
     benchmark.main([str(votes_file), "--repetitions", "1"])
     lines = capsys.readouterr().out.splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
@@ -282,7 +282,7 @@ def paper(script):
 
 @pytest.fixture
 def small(paper, monkeypatch):
-    """The table of 130 items, which differs from the paper's in nothing else."""
+    """Reduce the table to 130 items; nothing else differs from the paper's."""
     monkeypatch.setattr(paper, "N_ITEMS", N_ITEMS)
     return paper
 
@@ -305,7 +305,7 @@ def test_rows_are_those_of_simulate(small):
 
 @pytest.mark.wide
 def test_rows_are_independent_experiments(small):
-    # With one seed for all rows the uniform ballots answer nearly alike: these correlations are then .9 and more.
+    # With one seed for all rows, answers to the uniform ballots would correlate by .9 and more.
     results = small.table2(n_simulations=60, seed=4).values()
     values = [result.statistics["uniform"]["tau_w"] for result in results]
     correlations = np.corrcoef(values)[np.triu_indices(3, 1)]
@@ -324,7 +324,7 @@ def test_adaptive_orders_the_top_better_in_the_papers_setting(paper, n_simulatio
 
 
 @pytest.mark.wide
-def test_own_embedding_of_another_size(small):
+def test_an_embedding_of_another_size(small):
     cosines = np.linspace(0.9, -0.3, 150)
     table = as_dicts(small.table2(n_simulations=2, seed=4, embedding=cosines.tolist()))
     assert table["embedding"] == row(cosines, 2, small.row_seeds(4)["embedding"])
@@ -348,7 +348,7 @@ def test_an_executor_gives_the_same_numbers(small):
         ({"embedding": [0.5, 0.4, 0.3]}, PlanError, "every ballot needs at least two items; ballot 3 would have 1"),
     ],
 )
-def test_refused(paper, options, error, message):
+def test_invalid_arguments_are_refused(paper, options, error, message):
     with pytest.raises(error, match=message):
         paper.table2(**{"n_simulations": 1, "seed": 1, **options})
 
@@ -377,7 +377,7 @@ def result(paper):
 
 @pytest.fixture(scope="module")
 def written_figures(paper, tmp_path_factory):
-    """The files of seed 1, in a folder that is made for them."""
+    """The files of seed 1, in a new folder."""
     pytest.importorskip("matplotlib").use("Agg")
     return paper.write_figures(tmp_path_factory.mktemp("figures") / "new" / "folder", seed=1, n_items=N_ITEMS)
 
@@ -405,7 +405,7 @@ def test_figure_2_has_every_item_of_ballot_2_and_the_fitted_line(paper, result):
 
 
 @pytest.mark.wide
-def test_figure_3_has_three_similarities_and_a_relatedness_told_apart_without_colour(paper):
+def test_figure_3_distinguishes_three_similarities_and_relatedness_without_colour(paper):
     pytest.importorskip("matplotlib")
     similarities = {name: distribution(N_ITEMS) for name, distribution in SIMILARITIES.items()}
     (axes,) = paper.draw_similarities(similarities).axes
@@ -431,14 +431,14 @@ def test_figure_4_has_the_scores_of_five_ballots_and_the_final_ones(paper, resul
         assert_array_equal(line.get_ydata(), record.x)
     assert_array_equal(series[5].get_xdata(), gold.ranks)
     assert_array_equal(series[5].get_ydata(), result.ybar)
-    # Nothing is cut off, and the panels can be compared.
+    # Nothing is cut off, and the panels have the same scales.
     assert len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}) == 1
     low, high = panels[0].get_xlim()
     assert low < gold.ranks.min() <= gold.ranks.max() < high
 
 
 @pytest.mark.wide
-def test_files_are_written_whole_with_labels_as_text(written_figures):
+def test_files_are_complete_with_labels_as_text(written_figures):
     assert [path.name for path in written_figures] == NAMES
     assert sorted(path.name for path in written_figures[0].parent.iterdir()) == NAMES  # no temporary files are left
     for path in written_figures[::2]:
@@ -453,7 +453,7 @@ def test_files_are_written_whole_with_labels_as_text(written_figures):
 
 
 @pytest.mark.wide
-def test_the_seed_decides_the_files(paper, tmp_path, written_figures):
+def test_the_seed_determines_the_files(paper, tmp_path, written_figures):
     other = paper.write_figures(tmp_path / "2", seed=2, n_items=N_ITEMS)
     again = paper.write_figures(tmp_path / "1", seed=1, n_items=N_ITEMS)
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written_figures]

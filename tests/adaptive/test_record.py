@@ -1,4 +1,4 @@
-"""What a protocol gave: counts of all ballots, and tables that are written and read again."""
+"""Results of protocols: counts over all ballots, and tables that are written and read again."""
 
 import copy
 import csv
@@ -39,14 +39,14 @@ from rankcorr._io.rankings import read_ranking
 from rankcorr._io.table import Record, TextTable
 from rankcorr.errors import TableError
 from tests.adaptive import naive
-from tests.adaptive.strategies import PAIRS, PLAN, PLANS, SEEDS, run_and_watch, spelt_out
+from tests.adaptive.strategies import PAIRS, PLAN, PLANS, SEEDS, naive_ballot, run_and_watch
 from tests.results import arrays_in, check_copies, check_equality
 
 
 @given(PLANS, SEEDS)
 def test_counts_are_those_of_all_ballots(plan, seed):
     result, seen = run_and_watch(plan, seed)
-    comparisons = [comparison for ballot, answers in seen for comparison in spelt_out(ballot, answers)[1]]
+    comparisons = [comparison for ballot, answers in seen for comparison in naive_ballot(ballot, answers)[1]]
     assert len(comparisons) == plan.n_comparisons
     for item in range(plan.n_items):
         counts = naive.count(item, comparisons)
@@ -87,7 +87,7 @@ def test_labels_of_several_lengths_share_one_column():
     assert "\"('a', 'b')\"," in result.to_csv()
 
 
-def test_json_holds_all_of_it():
+def test_json_has_every_figure():
     result, _ = run_and_watch(PLAN, 0, items=PAIRS)
     data = json.loads(result.to_json())
     assert (data["format"], data["version"]) == ("adaptive.ProtocolResult", 1)
@@ -115,13 +115,13 @@ def test_json_holds_all_of_it():
         ("\ud800", "JSON holds whole characters; got a label with half of a surrogate pair"),
     ],
 )
-def test_labels_that_json_would_not_give_back(label, message):
+def test_labels_that_json_cannot_restore(label, message):
     result, _ = run_and_watch(PLAN, 0, items=[label, *"bcdefgh"])
     with pytest.raises(ProtocolError, match=message):
         result.to_json()
 
 
-def test_a_result_is_frozen_and_says_what_it_is():
+def test_a_result_is_frozen_and_has_a_short_repr():
     result, _ = run_and_watch(PLAN, 0)
     for array in (result.ybar, result.ballots[1].places, result.ballots[1].x, result.ballots[1].tally.wins):
         with pytest.raises(ValueError, match="read-only"):
@@ -154,8 +154,8 @@ def test_items_that_tie_are_in_the_order_of_their_labels(items, ordered):
         unique_by=lambda row: row[0],
     )
 )
-def test_places_are_by_rank_and_then_by_label(rows):
-    """Numbers as numbers, before text; labels of one kind, and of several."""
+def test_rows_are_sorted_by_rank_and_then_by_label(rows):
+    """Numbers are sorted numerically, before text; labels may be of one type or several."""
     items, ranks = [item for item, _ in rows], np.array([rank for _, rank in rows])
 
     def key(place):
@@ -165,8 +165,8 @@ def test_places_are_by_rank_and_then_by_label(rows):
     assert places_best_first(items, ranks).tolist() == sorted(range(len(items)), key=key)
     for kind in (int, str):
         some = [place for place, item in enumerate(items) if isinstance(item, kind)]
-        found = places_best_first([items[place] for place in some], ranks[some])
-        assert [some[place] for place in found.tolist()] == sorted(some, key=key)
+        result = places_best_first([items[place] for place in some], ranks[some])
+        assert [some[place] for place in result.tolist()] == sorted(some, key=key)
 
 
 SMALL_PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=3)
@@ -239,14 +239,14 @@ def test_each_result_is_a_value(name):
     check_copies(result)
 
 
-def test_arrays_are_found():
+def test_results_have_arrays():
     assert len(list(arrays_in(ballot()))) == 3
     assert len(list(arrays_in(simulation()))) == 8
     assert len(list(arrays_in(protocol()))) == 1 + 2 * (1 + 4 + 3)
 
 
 @pytest.mark.parametrize("copied", [lambda result: pickle.loads(pickle.dumps(result)), copy.deepcopy])
-def test_what_is_computed_once_is_read_only_too(copied):
+def test_cached_arrays_are_read_only_too(copied):
     result = protocol()
     counts = ("wins", "ties", "losses", "presentations", "last_ballot")
     for each in (result, copied(result)):
@@ -257,12 +257,12 @@ def test_what_is_computed_once_is_read_only_too(copied):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_is_a_frame_and_shows_itself_in_notebooks(name):
+def test_tables_become_frames_and_notebook_tables(name):
     result = MAKE[name]()
     frame = result.to_frame()
     assert isinstance(frame, pd.DataFrame)
     html = result._repr_html_()
-    table = pd.DataFrame(result._shown_columns())  # of simulations, a row for each approach instead of each figure
+    table = pd.DataFrame(result._shown_columns())  # for simulations, a row for each approach instead of each figure
     assert all(f"<th>{column}</th>" in html for column in table.columns)
     assert html.count("<tr>") == len(table) + 1
     if name != "SimulationResult":
@@ -334,7 +334,7 @@ def test_a_mapping_of_results_cannot_be_changed():
         pickle.loads(pickle.dumps(result)).statistics["uniform"] = None
 
 
-def test_votes_keep_copies_of_what_they_are_given():
+def test_votes_copy_their_arguments():
     labels, answers = np.array(["a", "b"]), np.array([1, 0])
     kept = BallotVotes(labels, labels[::-1], answers)
     answers[0] = -1
@@ -359,13 +359,13 @@ def file(tmp_path_factory):
 
 
 @given(st.one_of(st.lists(strategy, min_size=1, unique=True) for strategy in (CELLS, st.tuples(CELLS, CELLS))))
-def test_items_are_read_as_they_were_written(file, items):
+def test_written_items_are_read_unchanged(file, items):
     rows = [[*item] if isinstance(item, tuple) else [item] for item in items]
     file.write_text(csv_text(item_columns("item", items), rows))
     assert read_items(file) == tuple(items)
 
 
-def test_pairs_are_read_as_they_were_paired(write):
+def test_written_pairs_are_read_unchanged(write):
     tokens = [("salary", "work", 1), ("wage", "work", 99), ("tax", "state", 80), ("wage", "state", 99)]
     pairing = pair_tokens(tokens)
     text = pairing_csv(pairing)
@@ -379,7 +379,7 @@ def test_area_of_a_pair_across_areas_is_empty():
     assert pairing_csv(pairing) == "item_1,item_2,area,rare\na,b,,no\n"
 
 
-def test_items_in_any_column_and_other_columns(write):
+def test_the_column_of_items_can_be_chosen(write):
     assert read_items(write("n\titem_2\titem_1\n1\tb\ta\n\n2\tc\ta\n")) == (("a", "b"), ("a", "c"))
     assert read_items(write("item\na\n7\n")) == ("a", "7")
 
@@ -406,7 +406,7 @@ def test_items_in_any_column_and_other_columns(write):
         ('item,n\n"a,1\n', r"table\.csv:2: a quote is opened here and never closed"),
     ],
 )
-def test_refused_items(write, text, message):
+def test_invalid_items_are_refused(write, text, message):
     with pytest.raises(TableError, match=message):
         read_items(write(text))
 
@@ -420,7 +420,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("cell", ["Winner", "WINNER", " winner", "winner ", "\tWinner"])
-def test_a_name_that_is_almost_right(cell):
+def test_a_misspelt_column_name_gives_a_suggestion(cell):
     with pytest.raises(TableError, match=r'^f\.csv:1: column ".*": did you mean "winner"\? Capitals and spaces count'):
         check_spelling(TABLE, Record(1, ["left", cell]), ["left", "winner"])
 
@@ -430,7 +430,7 @@ def test_other_columns_may_have_any_name(cells):
     check_spelling(TABLE, Record(1, cells), ["winner"])
 
 
-def test_capitals_of_a_wanted_name_count_too():
+def test_column_names_are_case_sensitive():
     check_spelling(TABLE, Record(1, ["Cosine"]), ["Cosine"])
     with pytest.raises(TableError, match=r'column "cosine": did you mean "Cosine"\?'):
         check_spelling(TABLE, Record(1, ["cosine"]), ["Cosine"])
@@ -444,10 +444,10 @@ def test_capitals_of_a_wanted_name_count_too():
         (["1", "2", "3", "4", "5"], r"^f\.csv:3: expected 4 cells, as in the first row; got 5$"),
     ],
 )
-def test_a_row_of_another_width(cells, message):
+def test_a_row_of_wrong_width_is_refused(cells, message):
     with pytest.raises(TableError, match=message):
         TABLE.check_width(Record(1, list("abcd")), Record(3, cells))
 
 
-def test_a_row_of_the_right_width():
+def test_a_row_of_the_right_width_is_read():
     TABLE.check_width(Record(1, ["a", "b"]), Record(2, ["1", ""]))

@@ -30,7 +30,7 @@ from adaptive._scores import (
 )
 from adaptive.errors import ProtocolError, VoteError
 from tests.adaptive import naive
-from tests.adaptive.strategies import SEEDS, answers_to, spelt_out
+from tests.adaptive.strategies import SEEDS, answers_to, naive_ballot
 
 SHARES = st.sampled_from(sorted({Fraction(n, d) for d in range(1, 21) for n in range(d + 1)}))
 
@@ -43,7 +43,7 @@ def drawn(n_items, presentations, seed):
 def test_counts_and_scores_are_those_of_the_comparisons(n_items, presentations, seed):
     ballot = drawn(n_items, presentations, seed)
     answers = answers_to(ballot, seed)
-    items, comparisons = spelt_out(ballot, answers)
+    items, comparisons = naive_ballot(ballot, answers)
     counts = tally(ballot, answers)
     for name in ("wins", "ties", "losses", "unanswered"):
         assert getattr(counts, name).tolist() == [naive.count(item, comparisons)[name] for item in items]
@@ -75,7 +75,7 @@ def test_items_without_any_answer_are_named():
 
 @pytest.mark.parametrize("score", [tally, borda_scores])
 @pytest.mark.parametrize("answers", [[LEFT], [LEFT, 7], [[LEFT, LEFT]], [0.5, 1.0]])
-def test_answers_that_are_not_those_of_the_ballot(score, answers):
+def test_answers_must_fit_the_ballot(score, answers):
     with pytest.raises(VoteError, match="answers"):
         score(drawn(4, 1, 0), answers)
 
@@ -99,7 +99,7 @@ def test_the_slope_is_the_least_squares_line_through_the_corner():
 
 
 @given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=40), SEEDS)
-def test_the_order_of_the_items_changes_no_digit(pairs, seed):
+def test_the_order_of_the_items_does_not_matter(pairs, seed):
     x, means = np.array(pairs, float).T
     assume(x.min() < 1)
     order = np.random.default_rng(seed).permutation(x.size)
@@ -122,7 +122,7 @@ def test_the_order_of_the_items_changes_no_digit(pairs, seed):
         ([1.0, 1.0, 1.0], [0.5, 0.5, 1.0], "the slope b of Eq. 6 is undefined: x is 1 for each of 3 items"),
     ],
 )
-def test_what_cannot_be_rescaled(x, means, message):
+def test_invalid_scores_are_not_rescaled(x, means, message):
     with pytest.raises(ProtocolError, match=message):
         rescale(x, means)
 
@@ -147,7 +147,7 @@ def test_ballot_1_is_not_rescaled(n_items, presentations, seed):
 
 
 @pytest.mark.parametrize("average", [lambda _mean, y, _k: y[1:], lambda _mean, y, _k: y * np.nan])
-def test_an_average_must_be_one_finite_number_for_each_item(average):
+def test_an_average_must_have_one_finite_number_for_each_item(average):
     ballot = drawn(4, 2, 0)
     with pytest.raises(ProtocolError, match="average must return one finite number for each of 4 items"):
         score_ballot(ballot, [TIE] * 4, ballot_number=2, previous_mean=np.full(4, 0.5), average=average)
@@ -164,7 +164,7 @@ def test_the_largest_scores_are_selected_best_first(scores, data, seed):
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=9, unique=True), SEEDS)
-def test_the_generator_is_used_for_ties_alone(scores, seed):
+def test_the_generator_is_used_only_for_ties(scores, seed):
     rng = np.random.default_rng(seed)
     before = rng.bit_generator.state
     select_top(scores, 1, rng)
@@ -180,7 +180,7 @@ def test_ties_at_the_cut_are_broken_evenly():
         counts[selection.places] += 1
     assert counts[1] == 3000
     assert counts[4] == 0
-    # 2 of 3 go on: 2000 each, with a standard deviation of sqrt(3000 * 2/3 * 1/3) = 26
+    # 2 of 3 are selected: 2000 times each, with a standard deviation of sqrt(3000 * 2/3 * 1/3) = 26
     assert np.abs(counts[[0, 2, 3]] - 2000).max() < 4 * 26
 
 
@@ -188,7 +188,7 @@ def test_infinite_scores_have_an_order():
     assert select_top([-np.inf, 0.0, np.inf], 2, np.random.default_rng(0)).places.tolist() == [2, 1]
 
 
-def test_select_by_mean_looks_at_the_mean():
+def test_select_by_mean_uses_the_mean():
     x, y, ybar = np.array([0.9, 0.1]), np.array([0.8, 0.2]), np.array([0.3, 0.7])
     scores = BallotScores(None, x, y, 1.0, ybar)
     assert select_by_mean(scores, 1, np.random.default_rng(0)).places.tolist() == [1]
@@ -203,7 +203,7 @@ def test_select_by_mean_looks_at_the_mean():
         ([0.5, 0.6], 3, "cannot select 3 of 2 items"),
     ],
 )
-def test_what_cannot_be_selected(scores, n_selected, message):
+def test_invalid_selections_are_refused(scores, n_selected, message):
     with pytest.raises(ProtocolError, match=message):
         select_top(scores, n_selected, np.random.default_rng(0))
 
@@ -213,7 +213,7 @@ def scores_of(ybar):
 
 
 @given(st.lists(st.integers(0, 3).map(float), min_size=1, max_size=12), st.data(), SEEDS)
-def test_a_selection_can_be_repeated_without_its_generator(ybar, data, seed):
+def test_a_selection_can_be_verified_without_its_generator(ybar, data, seed):
     n_selected = data.draw(st.integers(1, len(ybar)))
     made = select_top(ybar, n_selected, np.random.default_rng(seed))
     again = select_again(made.places, made.n_tied_at_cut)(scores_of(ybar), n_selected, None)
@@ -232,7 +232,7 @@ def test_a_selection_can_be_repeated_without_its_generator(ybar, data, seed):
         ([1, 3], 0, "the votes leave 3 items tied at the cut; got 0"),
     ],
 )
-def test_a_selection_that_the_scores_do_not_give(chosen, n_tied_at_cut, message):
+def test_a_selection_that_contradicts_the_scores_is_refused(chosen, n_tied_at_cut, message):
     select = select_again(np.array(chosen, np.intp), n_tied_at_cut)
     with pytest.raises(ProtocolError, match=message):
         select(scores_of([0.4, 0.9, 0.4, 0.4]), 2, np.random.default_rng(0))
@@ -250,7 +250,7 @@ def test_comparisons_have_labels_and_the_number_of_their_ballot():
     )
 
 
-def test_codes_are_those_of_the_contract():
+def test_answer_codes():
     assert (LEFT, TIE, RIGHT, UNANSWERED) == (1, 0, -1, -2)
     assert [vote.value for vote in (Vote.LEFT, Vote.TIE, Vote.RIGHT, Vote.UNANSWERED)] == [1, 0, -1, -2]
     assert all(type(code) is int for code in (LEFT, TIE, RIGHT, UNANSWERED))
@@ -276,7 +276,7 @@ def test_answers_are_copied():
     assert answers.tolist() == [0, 0, 0, 0]
 
 
-def test_unsigned_answers_are_answers():
+def test_unsigned_integers_are_answers():
     assert checked_answers(BALLOT, np.array([0, 1, 1, 0], np.uint8)).tolist() == [0, 1, 1, 0]
 
 
@@ -295,6 +295,6 @@ def test_unsigned_answers_are_answers():
         ([None, 1, 1, 1], "answers must be whole numbers, .*; got object"),
     ],
 )
-def test_bad_answers(answers, message):
+def test_invalid_answers_are_refused(answers, message):
     with pytest.raises(VoteError, match=message):
         checked_answers(BALLOT, answers)

@@ -1,4 +1,4 @@
-"""Pairs of tokens against itertools.combinations, samples that are uniform, and files with their faults named."""
+"""Pairs of tokens against itertools.combinations, uniform samples, and errors in files."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ FRUIT_PAIRS = (("apple", "pear"), ("apple", "plum"), ("pear", "plum"), ("oak", "
 
 @st.composite
 def token_lists(draw):
-    """Tokens of a few areas that come in any order; each area has two at least."""
+    """Tokens of a few areas in any order; each area has at least two."""
     sizes = draw(st.lists(st.integers(2, 8), min_size=1, max_size=5))
     rows = [(f"t{area}.{token}", f"area {area}") for area, size in enumerate(sizes) for token in range(size)]
     return draw(st.permutations(rows))
@@ -28,7 +28,7 @@ def token_lists(draw):
 
 @st.composite
 def overlapping_lists(draw):
-    """Tokens of which some have several areas, so that a pair may have two; and areas of one token."""
+    """Tokens, some of them with several areas, so a pair may have two areas; and areas with a single token."""
     rows = [(text, area) for text in "abcdef" for area in "XYZ"]
     return draw(st.lists(st.sampled_from(rows), min_size=1, unique=True))
 
@@ -43,7 +43,7 @@ def naive_pairs(tokens):
     return [(pair, area) for area in areas for pair in combinations([t for t, a in tokens if a == area], 2)]
 
 
-# Pairs.
+# Pairs
 
 
 @given(token_lists())
@@ -56,7 +56,7 @@ def test_all_pairs_of_each_area(tokens):
 
 
 @given(overlapping_lists())
-def test_a_pair_never_comes_twice(tokens):
+def test_no_pair_is_repeated(tokens):
     naive = naive_pairs(tokens)
     lonely = min(Counter(area for _, area in tokens).values()) == 1
     twice = len({frozenset(pair) for pair, _ in naive}) < len(naive)
@@ -98,7 +98,7 @@ def test_a_pairing_is_frozen_and_short():
     assert re.fullmatch(r"<Pairing of 2 of 3 pairs in 1 area, [12] with a rare token: .*>", repr(sampled))
 
 
-# Samples.
+# Samples
 
 
 @given(token_lists(), st.data(), st.booleans())
@@ -130,7 +130,7 @@ def test_every_pair_is_equally_likely_in_a_sample_of_a_long_list():
     tokens = [(f"t{i}", f"area {i % 3}") for i in range(450)]  # 3 * 150 * 149 / 2 = 33,525 pairs
     generator = rng(6)
     firsts = Counter(int(a[1:]) for _ in range(40) for a, _ in pair_tokens(tokens, sample=500, rng=generator).items)
-    partners = [(449 - i) // 3 for i in range(450)]  # tokens of the same area that follow
+    partners = [(449 - i) // 3 for i in range(450)]  # later tokens of the same area
     low = sum(count for token, count in firsts.items() if token < 150)
     expected = 20_000 * sum(partners[:150]) / sum(partners)
     assert chisquare([low, 20_000 - low], [expected, 20_000 - expected]).pvalue > 1e-3
@@ -147,10 +147,10 @@ def test_a_sample_of_very_many_pairs_does_not_build_them():
     assert numbers == sorted(numbers)
 
 
-# Rare tokens.
+# Rare tokens
 
 
-def test_rare_is_below_a_tenth_of_the_mean():
+def test_tokens_below_a_tenth_of_the_mean_frequency_are_rare():
     # The mean of 0.9, 1, 8.1 and 30 is 10: a tenth is 1.
     tokens = [("a", "X", 0.9), ("b", "X", 1.0), ("c", "X", 8.1), ("d", "X", 30.0)]
     pairing = pair_tokens(tokens)
@@ -160,7 +160,7 @@ def test_rare_is_below_a_tenth_of_the_mean():
 
 
 @given(st.lists(st.integers(0, 300), min_size=2, max_size=15))
-def test_rare_in_whole_numbers(frequencies):
+def test_rare_tokens_with_integer_frequencies(frequencies):
     tokens = [(f"t{i}", "X", frequency) for i, frequency in enumerate(frequencies)]
     rare = [text for text, _, frequency in tokens if 10 * len(tokens) * frequency < sum(frequencies)]
     if rare:  # one of 15 is more than 5 %
@@ -179,7 +179,7 @@ def test_a_token_with_two_areas_counts_once():
 
 
 @pytest.mark.parametrize(("n_tokens", "warns"), [(20, False), (21, True), (40, True)])
-def test_the_warning_comes_below_5_percent(n_tokens, warns):
+def test_below_5_percent_rare_tokens_give_a_warning(n_tokens, warns):
     tokens = [(f"t{i}", "X", 100 if i else 1) for i in range(n_tokens)]  # one is rare
     if warns:
         with pytest.warns(FewRareTokensWarning, match=f"^1 of {n_tokens} tokens are rare") as caught:
@@ -189,13 +189,13 @@ def test_the_warning_comes_below_5_percent(n_tokens, warns):
         assert pair_tokens(tokens).rare_tokens == ("t0",)
 
 
-def test_extreme_frequencies_have_a_mean():
+def test_extreme_frequencies_do_not_overflow():
     assert pair_tokens([("a", "X", 1e308), ("b", "X", 1.7e308), ("c", "X", 5e-324)]).rare_tokens == ("c",)
     with pytest.warns(FewRareTokensWarning, match=r"^0 of 2"):
         pair_tokens([("a", "X", 0), ("b", "X", 0)])
 
 
-# What is refused.
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_extreme_frequencies_have_a_mean():
         ([("a", "X", 1), ("a", "Y", 2)], r"^tokens\[1\]: 'a' has two frequencies, 1 by tokens\[0\] and 2 here; it"),
     ],
 )
-def test_tokens_that_make_no_pairs(tokens, message):
+def test_tokens_without_pairs_are_refused(tokens, message):
     with pytest.raises(TokenError, match=message):
         pair_tokens(tokens)
 
@@ -244,7 +244,7 @@ def test_a_sample_needs_a_generator(wrong):
         pair_tokens(FRUIT, sample=2, rng=wrong)
 
 
-def test_pairs_across_areas_need_two_tokens_and_a_yes():
+def test_pairs_across_areas_need_two_tokens_and_a_boolean():
     with pytest.raises(TokenError, match=r"^across_areas must be True or False; got 'no'$"):
         pair_tokens(FRUIT, across_areas="no")
     with pytest.raises(TokenError, match=r"^pairs need two tokens; got one, 'a'$"):
@@ -252,7 +252,7 @@ def test_pairs_across_areas_need_two_tokens_and_a_yes():
     assert pair_tokens([("a", "X"), ("b", "Y")], across_areas=True) == Pairing((("a", "b"),), (None,), None, None, 1)
 
 
-# Files.
+# Files
 
 
 FILE = "tokens.csv"
@@ -310,23 +310,23 @@ def test_from_a_file_to_items(write):
         ('token,area\na,X\n"b,X\n', ":3: a quote is opened here and never closed"),
     ],
 )
-def test_faults_are_named_with_their_place(write, content, message):
+def test_errors_name_file_line_and_column(write, content, message):
     path = write(content)
     with pytest.raises(TableError, match="^" + re.escape(f"{path}{message}")):
         read_tokens(path)
 
 
 @given(st.text('ab,;\t"\n 1', max_size=40))
-def test_any_text_is_tokens_or_one_line_of_error(tmp_path_factory, text):
+def test_any_text_gives_tokens_or_a_one_line_error(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_text("token,area\n" + text, encoding="utf-8", newline="")
     try:
-        found = read_tokens(path)
+        result = read_tokens(path)
     except TableError as error:
-        found = error
-    if isinstance(found, tuple):
-        assert len(found) <= text.count("\n") + 1
+        result = error
+    if isinstance(result, tuple):
+        assert len(result) <= text.count("\n") + 1
     else:
-        assert type(found) is TableError
-        assert str(found).startswith(str(path))
-        assert str(found).isprintable()
+        assert type(result) is TableError
+        assert str(result).startswith(str(path))
+        assert str(result).isprintable()

@@ -1,4 +1,4 @@
-"""Tuning: who wins, what is told of it, the same whatever the executor, and what is refused."""
+"""Tuning: the winner and its figures, independent of the executor, and errors."""
 
 import math
 import re
@@ -47,7 +47,7 @@ def tuned(**arguments):
     return tune_plan(120, **{**given, **arguments})
 
 
-def test_half_of_the_candidates_falls_out_in_each_round():
+def test_each_round_drops_half_of_the_candidates():
     five = [Candidate("matched", PLANS[0], Matching(batch=10, focus=focus)) for focus in (0.0, 0.2, 0.4, 0.6, 0.8)]
     counted = []
     result = tuned(candidates=five, progress=counted.append)
@@ -67,7 +67,7 @@ def test_candidates_have_the_same_voters_and_the_figures_are_those_of_simulation
     assert value == weighted_tau(true_ranking(Z), ranking).statistic
 
 
-def test_the_winner_is_measured_by_simulations_of_its_own():
+def test_the_winner_is_measured_in_separate_simulations():
     result = tuned(fresh=6, level=0.9)
     fresh = Trial(Z, VOTERS, True, TauW(), seed=3, stage=1)
     own = np.array([fresh.accuracy(result.best, [120], i)[0] for i in range(6)])
@@ -89,7 +89,7 @@ def test_matching_beats_ballots_of_few_presentations():
     assert result.gain_interval[1] > 0
 
 
-def test_the_executor_changes_nothing():
+def test_the_executor_does_not_change_the_winner():
     alone = tuned()
     with ThreadPoolExecutor(2) as executor:
         assert tuned(executor=executor) == alone
@@ -112,10 +112,10 @@ def test_the_result_is_a_table():
 
 
 def test_candidates_spend_no_more_than_the_budget():
-    found = candidates_for(60, 900)
-    assert {candidate.approach for candidate in found} == set(CANDIDATES)
-    assert len(set(map(str, found))) == len(found)
-    for candidate in found:
+    result = candidates_for(60, 900)
+    assert {candidate.approach for candidate in result} == set(CANDIDATES)
+    assert len(set(map(str, result))) == len(result)
+    for candidate in result:
         assert candidate.plan.n_comparisons <= 900
     assert {c.matching.n0 for c in candidates_for(60, 900, approaches=["matched"], n0=5)} == {5}
 
@@ -132,7 +132,7 @@ def pilot_votes():
     return Comparisons.from_ballots([(ballot, pool.answer(ballot, pool.opinions(Z, rng), rng))])
 
 
-def test_pilot_votes_tell_of_items_and_voters():
+def test_pilot_votes_determine_items_and_voters():
     votes = pilot_votes()
     result = tuned(similarity=None, pilot=votes, voters=None)
     assert result.population.population.n_voters == 5
@@ -156,12 +156,12 @@ def test_pilot_votes_tell_of_items_and_voters():
         ({"pilot": Comparisons(2, [0], [1], [1]), "voters": None}, ModelError, "needs votes with known voters"),
     ],
 )
-def test_refused(arguments, error, message):
+def test_invalid_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         tuned(**arguments)
 
 
-def test_a_budget_that_is_refused():
+def test_invalid_budgets_are_refused():
     with pytest.raises(SimilarityError, match="budget must be a positive whole number; got 0"):
         tune_plan(0, similarity=Z)
     with pytest.raises(PlanError, match="too small"):
@@ -170,7 +170,7 @@ def test_a_budget_that_is_refused():
         candidates_for(12, 100, approaches=["uniform"])
 
 
-def test_a_candidate_names_itself():
+def test_repr_of_a_candidate():
     plan = PLANS[0]
     assert str(Candidate("adaptive_fitted", plan)) == "adaptive, fitted, 2 of fraction 0.5, 1 presentations"
     assert str(Candidate("matched_ballots", plan, matched_ballots=MatchedBallots(0.5, 4, 0.6))) == (
@@ -189,7 +189,7 @@ def test_the_crossing_is_linear_in_the_logarithm_of_votes():
     assert _crossing(budgets, means, 0.6) == pytest.approx(400)
     assert _crossing(budgets, means, 0.1) == 100
     assert _crossing(budgets, means, 0.9) == math.inf
-    assert _crossing(budgets, np.array([0.2, 0.6, 0.5]), 0.6) == pytest.approx(400)  # chance, not fewer votes
+    assert _crossing(budgets, np.array([0.2, 0.6, 0.5]), 0.6) == pytest.approx(400)  # the drop to .5 is chance
 
 
 def test_more_accuracy_takes_more_votes():
@@ -204,7 +204,7 @@ def test_more_accuracy_takes_more_votes():
     assert list(low.to_frame().columns) == ["votes", "mean", "se"]
 
 
-def test_what_voters_do_not_know_cannot_be_reached():
+def test_an_accuracy_beyond_the_voters_is_not_reached():
     vague = needed(0.99, voters=VoterPopulation(3, (1.0, 1.5)), most=100)
     assert not vague.reached
     assert not vague.possible
@@ -217,19 +217,19 @@ def test_what_voters_do_not_know_cannot_be_reached():
     assert "takes more than 12 votes" in few.verdict
 
 
-def test_an_accuracy_that_any_votes_reach():
+def test_a_low_accuracy_is_reached_by_the_fewest_votes():
     assert "takes at most 6 votes, the fewest that were tried" in needed(-0.99).verdict
 
 
 @pytest.mark.parametrize("approach", ["adaptive", "uniform", "matched_ballots"])
 def test_other_approaches_run_once_for_each_checkpoint(approach):
-    found = needed(0.3, approach=approach, most=150)
-    assert found.approach == approach
-    assert found.budgets[-1] == 150
-    assert np.isfinite(found.means).all()
+    result = needed(0.3, approach=approach, most=150)
+    assert result.approach == approach
+    assert result.budgets[-1] == 150
+    assert np.isfinite(result.means).all()
 
 
-def test_the_executor_changes_no_votes_needed():
+def test_the_executor_does_not_change_the_votes_needed():
     counted = []
     alone = needed(progress=counted.append)
     assert sum(counted) == 8
@@ -250,7 +250,7 @@ def test_the_executor_changes_no_votes_needed():
         ({"seed": -2}, "seed"),
     ],
 )
-def test_votes_needed_refuses(arguments, message):
+def test_invalid_arguments_of_votes_needed_are_refused(arguments, message):
     with pytest.raises(SimilarityError, match=message):
         needed(**arguments)
 
@@ -258,13 +258,13 @@ def test_votes_needed_refuses(arguments, message):
 PLAN = plan_ballots(30, n_ballots=3, fraction=0.5, presentations=8)
 
 
-def test_it_is_the_mean_of_simulations_as_simulate_gives_them():
+def test_plan_accuracy_is_the_mean_of_simulations():
     outlook = outlook_of_ballots(PLAN, 20, seed=3)
     options = {"n_simulations": 40, "seed": 3, "approaches": ("adaptive", "adaptive_fitted")}
-    wanted = simulate(PLAN, VoterPopulation(20), exponential_similarity(30), **options)
+    expected = simulate(PLAN, VoterPopulation(20), exponential_similarity(30), **options)
     assert outlook.n_simulations == 40
-    assert outlook.scores.mean == wanted.mean["adaptive"]["tau_w"]
-    assert outlook.strengths.mean == wanted.mean["adaptive_fitted"]["tau_w"]
+    assert outlook.scores.mean == expected.mean["adaptive"]["tau_w"]
+    assert outlook.strengths.mean == expected.mean["adaptive_fitted"]["tau_w"]
     for reached in (outlook.scores, outlook.strengths):
         assert reached.worst <= reached.mean <= reached.best
         assert reached.low < reached.mean < reached.high <= 1
@@ -275,7 +275,7 @@ def test_the_number_of_simulations_follows_from_the_plan_and_the_time():
     assert 4 <= outlook_of_ballots(large, 100, seconds=1).n_simulations < 40
 
 
-def test_a_large_plan_is_simulated_with_scores_alone_and_a_larger_one_not_at_all():
+def test_large_plans_are_simulated_by_scores_and_very_large_ones_not():
     plan = plan_ballots(2_000, n_ballots=7, fraction=0.5, presentations=10)
     outlook = outlook_of_ballots(plan, 20, seconds=0.1)
     assert outlook.scores is not None
@@ -284,14 +284,14 @@ def test_a_large_plan_is_simulated_with_scores_alone_and_a_larger_one_not_at_all
     assert (none.n_simulations, none.scores, none.strengths) == (0, None, None)
 
 
-def test_more_votes_reach_more():
+def test_more_votes_give_a_higher_accuracy():
     few, many = (outlook_of_matching(12, budget, 20, Matching()) for budget in (24, 120))
     assert few.strengths.mean < many.strengths.mean
     assert few.scores is None
 
 
 @pytest.mark.parametrize("n_items", [2, 3])
-def test_two_items_are_enough(n_items):
+def test_two_items_are_accepted(n_items):
     assert outlook_of_matching(n_items, 20, 5, Matching(batch=5)).n_simulations == 40
 
 

@@ -1,4 +1,4 @@
-"""The formulas of docs/reference, in JavaScript and from the pages alone, give the numbers of the library."""
+"""JavaScript that was written only from the formulas in docs/reference gives the numbers of the library."""
 
 import json
 import math
@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.wide, pytest.mark.needs_numba]
 
 
 def scores(rng, n_items):
-    """Scores of two to four levels, or of many, so that ties of every kind are common."""
+    """Scores on two to four levels, or on many, so that ties of every kind are common."""
     levels = rng.choice([1, 2, 3, 2 * n_items])
     return [rng.randint(0, levels) for _ in range(n_items)]
 
@@ -60,7 +60,7 @@ def options(rng):
 
 
 def labelled(rng):
-    """Two rankings of two to eight labels, of which they share at least two."""
+    """Two rankings of two to eight labels, at least two of them shared."""
     labels = rng.sample("abcdefgh", 8)
     n_common = rng.randint(2, 4)
     start, stop = sorted(rng.choices(range(n_common, 7), k=2))
@@ -70,25 +70,25 @@ def labelled(rng):
 
 def questions():
     rng = random.Random(0)
-    found = [{"x": X, "y": Y, "chance": True, **example} for example in EXAMPLES]
+    result = [{"x": X, "y": Y, "chance": True, **example} for example in EXAMPLES]
     for n_items in [*range(2, 7)] * 30 + [7, 7, 8] + [*range(9, 40)] * 3:
         x, y = scores(rng, n_items), scores(rng, n_items)
-        found.append({"x": x, "y": y, "chance": n_items <= 8, **options(rng)})
+        result.append({"x": x, "y": y, "chance": n_items <= 8, **options(rng)})
     for missing in MISSING[1:] * 20:
         x, y = labelled(rng)
-        found.append({"x": x, "y": y, "missing": missing, **options(rng)})
+        result.append({"x": x, "y": y, "missing": missing, **options(rng)})
     systems = []
     for n_items in [*range(3, 8)] * 6:
         sides = {name: scores(rng, n_items) for name in ("gold", "a", "b")}
         systems.append({**sides, "alternative": rng.choice(ALTERNATIVES), **options(rng)})
     runs = [{"differences": [rng.randint(-3, 5) / 7 for _ in range(n)]} for n in [*range(2, 11)] * 3]
     shares = [[rng.randint(0, 20) / 20 for _ in range(n)] for n in range(1, 20)]
-    return {"correlations": found, "systems": systems, "runs": runs, "holm": shares}
+    return {"correlations": result, "systems": systems, "runs": runs, "holm": shares}
 
 
 @pytest.fixture(scope="module")
 def answers():
-    """Pairs of a question and the answer of the program, by kind."""
+    """Questions with the answers of the program, by kind."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
@@ -103,27 +103,27 @@ def coefficient_of(question):
     weigher = question.get("weigher")
     named = {"top-k": f"top-k:{question.get('k')}"}.get(weigher, weigher)
     names = ("scheme", "tied_weights", "variant", "n0")
-    given = {name: question[name] for name in names if name in question}
+    options = {name: question[name] for name in names if name in question}
     if named is not None:
-        given["weigher"] = named_weigher(named)
-    return named_coefficient(question["coefficient"], **given)
+        options["weigher"] = named_weigher(named)
+    return named_coefficient(question["coefficient"], **options)
 
 
 def agree(question, answer, found):
-    """Compare the figures that the program gives with those of the library; its null is nan."""
+    """Compare the figures of the program with those of the library; its null is nan."""
     for name, number in answer.items():
         expected = math.nan if number is None else number
         assert_allclose(found[name], expected, rtol=1e-12, atol=1e-12, err_msg=f"{name} of {question}")
 
 
 def figures(x, y, coefficient):
-    """Figures of a test against chance; an exponent that is too large for standardized values is nan."""
+    """Figures of a test against chance; nan for an exponent that is too large for standardized values."""
     test = permutation_test(x, y, coefficient=coefficient)
     null = test.null
-    found = {name: getattr(test, name) for name in ("statistic", "standardized", "percentile", "zscore", "pvalue")}
-    found |= {name: getattr(null, name) for name in ("mean", "std", "n_undefined")}
-    found |= {side: null.pvalue(test.statistic, side) for side in ("greater", "less")}
-    return {**found, "exponent": math.nan if null.saturates else null.exponent}
+    result = {name: getattr(test, name) for name in ("statistic", "standardized", "percentile", "zscore", "pvalue")}
+    result |= {name: getattr(null, name) for name in ("mean", "std", "n_undefined")}
+    result |= {side: null.pvalue(test.statistic, side) for side in ("greater", "less")}
+    return {**result, "exponent": math.nan if null.saturates else null.exponent}
 
 
 def test_correlations_and_chance(answers):
@@ -133,33 +133,33 @@ def test_correlations_and_chance(answers):
         missing = question.get("missing", "raise")
         with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             try:
-                found = {"statistic": coefficient(*given, missing=missing).statistic}
+                result = {"statistic": coefficient(*given, missing=missing).statistic}
             except WeightError:  # no item has weight
                 n_without += 1
                 assert answer["statistic"] is None
                 continue
             if question.get("chance"):
-                found = figures(*given, coefficient)
+                result = figures(*given, coefficient)
             else:
-                found["cost"] = contributions(*given, coefficient=coefficient, missing=missing).cost
-        n_saturated += math.isnan(found.get("exponent", 0.0))
-        agree(question, answer, found)
+                result["cost"] = contributions(*given, coefficient=coefficient, missing=missing).cost
+        n_saturated += math.isnan(result.get("exponent", 0.0))
+        agree(question, answer, result)
     assert min(n_saturated, n_without) > 0
 
 
 def test_two_systems(answers):
     n_tested = 0
     for question, answer in answers["systems"]:
-        given = [question[name] for name in ("gold", "a", "b")]
+        lists = [question[name] for name in ("gold", "a", "b")]
         asked = {"coefficient": coefficient_of(question), "alternative": question["alternative"], "swap": "scores"}
         with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             try:
-                found = compare_systems(*given, **asked, n_resamples=100)
+                result = compare_systems(*lists, **asked, n_resamples=100)
             except WeightError:
                 assert answer["difference"] is None
                 continue
         n_tested += answer["pvalue"] is not None
-        agree(question, answer, {name: getattr(found, name) for name in answer})
+        agree(question, answer, {name: getattr(result, name) for name in answer})
     assert n_tested > 10
 
 
@@ -177,7 +177,7 @@ def test_holm(answers):
 
 
 def table(head):
-    """Rows of numbers of the table of the page whose head begins with a word, by their first cells."""
+    """Rows of numbers, by their first cells, of the table whose header begins with `head`."""
     page = PAGES["docs/reference/definitions.md"].replace("\N{MINUS SIGN}", "-")
     (rows,) = re.findall(rf"^\| {head} \|.*\n\|[-|]+\n((?:\|.*\n)+)", page, re.MULTILINE)
     cells = [row.strip("|").split("|") for row in rows.splitlines()]
@@ -187,8 +187,8 @@ def table(head):
 def test_the_page_shows_the_numbers_of_its_example():
     columns = [Ranking.from_scores(X).ranks, Ranking.from_scores(Y).ranks, item_weights(X, Y)]
     assert_allclose(list(table("item").values()), np.column_stack(columns), rtol=0, atol=1e-12)
-    found = [figures(X, Y, coefficient_of(example)) for example in EXAMPLES]
+    result = [figures(X, Y, coefficient_of(example)) for example in EXAMPLES]
     shown = table("figure")
     assert list(shown) == list(NAMES)
     for name, numbers in shown.items():
-        assert_allclose(numbers, [each[NAMES[name]] for each in found], rtol=0, atol=1e-12, err_msg=name)
+        assert_allclose(numbers, [each[NAMES[name]] for each in result], rtol=0, atol=1e-12, err_msg=name)

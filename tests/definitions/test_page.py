@@ -1,4 +1,4 @@
-"""The page docs/_static/try.html computes what the library computes, in a module of its own without a server."""
+"""The page docs/_static/try.html computes the same values as the library, in a module without a server."""
 
 import json
 import shutil
@@ -85,7 +85,7 @@ def test_500_random_cases_with_ties_are_those_of_the_library():
     assert min(n_exact, n_drawn, n_undefined) > 20
 
 
-def test_tables_in_every_form_are_read():
+def test_tables_in_every_format_are_read():
     scores = [{"name": "gold", "scores": [3, 2.5]}, {"name": "bm25", "scores": [-1, 1000]}]
     unnamed = [{**column, "name": name} for column, name in zip(scores, ("gold", "system 1"), strict=True)]
     forms = {
@@ -131,7 +131,7 @@ def test_wrong_input_is_explained():
     assert [table.get("error") for table in answers(tables=errors)["tables"]] == list(errors.values())
 
 
-def test_the_page_needs_nothing_but_its_module():
+def test_the_page_needs_only_its_module():
     text = (PAGE / "try.html").read_text(encoding="utf-8")
     assert '<script src="try.js"></script>' in text
     assert "http" not in text.replace("https://aclanthology.org/2020.emnlp-main.249/", "")

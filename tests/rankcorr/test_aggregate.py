@@ -92,7 +92,7 @@ def test_many_submissions_do_not_overflow():
         ({"a": {"x": 1}}, {"a": 1}, {"weights": "log"}, OptionError, "weights must be one of"),
     ],
 )
-def test_bad_input_is_named(submissions, results, options, error, message):
+def test_invalid_input_is_named(submissions, results, options, error, message):
     with pytest.raises(error, match=message):
         combine_submissions(submissions, results, **options)
 
@@ -110,7 +110,7 @@ def sets_of_rankings(max_items):
 
 
 def lacking(rows):
-    """Mappings of the items of each row but one, which differs."""
+    """Mappings of the items of each row, each without a different item."""
     return [{item: score for item, score in enumerate(row) if item != place} for place, row in enumerate(rows)]
 
 
@@ -161,22 +161,22 @@ def test_kemeny_is_the_best_of_all_orders(case, is_lacking):
 
 
 @pytest.mark.parametrize("method", ["order_by_program", "order_by_moves"])
-def test_longer_lists_are_ordered_as_well_as_by_dynamic_programming(method):
+def test_longer_lists_are_as_good_as_by_dynamic_programming(method):
     rng = np.random.default_rng(1)
     for _ in range(5):
         costs = rng.random((9, 9))
         costs = np.round(np.triu(costs, 1) + np.tril(1 - costs.T, -1), 2)
         exact, order = search.order_by_subsets(costs), getattr(search, method)(costs)
-        best, found = (np.triu(costs[np.ix_(o, o)], 1).sum() for o in (exact, order))
+        best, result = (np.triu(costs[np.ix_(o, o)], 1).sum() for o in (exact, order))
         if method == "order_by_program":
-            assert found == pytest.approx(best)
+            assert result == pytest.approx(best)
         else:
-            assert best - 1e-9 <= found <= 1.1 * best
+            assert best - 1e-9 <= result <= 1.1 * best
         assert sorted(order) == list(range(9))
 
 
 @given(st.lists(st.permutations(range(5)), min_size=2, max_size=5))
-def test_kemeny_puts_the_lowest_of_borda_last_where_orders_are_equally_good(rows):
+def test_kemeny_breaks_ties_of_orders_by_borda(rows):
     rankings = np.array(rows, float)
     points = borda(rankings).scores
     by_points = sorted(range(5), key=lambda item: -round(points[item], 9))
@@ -193,8 +193,8 @@ def test_kemeny_puts_the_lowest_of_borda_last_where_orders_are_equally_good(rows
     assert tuple(kemeny(rankings).ranking.best_first.tolist()) == expected
 
 
-def test_kemeny_says_when_the_list_is_too_long_to_be_sure(monkeypatch):
-    rows = [np.roll(np.arange(15), shift) for shift in (0, 5, 10)]  # majorities in a circle
+def test_kemeny_notes_when_the_list_is_too_long_for_certainty(monkeypatch):
+    rows = [np.roll(np.arange(15), shift) for shift in (0, 5, 10)]  # circular majorities
     assert kemeny(rows).exact
     monkeypatch.setattr(search, "MOST_PROGRAMMED", 2)
     merged = kemeny(rows)
@@ -243,11 +243,11 @@ def test_the_search_for_a_consensus_reports_its_progress():
     steps = []
     merged = consensus(list(orders), progress=steps.append)
     assert merged.objective == consensus(list(orders)).objective
-    assert steps[0] == 5  # orders that the search begins with
+    assert steps[0] == 5  # initial orders of the search
     assert sum(steps) > 10 * 9  # moves of each of the nine items
 
 
-def test_consensus_of_copies_is_the_ranking_itself():
+def test_the_consensus_of_copies_is_the_ranking_itself():
     row = [9, 7, 7, 5, 3, 2, 2, 2, 1, 0]
     merged = consensus([row, row, row])
     assert merged.objective == pytest.approx(1)
@@ -266,7 +266,7 @@ def test_tied_rankings_have_no_agreement():
     assert math.isnan(merged.objective)
 
 
-def test_items_that_a_ranking_lacks():
+def test_missing_items_of_a_ranking():
     juries = {"first": {"ant": 4, "bee": 3, "cat": 2, "dog": 1}, "second": {"bee": 9, "ant": 4}}
     assert borda(juries, missing="skip").scores == {"ant": 1.5, "bee": 2.5, "cat": 1.0, "dog": 0.0}
     assert borda(juries, missing="intersection").scores == {"ant": 0.5, "bee": 0.5}

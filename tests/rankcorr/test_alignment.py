@@ -23,7 +23,7 @@ from tests.strategies import N0S, distinguishing_pairs, tied_pairs, tied_scores
 
 
 @given(distinguishing_pairs(30), st.randoms(use_true_random=False))
-def test_labels_decide_and_not_positions(pair, random):
+def test_items_are_matched_by_label_not_by_position(pair, random):
     labels = [f"item {item}" for item in range(pair[0].size)]
     shuffled = labels.copy()
     random.shuffle(shuffled)
@@ -86,7 +86,7 @@ def partial_rankings():
 
 
 def naively_aligned(x, y, missing):
-    """Scores over the same labels: those in both, or those of x or all, with what a ranking lacks below what it has."""
+    """Scores over common labels, those of x, or all labels; missing items are below all others."""
     if missing == "intersection":
         labels = [label for label in x if label in y]
     elif missing == "gold":
@@ -98,7 +98,7 @@ def naively_aligned(x, y, missing):
 
 @pytest.mark.parametrize("missing", ["intersection", "bottom", "gold"])
 @given(x=partial_rankings(), y=partial_rankings())
-def test_missing_items_are_left_out_or_tied_last(missing, x, y):
+def test_missing_items_are_removed_or_tied_last(missing, x, y):
     too_few = len(x.keys() & y.keys()) < 2
     if too_few and (missing == "intersection" or (missing == "gold" and y.keys() - x.keys())):
         with pytest.raises(TooFewItemsError, match=r"x and y must have|y and x must have"):
@@ -116,7 +116,7 @@ def test_missing_items_are_left_out_or_tied_last(missing, x, y):
 
 
 @pytest.mark.parametrize("missing", ["raise", "intersection", "bottom", "gold"])
-def test_nothing_missing_changes_nothing(missing):
+def test_options_have_no_effect_without_missing_items(missing):
     x, y = Ranking.from_scores({"a": 3, "b": 2, "c": 2}), Ranking.from_order(["c", "a", "b"])
     assert align(x, y, missing=missing) == align(x, y)
     assert align(x, x, missing=missing) == (x, x)
@@ -126,7 +126,7 @@ def test_nothing_missing_changes_nothing(missing):
 
 @pytest.mark.parametrize("missing", ["intersection", "bottom", "gold"])
 @given(pair=tied_pairs(20), n_shared=st.integers(2, 20), n0=N0S)
-def test_missing_items_count_as_the_rankings_that_align_returns(missing, pair, n_shared, n0):
+def test_missing_items_count_as_in_aligned_rankings(missing, pair, n_shared, n0):
     n_items = pair[0].size
     n_shared = min(n_shared, n_items)
     x = dict(zip(range(n_items), pair[0].tolist(), strict=True))
@@ -142,7 +142,7 @@ def test_missing_items_count_as_the_rankings_that_align_returns(missing, pair, n
     assert_allclose(item_weights(x, y, n0=n0, missing=missing), item_weights(*spelt_out, n0=n0), rtol=1e-13)
 
 
-def test_the_result_says_what_was_missing():
+def test_the_result_records_missing_items():
     gold, system = Ranking.from_order(["a", "b", "c", "d"]), Ranking.from_order(["b", "x", "a"])
     left_out = weighted_tau(gold, system, missing="intersection")
     assert (left_out.n_items, left_out.n_missing, left_out.statistic) == (2, 3, -1.0)

@@ -10,7 +10,7 @@ TEXTS = st.text("ab ", min_size=1, max_size=9)
 
 
 @given(TEXTS, TEXTS, st.sampled_from(["shorter", "longer", "mean", "first"]))
-def test_longest_common_substring_is_the_search_of_all_runs(first, second, relative_to):
+def test_longest_common_substring_equals_exhaustive_search(first, second, relative_to):
     lengths = {
         "shorter": min(len(first), len(second)),
         "longer": max(len(first), len(second)),
@@ -23,27 +23,27 @@ def test_longest_common_substring_is_the_search_of_all_runs(first, second, relat
 
 
 @given(TEXTS, TEXTS, st.integers(1, 4))
-def test_tiles_are_those_of_the_search_of_all_matches(first, second, min_length):
+def test_tiles_equal_exhaustive_search(first, second, min_length):
     expected = naive.greedy_tiles(first, second, min_length) / min(len(first), len(second))
     assert greedy_string_tiling(first, second, min_length=min_length) == expected
 
 
-def test_tiles_of_moved_text_need_their_least_length():
+def test_tiles_of_moved_text_need_the_minimal_length():
     first, second = "the cat sat on the mat", "on the mat sat the cat"
     assert longest_common_substring(first, second) == len("on the mat") / len(first)
     assert greedy_string_tiling(first, second, min_length=6) == (len("on the mat") + len("the cat")) / len(first)
     assert greedy_string_tiling(first, second, min_length=11) == 0
 
 
-def test_many_repeats_take_the_first_place():
+def test_repeats_are_matched_at_the_first_place():
     assert greedy_string_tiling("a" * 300, "a" * 200, min_length=2, relative_to="first") == 2 / 3
 
 
-def test_items_have_the_most_similar_of_their_texts_and_unknown_ones_the_mean():
+def test_items_score_by_their_most_similar_text_and_unknown_ones_by_the_mean():
     texts = {"cab": ["red car", "big hut"], "taxi": ["red cat", "hut"], "hut": "a hut"}
     pairs = [("cab", "taxi"), ("cab", "hut"), ("cab", "zyx")]
     scores = baseline_scores(pairs, texts)
-    assert scores["cab", "taxi"] == 1.0  # hut is in big hut
+    assert scores["cab", "taxi"] == 1.0  # "hut" is part of "big hut"
     assert scores["cab", "hut"] == len(" hut") / len("a hut")
     assert scores["cab", "zyx"] == (1.0 + 0.8) / 2
     assert baseline_scores([("hut", "huts")], similarity=greedy_string_tiling) == {("hut", "huts"): 0.0}
@@ -62,6 +62,6 @@ def test_items_have_the_most_similar_of_their_texts_and_unknown_ones_the_mean():
         (lambda: baseline_scores([("a", "b")], {"a": [], "b": "b"}), TextError, "a text must have a character"),
     ],
 )
-def test_bad_texts_are_named(call, error, message):
+def test_invalid_texts_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()

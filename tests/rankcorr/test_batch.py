@@ -23,7 +23,7 @@ from rankcorr import (
 )
 from rankcorr import _batch as batch
 from rankcorr._coefficients import named_coefficient
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 ONE_BY_ONE = {"tau_w": weighted_tau, "rho_w": weighted_rho, "tau": weighted_tau, "rho": weighted_rho}
 
@@ -41,14 +41,14 @@ def random_systems(seed, n_systems, n_items):
 )
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 @pytest.mark.usefixtures("blocks_of_three")
-def test_many_are_the_one_by_one_calls_to_the_last_bit(coefficient, seed, options, scheme):
+def test_batches_equal_single_calls_exactly(coefficient, seed, options, scheme):
     systems = random_systems(seed, 7, 23)
     gold = systems[0] + np.arange(23) % 2
     for tied_weights in ("midrank", "expected"):
         keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
         expected = [ONE_BY_ONE[coefficient](gold, system, **keywords).statistic for system in systems]
         each = [[ONE_BY_ONE[coefficient](x, y, **keywords).statistic for y in systems[:4]] for x in systems[:4]]
-        chosen = collapsed(coefficient=coefficient, **keywords)
+        chosen = with_coefficient(coefficient=coefficient, **keywords)
         for workers in (1, 3):
             assert correlate_many(gold, systems, workers=workers, **chosen).statistic.tolist() == expected
             assert correlation_matrix(systems[:4], workers=workers, **chosen).statistic.tolist() == each
@@ -56,7 +56,7 @@ def test_many_are_the_one_by_one_calls_to_the_last_bit(coefficient, seed, option
 
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 @pytest.mark.parametrize("weigher", [Logarithmic(), lambda ranks: 1 / (1 + (ranks - 2.5) ** 2)])
-def test_labels_in_any_order_change_no_digit(coefficient, weigher):
+def test_the_order_of_labels_changes_no_digit(coefficient, weigher):
     systems = random_systems(3, 5, 40)
     rng = np.random.default_rng(4)
     named = {}
@@ -72,7 +72,7 @@ def test_labels_in_any_order_change_no_digit(coefficient, weigher):
 
 @pytest.fixture(scope="module")
 def blocks_of_three():
-    """Blocks of three rows, so that small matrices take several."""
+    """Use blocks of three rows, so that small matrices need several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "BLOCK_ITEMS", 70)
         yield
@@ -102,7 +102,7 @@ def test_a_mapping_is_aligned_by_label():
     assert matrix.statistic[0, 2] == weighted_tau(gold, systems["order"]).statistic
 
 
-def test_a_list_of_rankings_has_their_places_for_names():
+def test_rankings_in_a_list_are_named_by_position():
     gold = {"a": 3, "b": 2, "c": 1}
     systems = [{"c": 1, "b": 2, "a": 3}, Ranking.from_order(["b", ["a", "c"]]), pd.Series(gold)]
     for listed in (systems, tuple(systems)):
@@ -119,7 +119,7 @@ def test_a_list_of_rankings_has_their_places_for_names():
         correlate_many(gold, [gold, {"a": 1, "b": 2}])
 
 
-def test_a_row_of_a_matrix_over_the_items_of_gold_has_its_ranking_for_gold():
+def test_each_row_of_a_matrix_over_items_of_gold_uses_its_ranking_as_gold():
     rankings = {"long": {"a": 4, "b": 3, "c": 2, "d": 1}, "short": {"b": 2, "a": 1}}
     matrix = correlation_matrix(rankings, missing="gold")
     assert matrix.n_compared.tolist() == [[4, 4], [2, 2]]
@@ -127,7 +127,7 @@ def test_a_row_of_a_matrix_over_the_items_of_gold_has_its_ranking_for_gold():
     assert matrix.statistic[1, 0] == weighted_tau(rankings["short"], rankings["long"], missing="gold") == -1
 
 
-def test_numpy_takes_the_result_for_its_values():
+def test_numpy_converts_the_result_to_its_values():
     result = correlate_many([3, 2, 1], [[3, 2, 1], [1, 2, 3]])
     assert np.array(result, dtype=np.float32).dtype == np.float32
     assert np.mean(result) == 0
@@ -149,11 +149,11 @@ def test_undefined_systems_are_named():
 def test_undefined_pairs_are_named():
     first = {"weigher": TopK(2), "scheme": "first"}
     with pytest.warns(UndefinedCorrelationWarning, match=r"tied in: \('p', 'q'\)$"):
-        matrix = correlation_matrix({"p": [5, 4, 3, 2], "q": [1, 1, 5, 4]}, **collapsed(**first)).statistic
+        matrix = correlation_matrix({"p": [5, 4, 3, 2], "q": [1, 1, 5, 4]}, **with_coefficient(**first)).statistic
     assert np.isnan(matrix).tolist() == [[False, True], [False, False]]
 
 
-def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
+def test_errors_of_a_weigher_in_threads_reach_the_caller():
     threads = set()
 
     def failing(_):
@@ -220,7 +220,7 @@ def test_rankings_that_do_not_match_are_named(function, rankings, missing, error
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 @pytest.mark.usefixtures("blocks_of_three")
-def test_missing_items_give_the_one_by_one_calls_to_the_last_bit(coefficient, workers, missing):
+def test_missing_items_give_exactly_the_results_of_single_calls(coefficient, workers, missing):
     rng = np.random.default_rng(8)
     scores = random_systems(5, 9, 30)
     lists = {}
@@ -229,12 +229,12 @@ def test_missing_items_give_the_one_by_one_calls_to_the_last_bit(coefficient, wo
         lists[number] = dict(zip(labels, row.tolist(), strict=False))
     keywords = {"n0": 0.5, "missing": missing}
     each = [[ONE_BY_ONE[coefficient](x, y, **keywords) for y in lists.values()] for x in lists.values()]
-    many = correlate_many(lists[2], lists, workers=workers, **collapsed(coefficient=coefficient, **keywords))
+    many = correlate_many(lists[2], lists, workers=workers, **with_coefficient(coefficient=coefficient, **keywords))
     assert many.statistic.tolist() == [one.statistic for one in each[2]]
     assert many.n_compared.tolist() == [one.n_items for one in each[2]]
     assert many.n_missing.tolist() == [one.n_missing for one in each[2]]
     assert (many.n_items, many.missing) == (len(lists[2]), missing)
-    matrix = correlation_matrix(lists, workers=workers, **collapsed(coefficient=coefficient, **keywords))
+    matrix = correlation_matrix(lists, workers=workers, **with_coefficient(coefficient=coefficient, **keywords))
     assert matrix.statistic.tolist() == [[one.statistic for one in row] for row in each]
     assert matrix.n_compared.tolist() == [[one.n_items for one in row] for row in each]
     assert matrix.n_missing.tolist() == [[one.n_missing for one in row] for row in each]
@@ -243,7 +243,7 @@ def test_missing_items_give_the_one_by_one_calls_to_the_last_bit(coefficient, wo
 
 
 @pytest.mark.parametrize("missing", ["intersection", "bottom"])
-def test_matrices_have_nothing_missing(missing):
+def test_matrices_have_no_missing_items(missing):
     systems = random_systems(1, 3, 12)
     many = correlate_many(systems[0], systems, missing=missing)
     assert many.statistic.tolist() == correlate_many(systems[0], systems).statistic.tolist()
@@ -255,12 +255,12 @@ def test_matrices_have_nothing_missing(missing):
         correlate_many([1, 2, 3], [[1, 2]], missing=missing)
 
 
-def test_nothing_is_counted_where_nothing_may_be_missing():
+def test_missing_items_are_not_counted_if_they_are_not_allowed():
     for result in (correlate_many([1, 2], [[1, 2]]), correlation_matrix([[1, 2], [2, 1]])):
         assert (result.missing, result.n_compared, result.n_missing) == (None, None, None)
 
 
-def test_each_pair_of_lists_that_differ_can_be_stopped():
+def test_work_can_be_stopped_between_pairs_of_different_lists():
     lists = {name: Ranking.from_order([name, "p", "q", "r"]) for name in "abcd"}
     calls = []
     correlate_many(lists["a"], lists, missing="bottom", workers=1, progress=calls.append)

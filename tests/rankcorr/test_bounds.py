@@ -11,7 +11,7 @@ from rankcorr import Ranking, TauW, TopK, UndefinedCorrelationWarning, Uniform, 
 from rankcorr._bounds import coefficient_bounds
 from rankcorr._coefficients import named_coefficient
 from tests import naive
-from tests.results import collapsed
+from tests.results import with_coefficient
 from tests.strategies import SCHEME
 
 NAIVE = {"tau_w": naive.weighted_tau, "rho_w": naive.weighted_rho}
@@ -19,7 +19,7 @@ NAIVE = {"tau_w": naive.weighted_tau, "rho_w": naive.weighted_rho}
 
 @st.composite
 def two_lists(draw):
-    """Two short lists of labels, with ties, and how many items are in neither."""
+    """Two short lists of labels with ties, and the number of items in neither."""
     lists = []
     for _ in range(2):
         labels = draw(st.permutations("abcdef"))[: draw(st.integers(2, 4))]
@@ -30,7 +30,7 @@ def two_lists(draw):
 
 
 def completions(scores, labels):
-    """All scores of the labels in which what the list lacks comes last, in a strict order."""
+    """All scores of the labels in which missing items are last, in strict order."""
     lacks = [label for label in labels if label not in scores]
     for order in permutations(lacks):
         yield {**scores, **{label: -1 - place for place, label in enumerate(order)}}
@@ -56,7 +56,7 @@ def check(bounds, values, unlisted):
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
 @given(two_lists(), st.sampled_from(["tau_w", "rho_w"]), SCHEME)
-def test_enumeration_is_the_brute_force(lists, coefficient, scheme):
+def test_enumeration_equals_brute_force(lists, coefficient, scheme):
     x, y, unlisted = lists
     n_items = len({*x, *y}) + unlisted
     bounds = coefficient_bounds(x, y, coefficient=named_coefficient(coefficient, n0=0, scheme=scheme), n_items=n_items)
@@ -79,46 +79,46 @@ def test_equal_weights_need_only_two_completions(lists, coefficient):
 
 @given(two_lists(), st.sampled_from(["tau_w", "rho_w"]), st.integers(0, 3), st.integers(1, 60))
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
-def test_a_search_stays_inside(lists, coefficient, seed, limit):
+def test_a_search_stays_within_the_true_bounds(lists, coefficient, seed, limit):
     x, y, unlisted = lists
     options = {"n_items": len({*x, *y}) + unlisted, "coefficient": coefficient}
     exact = coefficient_bounds(x, y, **options)
-    found, again = (coefficient_bounds(x, y, max_completions=limit, seed=seed, **options) for _ in range(2))
-    assert found.exact is (exact.n_completions <= limit)
-    assert found.n_computed <= limit
-    if not math.isnan(found.low):
-        assert exact.low - 1e-13 <= found.low <= found.high <= exact.high + 1e-13
-    assert found == again or math.isnan(found.low)
+    result, again = (coefficient_bounds(x, y, max_completions=limit, seed=seed, **options) for _ in range(2))
+    assert result.exact is (exact.n_completions <= limit)
+    assert result.n_computed <= limit
+    if not math.isnan(result.low):
+        assert exact.low - 1e-13 <= result.low <= result.high <= exact.high + 1e-13
+    assert result == again or math.isnan(result.low)
 
 
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-def test_a_search_finds_what_enumeration_finds(coefficient):
+def test_a_search_finds_the_bounds_of_the_enumeration(coefficient):
     x, y = Ranking.from_order(list("abcdefgh")), Ranking.from_order(list("jbkalmch"))
     exact = coefficient_bounds(x, y, coefficient=coefficient)
-    found = coefficient_bounds(x, y, coefficient=coefficient, max_completions=570)
+    result = coefficient_bounds(x, y, coefficient=coefficient, max_completions=570)
     assert (exact.n_completions, exact.method) == (math.factorial(4) ** 2, "enumeration")
-    assert (found.exact, found.method) == (False, "search")
-    assert (found.low, found.high) == pytest.approx((exact.low, exact.high), rel=0, abs=1e-13)
+    assert (result.exact, result.method) == (False, "search")
+    assert (result.low, result.high) == pytest.approx((exact.low, exact.high), rel=0, abs=1e-13)
 
 
 def test_a_search_swaps_items_and_starts_from_random_orders():
-    # Neither the order of the other list nor its reverse is extreme, and swaps from these two alone miss the smallest.
+    # Neither the order of the other list nor its reverse is extreme, and swaps from these two miss the minimum.
     x, y = Ranking.from_order(list("haefd")), Ranking.from_order(list("dcigb"))
     options = {"n0": -0.9, "scheme": "multiplicative"}
-    exact = coefficient_bounds(x, y, **collapsed(**options))
-    found = coefficient_bounds(x, y, max_completions=575, **collapsed(**options))
-    assert (exact.n_completions, found.method) == (576, "search")
-    assert (found.low, found.high) == pytest.approx((exact.low, exact.high), rel=0, abs=1e-13)
+    exact = coefficient_bounds(x, y, **with_coefficient(**options))
+    result = coefficient_bounds(x, y, max_completions=575, **with_coefficient(**options))
+    assert (exact.n_completions, result.method) == (576, "search")
+    assert (result.low, result.high) == pytest.approx((exact.low, exact.high), rel=0, abs=1e-13)
 
 
 @pytest.mark.needs_numba
 def test_a_search_of_long_lists_improves_on_its_starts():
     x, y = ({item: -item for item in items} for items in (range(250), range(200, 450)))
     options = {"coefficient": "rho_w", "n0": 0.0}
-    starts = coefficient_bounds(x, y, max_completions=8, **collapsed(**options))
-    found = coefficient_bounds(x, y, max_completions=4000, **collapsed(**options))
-    assert found.low < starts.low - 1e-5
-    assert found.high > starts.high + 1e-5
+    starts = coefficient_bounds(x, y, max_completions=8, **with_coefficient(**options))
+    result = coefficient_bounds(x, y, max_completions=4000, **with_coefficient(**options))
+    assert result.low < starts.low - 1e-5
+    assert result.high > starts.high + 1e-5
 
 
 @pytest.mark.needs_numba
@@ -131,7 +131,7 @@ def test_a_search_of_long_lists_ends():
     assert bounds.low < bounds.high
 
 
-def test_lists_that_lack_nothing_have_one_completion():
+def test_complete_lists_have_one_completion():
     x, y = {"a": 3, "b": 2, "c": 1}, {"a": 3, "b": 1, "c": 1}
     bounds = coefficient_bounds(x, y)
     assert bounds.low == bounds.high == weighted_tau(x, y).statistic
@@ -139,7 +139,7 @@ def test_lists_that_lack_nothing_have_one_completion():
 
 
 def test_completions_that_are_undefined_do_not_count():
-    # The two items that have weight, those first in x, are tied in y unless y lacks one of them.
+    # The two items with weight, the first in x, are tied in y unless one is missing in y.
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order([["a", "b"], "d"])
     with pytest.warns(UndefinedCorrelationWarning, match="in every completion, all items that have weight") as caught:
         bounds = coefficient_bounds(x, y, coefficient=TauW(weigher=TopK(2), scheme="first"))
@@ -150,27 +150,27 @@ def test_completions_that_are_undefined_do_not_count():
 
 
 def test_completions_in_which_no_item_has_weight_do_not_count():
-    # No item is among the two best of both, whatever the completion.
+    # In no completion is an item among the two best of both lists.
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "e", "f"])
     with pytest.warns(UndefinedCorrelationWarning, match="or none has weight"):
         bounds = coefficient_bounds(x, y, coefficient=TauW(weigher=TopK(2), scheme="multiplicative"))
     assert (bounds.n_undefined, bounds.n_computed, bounds.exact) == (36, 36, True)
-    # With two more items and one more place, either list's fourth may be an item of the other list, or one of neither.
-    # Two items have weight if both are, in opposite orders; otherwise one or none has.
+    # With two more items and one more place, the fourth item of a list may be from the other list, or from neither.
+    # Two items have weight if both fourth items are from the other list, in opposite order; otherwise at most one has.
     some = coefficient_bounds(x, y, coefficient=TauW(weigher=TopK(4), scheme="multiplicative"), n_items=8)
     assert (some.low, some.high, some.n_completions) == (-1, -1, math.factorial(5) ** 2 / 2)
     assert some.n_undefined / some.n_computed == 1 - (3 / 5) ** 2
 
 
 @pytest.mark.needs_numba
-def test_a_search_that_meets_no_defined_completion_says_no_more_than_that():
+def test_a_search_without_a_defined_completion():
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["d", "e", "f"])
     options = {"n_items": 9, "weigher": TopK(4), "scheme": "multiplicative"}
     with pytest.warns(UndefinedCorrelationWarning, match="in every completion that was computed, all items that have"):
-        found = coefficient_bounds(x, y, max_completions=2, seed=1, **collapsed(**options))
-    assert math.isnan(found.low)
-    assert found.n_undefined == found.n_computed == 2
-    assert coefficient_bounds(x, y, **collapsed(**options)).low == -1
+        result = coefficient_bounds(x, y, max_completions=2, seed=1, **with_coefficient(**options))
+    assert math.isnan(result.low)
+    assert result.n_undefined == result.n_computed == 2
+    assert coefficient_bounds(x, y, **with_coefficient(**options)).low == -1
 
 
 def test_a_weigher_that_fails_at_the_ties_of_either_list_is_an_error():
@@ -194,4 +194,4 @@ AB, BC = {"a": 1, "b": 2}, {"b": 1, "c": 2}
 )
 def test_invalid_inputs(x, y, options, error, message):
     with pytest.raises(error, match=message):
-        coefficient_bounds(x, y, **collapsed(**options))
+        coefficient_bounds(x, y, **with_coefficient(**options))

@@ -1,4 +1,4 @@
-"""How messages show a value, of whose repr no more is made than is shown; how they count, and what errors are."""
+"""Values in messages, counts in words, options that are numbers, and notices."""
 
 import math
 import threading
@@ -39,14 +39,14 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_a_value_is_shown_as_its_repr_on_one_line(value):
+def test_a_value_is_shown_by_its_repr_on_one_line(value):
     text = " ".join(repr(value).split())
     assert shown(value) == (text if len(text) <= 60 else f"{text[:57]}...")
 
 
 @pytest.mark.parametrize("value", ["1", None, True, np.True_, 1j, [1], Decimal(1), np.array([1.0])])
-def test_what_is_no_number(value):
-    """Options of many functions are read so, which test one value of them that is out of range."""
+def test_options_must_be_numbers(value):
+    """Many functions use these checks; their tests have one value out of range."""
     assert math.isnan(real_number(value))
     assert whole_number(value) is None
 
@@ -84,7 +84,7 @@ class Broken:
     ],
     ids=["deep", "deep in a dict", "text", "bytes", "blanks", "digits", "digits in a list", "broken"],
 )
-def test_what_is_long_deep_or_broken(value, text):
+def test_long_deep_and_broken_values(value, text):
     assert shown(value) == text
 
 
@@ -102,7 +102,7 @@ def test_a_long_value_costs_no_more_than_a_short_one():
 
 
 @pytest.mark.parametrize("rng", [None, 0, np.random.RandomState(0), np.random])
-def test_what_is_no_generator(rng):
+def test_a_generator_must_be_one_of_numpy(rng):
     with pytest.raises(OptionError, match=r"rng must be a numpy\.random\.Generator, such as .*; got "):
         check_rng(rng)
     assert check_rng(np.random.default_rng(0)) is None
@@ -133,7 +133,7 @@ def test_after_the_block_a_warning_is_a_warning_again():
         weighted_rho([1, 2], [3, 3])
 
 
-def test_inner_blocks_collect_for_themselves():
+def test_nested_blocks_collect_separately():
     with collected_notices() as outer:
         with collected_notices() as inner:
             weighted_rho([1, 2], [3, 3])

@@ -48,11 +48,11 @@ VALUES = [TauW(), TauW(n0=10, scheme="first"), TauW(weigher=TopK(3), variant="a"
 X, Y = np.array([4.0, 3.0, 2.0, 1.0]), np.array([4.0, 3.0, 1.0, 2.0])
 
 
-# The value.
+# The value
 
 
 @given(distinguishing_pairs(30), weighings(), st.sampled_from(SCHEMES), st.sampled_from(TIED_WEIGHTS))
-def test_a_call_is_the_everyday_function_to_the_last_bit(pair, weighing, scheme, tied_weights):
+def test_a_call_equals_the_convenience_function_exactly(pair, weighing, scheme, tied_weights):
     options = {**weighing[0], "scheme": scheme, "tied_weights": tied_weights}
     assert outcome(RhoW(**options), *pair) == outcome(weighted_rho, *pair, **options)
     for variant in ("a", "b"):
@@ -61,7 +61,7 @@ def test_a_call_is_the_everyday_function_to_the_last_bit(pair, weighing, scheme,
 
 
 def outcome(function, *rankings, **options):
-    """The result as text, or the error or warning that stands in its place: `TopK` may leave every item weightless."""
+    """The result as text, or the error or warning instead: `TopK` may leave every item without weight."""
     try:
         return repr(function(*rankings, **options))
     except (WeightError, UndefinedCorrelationWarning) as problem:
@@ -82,7 +82,7 @@ def test_the_swapped_coefficient_is_that_of_the_swapped_rankings(pair, coefficie
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         try:
             there = coefficient(x, y)
-        except WeightError as error:  # more than three items are tied for the top
+        except WeightError as error:  # more than three items tie for the top
             with pytest.raises(WeightError, match=str(error)):
                 coefficient.swapped(y, x)
             return
@@ -101,9 +101,9 @@ def test_values_are_equal_hashed_copied_and_pickled_by_their_options(value):
     assert len({*VALUES, value}) == len(VALUES)
 
 
-def test_equal_options_are_equal_however_they_are_written():
+def test_coefficients_are_equal_if_their_options_are():
     assert TauW() == TauW(2) == TauW(n0=2.0) == TauW(np.float64(2)) == TauW(weigher=InverseSquare(2)) != TauW(n0=3)
-    assert TauW(n0=float("2.0")) == TauW(n0=pickle.loads(pickle.dumps(2.0)))  # by value: two floats that are not one
+    assert TauW(n0=float("2.0")) == TauW(n0=pickle.loads(pickle.dumps(2.0)))  # by value: two different float objects
     assert str(InverseSquare(n0=-0.0)) == str(InverseSquare(n0=0))
     assert TauW() != RhoW()
     assert Tau() != TauW(weigher=Uniform())
@@ -111,7 +111,7 @@ def test_equal_options_are_equal_however_they_are_written():
     assert as_coefficient(TauW(n0=3)) == TauW(n0=3)
 
 
-def test_the_repr_shows_what_is_not_the_default():
+def test_repr_shows_options_that_are_not_default():
     def halved(ranks):
         return 0.5**ranks
 
@@ -153,7 +153,7 @@ def test_a_value_is_frozen(value):
         (lambda: named_coefficient("rho_w", n0=-2), WeightError, "got -2"),
     ],
 )
-def test_invalid_options_are_refused_when_the_value_is_made(make, error, message):
+def test_invalid_options_are_refused_at_construction(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -167,9 +167,9 @@ def test_tau_and_rho_have_no_weight_to_choose():
         correlate_many(X, [Y], coefficient="tau", n0=2.0)
 
 
-def test_a_custom_weigher_is_used_and_not_mistaken_for_an_equal_one():
+def test_equal_custom_weighers_are_not_interchanged():
     class Power:
-        """Equal to each other, whatever the power."""
+        """All instances are equal, whatever the power."""
 
         def __init__(self, power):
             self.power = power
@@ -190,7 +190,7 @@ def test_a_custom_weigher_is_used_and_not_mistaken_for_an_equal_one():
         assert TauW(weigher=Power(power))(X, Y) == pytest.approx(expected, abs=1e-12)
 
 
-def test_rankings_without_weight_are_an_error_wherever_one_value_is_asked_for():
+def test_rankings_without_weight_are_an_error_in_single_calls():
     x, y = [5.0, 4, 3, 2, 1], [1.0, 5, 4, 3, 2]
     coefficient = TauW(weigher=TopK(1), scheme="multiplicative")
     for call in (
@@ -209,7 +209,7 @@ def test_rankings_without_weight_are_an_error_wherever_one_value_is_asked_for():
             call()
 
 
-# The result is a number.
+# The result is a number
 
 
 def test_a_result_is_a_float():
@@ -226,7 +226,7 @@ def test_a_result_is_a_float():
     assert np.array([r, s]).dtype == np.float64
 
 
-def test_code_that_makes_numbers_of_the_same_type_gets_floats():
+def test_constructing_from_the_type_of_a_result_gives_floats():
     r, s = TauW()(X, Y), Tau()(X, Y)
     assert statistics.mean([r, s]) == pytest.approx(np.mean([r, s]))
     assert statistics.variance([r, s]) == pytest.approx(np.var([r, s], ddof=1))
@@ -234,7 +234,7 @@ def test_code_that_makes_numbers_of_the_same_type_gets_floats():
     assert RankCorrelation.fromhex("0x1p-1") == 0.5
 
 
-def test_a_result_remembers_what_was_computed():
+def test_a_result_records_its_options():
     r = TauW(n0=10, scheme="first")(X, Y)
     memory = (r.n_items, r.coefficient, r.scheme, r.n0, r.weigher, r.tied_weights, r.variant, r.missing, r.n_missing)
     assert memory == (4, "tau_w", "first", 10.0, "InverseSquare(n0=10.0)", "midrank", "b", None, None)
@@ -255,13 +255,13 @@ def test_a_result_is_immutable():
         del r.n_items
 
 
-# Where a function of two vectors is taken.
+# Packages that accept a function of two vectors
 
 FRAME = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=list("abcd"))
 
 
 @pytest.mark.parametrize("coefficient", VALUES, ids=repr)
-def test_pandas_takes_a_value_as_a_method(coefficient):
+def test_pandas_accepts_a_coefficient_as_method(coefficient):
     matrix = FRAME.corr(method=coefficient)
     for one in FRAME:
         for other in FRAME:
@@ -271,7 +271,7 @@ def test_pandas_takes_a_value_as_a_method(coefficient):
 
 
 @pytest.mark.wide
-def test_scipy_takes_a_value_as_a_statistic():
+def test_scipy_accepts_a_coefficient_as_statistic():
     x, y = FRAME["a"].to_numpy()[:5], FRAME["b"].to_numpy()[:5]
     for coefficient in (TauW(n0=10), Tau()):
         peer = scipy.stats.permutation_test((x, y), coefficient, permutation_type="pairings", n_resamples=np.inf)
@@ -280,7 +280,7 @@ def test_scipy_takes_a_value_as_a_statistic():
         assert peer.pvalue == pytest.approx(ours.pvalue, abs=1e-12)
 
 
-def test_scikit_learn_scores_with_a_value():
+def test_scikit_learn_accepts_a_coefficient_as_scorer():
     inputs, target = FRAME[["a", "b", "c"]].to_numpy(), FRAME["a"].to_numpy() + FRAME["d"].to_numpy()
     scorer = make_scorer(TauW(n0=10))
     assert "tau_w" in repr(scorer)
@@ -292,7 +292,7 @@ def test_scikit_learn_scores_with_a_value():
         assert score == TauW(n0=10)(target[test], fitted.predict(inputs[test]))
 
 
-# Scores instead of ranks.
+# Scores instead of ranks
 
 
 @given(st.integers(2, 12).flatmap(lambda n_items: st.tuples(scores(n_items), scores(n_items))))
@@ -316,7 +316,7 @@ def test_pearson_of_labels_and_its_undefined_value():
         assert math.isnan(Pearson()([0.1, 0.1, 0.1], [1, 2, 3]))
 
 
-def test_pearson_refuses_what_has_no_scores():
+def test_pearson_refuses_rankings_without_scores():
     with pytest.raises(OptionError, match="y was made from ranks or lacks items"):
         Pearson()([1, 2, 3], Ranking.from_ranks([1, 3, 2]))
     with pytest.raises(OptionError, match="x was made from ranks or lacks items"):

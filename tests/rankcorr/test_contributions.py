@@ -11,7 +11,7 @@ from rankcorr import Ranking, RhoW, TauW, TopK, UndefinedCorrelationWarning, wei
 from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import ItemContribution, contributions
 from tests import naive
-from tests.results import collapsed
+from tests.results import with_coefficient
 from tests.strategies import N0S, SCHEME, TIED_WEIGHT, distinguishing_pairs, weighings
 
 
@@ -28,7 +28,7 @@ def naive_parts(a, b, weights, difference, variant):
 
 
 def defined(pair, weights):
-    """Whether the items that have weight are told apart by both rankings."""
+    """Whether the items with weight are not all tied in either ranking."""
     heavy = np.array(weights) > 0
     return all(np.ptp(scores[heavy]) > 0 for scores in pair)
 
@@ -46,10 +46,10 @@ def weighed(pair, weighing, scheme, tied_weights):
 
 
 @given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT, st.sampled_from(["a", "b"]))
-def test_tau_is_taken_apart_as_the_double_sum(pair, weighing, scheme, tied_weights, variant):
+def test_parts_of_tau_follow_from_the_double_sum(pair, weighing, scheme, tied_weights, variant):
     options, a, b, weights = weighed(pair, weighing, scheme, tied_weights)
     keywords = {**options, "scheme": scheme, "tied_weights": tied_weights, "variant": variant}
-    result = contributions(*pair, **collapsed(**keywords))
+    result = contributions(*pair, **with_coefficient(**keywords))
     parts, cost, norm = naive_parts(a, b, weights, naive.sign, variant)
     assert_allclose(result.contribution, parts, rtol=0, atol=1e-13)
     assert_allclose(result.cost, cost, rtol=0, atol=1e-13)
@@ -60,17 +60,17 @@ def test_tau_is_taken_apart_as_the_double_sum(pair, weighing, scheme, tied_weigh
 
 
 @given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT)
-def test_rho_is_taken_apart_by_weighted_means(pair, weighing, scheme, tied_weights):
+def test_parts_of_rho_follow_from_weighted_means(pair, weighing, scheme, tied_weights):
     options, a, b, weights = weighed(pair, weighing, scheme, tied_weights)
     keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
-    result = contributions(*pair, **collapsed(coefficient="rho_w", **keywords))
+    result = contributions(*pair, **with_coefficient(coefficient="rho_w", **keywords))
     means = [math.fsum(w * rank for w, rank in zip(weights, ranks, strict=True)) for ranks in (a, b)]
     numerator = [w * (p - means[0]) * (q - means[1]) for w, p, q in zip(weights, a, b, strict=True)]
     norm = math.sqrt(
         math.fsum(w * (p - means[0]) ** 2 for w, p in zip(weights, a, strict=True))
         * math.fsum(w * (q - means[1]) ** 2 for w, q in zip(weights, b, strict=True))
     )
-    # Variances of steep weights are far below the ranks: this twin loses digits that ours keeps.
+    # With steep weights, variances are far below the ranks: the naive form loses digits that the library keeps.
     assume(norm > 1e-4)
     assert_allclose(result.contribution * result.normalizer, numerator, rtol=0, atol=1e-11)
     assert_allclose(result.normalizer, norm, rtol=1e-9)
@@ -98,20 +98,20 @@ def test_symmetric_in_x_and_y(pair, n0, coefficient):
 
 
 @given(distinguishing_pairs(60), N0S, st.sampled_from(["tau_w", "rho_w"]))
-def test_a_ranking_costs_nothing_with_itself_and_all_with_its_reverse(pair, n0, coefficient):
+def test_costs_of_a_ranking_with_itself_and_its_reverse(pair, n0, coefficient):
     same = contributions(pair[0], pair[0], coefficient=named_coefficient(coefficient, n0=n0))
     assert not same.cost.any()
     reverse = contributions(pair[0], -pair[0], coefficient=named_coefficient(coefficient, n0=n0))
     assert_allclose(reverse.cost, -2 * reverse.contribution, rtol=0, atol=1e-14)
 
 
-def test_items_that_x_lacks_are_not_among_the_worst():
+def test_items_missing_in_x_are_not_among_the_worst():
     gold, system = {"a": 3, "b": 2, "c": 1}, {"new": 9, "a": 3, "b": 2, "c": 1}
-    found = contributions(gold, system, missing="bottom")
-    assert found.in_x.tolist() == [True, True, True, False]
-    assert found.x.labels[found.cost.argmax()] == "new"
-    assert sorted(row.label for row in found.worst()) == ["a", "b", "c"]
-    assert found.cost.sum() == pytest.approx(1 - found.statistic)
+    result = contributions(gold, system, missing="bottom")
+    assert result.in_x.tolist() == [True, True, True, False]
+    assert result.x.labels[result.cost.argmax()] == "new"
+    assert sorted(row.label for row in result.worst()) == ["a", "b", "c"]
+    assert result.cost.sum() == pytest.approx(1 - result.statistic)
     assert contributions(gold, system, missing="gold").in_x.all()
     assert contributions([1, 2], [2, 1]).in_x.all()
 
@@ -162,7 +162,7 @@ def test_steep_weights_keep_their_digits():
 
 @pytest.mark.parametrize("base", [1e-12, 1e-15])
 def test_heavy_items_deep_in_the_other_list_keep_their_digits(base):
-    # The mean rank in y is all but that of the heaviest item, and how far from it is below the rounding of ranks.
+    # The mean rank in y is nearly that of the heaviest item; the difference is below the rounding of ranks.
     x, y = np.arange(50_000, 0, -1), np.arange(50_000)
     y[:2] = y[1::-1]
     weigher = lambda ranks: base ** np.minimum(ranks - 1, 20)  # noqa: E731

@@ -1,4 +1,4 @@
-"""What public functions have in common: options are checked before any work, and threads change no answer."""
+"""Conventions of public functions: options are checked before any work, and threads change no result."""
 
 import inspect
 
@@ -153,7 +153,7 @@ THREADED = [
 @pytest.mark.parametrize(
     ("function", "arguments", "n_steps"), THREADED, ids=lambda value: getattr(value, "__name__", "")
 )
-def test_neither_threads_nor_blocks_change_a_number_but_the_seed_does(function, arguments, n_steps, coefficient):
+def test_results_depend_on_the_seed_but_not_on_threads_or_blocks(function, arguments, n_steps, coefficient):
     steps = []
     n_resamples = n_steps // 3 if function is rankcorr.leaderboard else n_steps  # two intervals and a test
     options = {"coefficient": coefficient, "n_resamples": n_resamples}

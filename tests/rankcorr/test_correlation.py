@@ -1,4 +1,4 @@
-"""The coefficients against their oracles and the facts of the paper; where they are undefined; what they refuse."""
+"""The coefficients against their oracles and values of the paper; undefined values; errors."""
 
 import math
 from fractions import Fraction
@@ -37,7 +37,7 @@ COEFFICIENTS = pytest.mark.parametrize("coefficient", [weighted_rho, weighted_ta
 
 
 @given(tied_pairs(), weighings(), SCHEME, TIED_WEIGHT, st.sampled_from(["a", "b"]))
-def test_both_are_the_double_sum_of_eq_7(pair, weighing, scheme, tied_weights, variant):
+def test_both_coefficients_equal_the_double_sum_of_eq_7(pair, weighing, scheme, tied_weights, variant):
     options, f = weighing
     a, b = (naive.midranks(scores) for scores in pair)
     assume(any(naive.rank_weights(a, f, tied_weights)) and any(naive.rank_weights(b, f, tied_weights)))
@@ -99,7 +99,7 @@ def test_real_files_against_three_oracles(data_dir, file, gold, systems, spearma
     delimiter = "\t" if file.endswith("tsv") else ","
     table = np.genfromtxt(data_dir / file, delimiter=delimiter, names=True, dtype=None, encoding="utf-8", comments=None)
     scored = ~np.any([np.isnan(table[name]) for name in (gold, *systems)], axis=0)
-    assert (~scored).sum() == (2 if "WS-353" in file else 0)  # two pairs have words that WordNet 3.0 lacks
+    assert (~scored).sum() == (2 if "WS-353" in file else 0)  # two pairs have words that are not in WordNet 3.0
     table = table[scored]
     for system in systems:
         x, y = table[gold].astype(float), table[system].astype(float)
@@ -142,18 +142,18 @@ TOP = {"weigher": TopK(2), "scheme": "first"}
         (lambda: krippendorff_alpha([[1, 1, 2], [1, 1, math.nan]]), "all ratings of items with two ratings are equal"),
     ],
 )
-def test_what_is_undefined_is_nan_with_one_warning_at_the_line_of_the_call(call, message):
+def test_undefined_coefficients_are_nan_with_one_warning_at_the_call(call, message):
     with pytest.warns(UndefinedCorrelationWarning, match=message) as caught:
         assert math.isnan(call())
     assert [warning.filename for warning in caught] == [__file__]
 
 
-def test_the_result_says_what_was_computed():
+def test_the_result_records_its_options():
     gamma = kendall_gamma(np.ones((2, 2)), np.ones((2, 2)))
     assert repr(gamma) == "RankCorrelation(statistic=1.0, n_items=2, coefficient='gamma')"
     other = weighted_rho([3, 2, 1], [3, 1, 2], weigher=Hyperbolic())
     assert (other.coefficient, other.n0, other.weigher, other.variant) == ("rho_w", None, "Hyperbolic()", None)
-    # 2 is the default, and so no contradiction of a weigher.
+    # 2 is the default, so it does not contradict a weigher.
     assert weighted_tau([3, 2, 1], [1, 2, 3], n0=2, weigher=Uniform()).n0 is None
 
 
@@ -180,7 +180,7 @@ def test_invalid_matrices(a, b, error, message):
 
 
 def test_steep_weights_and_two_levels_of_y():
-    # Exact by hand: within a level of y nothing counts, so tau_w of x descending is the mass of concordant pairs
+    # By hand: pairs within a level of y do not count, so tau_w of x descending is the mass of concordant pairs
     # over sqrt(mass of all pairs * mass of pairs across the levels), with 0.8^(r-1) weights of x alone.
     n_items, half = 400, 200
     x = np.arange(n_items, 0.0, -1)
@@ -195,7 +195,7 @@ def test_steep_weights_and_two_levels_of_y():
 
 
 @given(tied_pairs(15), st.sampled_from([-1 + 1e-14, -1 + 1e-10, -1 + 1e-6]), SCHEME, TIED_WEIGHT)
-def test_n0_close_to_minus_one(pair, n0, scheme, tied_weights):
+def test_an_offset_close_to_minus_1(pair, n0, scheme, tied_weights):
     a, b = (naive.midranks(scores) for scores in pair)
     offset = Fraction(n0)
     weights = naive.item_weights(a, b, lambda rank: 1 / (Fraction(rank) + offset) ** 2, scheme, tied_weights)
@@ -244,7 +244,7 @@ def test_a_heavy_tie_keeps_its_digits():
     st.sampled_from([{}, {"n0": 5.0}, {"weigher": Hyperbolic(), "scheme": "first"}, {"tied_weights": "expected"}]),
     st.sampled_from(["a", "b"]),
 )
-def test_each_is_the_call_for_one_coefficient_to_the_last_bit(pair, options, variant):
+def test_several_coefficients_equal_single_calls_exactly(pair, options, variant):
     chosen = [named_coefficient(name, variant=variant, **options) for name in ("rho_w", "tau_w", "rho", "tau")]
     results = correlate(*pair, coefficients=chosen)
     assert list(results) == chosen
@@ -259,7 +259,7 @@ def test_coefficients_in_any_sequence(chosen):
     assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=chosen)) == ["tau", "rho"]
 
 
-def test_coefficients_of_one_name_with_other_options():
+def test_coefficients_with_one_name_and_different_options():
     mixed = [TauW(n0=10), "tau_w", TauW(n0=0)]
     results = correlate({"a": 3, "b": 2, "c": 1}, {"a": 9, "b": 7, "d": 8}, coefficients=mixed, missing="bottom")
     assert list(results) == mixed
@@ -282,7 +282,7 @@ def test_an_unknown_coefficient():
         correlate([1, 2], [1, 2], coefficients=[["tau"]])
 
 
-def test_errors_name_the_rankings_as_asked():
+def test_errors_name_the_rankings_as_given():
     with pytest.raises(rankcorr.LabelMismatchError, match="labels in gold only: 'b'; labels in system only: 'c'"):
         correlate({"a": 1, "b": 2}, {"a": 1, "c": 2}, names=("gold", "system"))
 
@@ -291,14 +291,14 @@ BOTH = weighted_rho, weighted_tau
 
 
 @given(tied_scores(40), N0S, SCHEME)
-def test_one_for_a_ranking_with_itself(scores, n0, scheme):
+def test_the_value_of_a_ranking_with_itself_is_1(scores, n0, scheme):
     assume(np.ptp(scores) > 0)
     for coefficient in BOTH:
         assert_allclose(coefficient(scores, scores, n0=n0, scheme=scheme).statistic, 1, rtol=4e-16)
 
 
 @given(tied_pairs(60), N0S, SCHEME)
-def test_never_outside_one(pair, n0, scheme):
+def test_values_are_never_outside_minus_1_to_1(pair, n0, scheme):
     for coefficient in BOTH:
         value = statistic_of(coefficient, *pair, n0=n0, scheme=scheme)
         assert math.isnan(value) or -1 <= value <= 1

@@ -1,4 +1,4 @@
-"""The packaged table, number by number as published, and the synthetic files."""
+"""The packaged table as published, and the synthetic files."""
 
 from dataclasses import FrozenInstanceError
 from importlib.resources import files
@@ -40,7 +40,7 @@ def test_columns_and_source():
     assert "HJ" in systems.description
 
 
-def test_a_change_does_not_last():
+def test_changing_a_loaded_table_does_not_change_the_next():
     systems = russian_relatedness_systems()
     with pytest.raises(FrozenInstanceError, match="cannot assign to field"):
         systems.name = "mine"
@@ -52,7 +52,7 @@ def test_a_change_does_not_last():
     assert russian_relatedness_systems()["HJ"]["5-rt-3"] == 0.763
 
 
-def test_each_set_names_its_terms_and_has_its_files():
+def test_each_data_set_has_its_licence_and_files():
     sets = [getattr(datasets, name)() for name in datasets.__all__ if name.startswith("load_")]
     assert len(sets) == 6
     for data in sets:

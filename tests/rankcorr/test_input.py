@@ -1,4 +1,4 @@
-"""Input of any type: data frames and series of pandas, polars and pyarrow, identifiers, and numbers."""
+"""Input types: data frames and series of pandas, polars and pyarrow, identifiers, and numbers."""
 
 import datetime
 import math
@@ -60,15 +60,15 @@ SERIES = {
 class TestFrames:
     def test_each_column_is_a_ranking(self, frame):
         expected = correlation_matrix(COLUMNS)
-        found = correlation_matrix(frame)
-        assert found.names == ("gold", "near", "tied")
-        assert found.statistic.tolist() == expected.statistic.tolist()
+        result = correlation_matrix(frame)
+        assert result.names == ("gold", "near", "tied")
+        assert result.statistic.tolist() == expected.statistic.tolist()
 
     def test_columns_are_systems_with_names(self, frame):
         expected = correlate_many(COLUMNS["gold"], COLUMNS)
         gold = pd.Series(COLUMNS["gold"]) if isinstance(frame, pd.DataFrame) else COLUMNS["gold"]
-        found = correlate_many(gold, frame)
-        assert (found.names, found.statistic.tolist()) == (expected.names, expected.statistic.tolist())
+        result = correlate_many(gold, frame)
+        assert (result.names, result.statistic.tolist()) == (expected.names, expected.statistic.tolist())
         board = leaderboard(gold, frame, n_resamples=100)
         assert board == leaderboard(COLUMNS["gold"], COLUMNS, n_resamples=100)
 
@@ -158,7 +158,7 @@ class TestSeries:
         (pa.array(np.array([1, 2], np.float16)), [2, 1]),
     ],
 )
-def test_types_of_their_own(series, ranks):
+def test_specific_types_of_each_library(series, ranks):
     assert Ranking.from_scores(series).ranks.tolist() == ranks
 
 
@@ -186,7 +186,7 @@ def test_nulls_of_a_dictionary_are_nulls():
             Ranking.from_scores(series)
 
 
-def test_the_conversion_that_is_suggested_for_categories_keeps_values():
+def test_the_suggested_conversion_of_categories_keeps_values():
     series = pl.Series(["10", "2", "-1.5"], dtype=pl.Enum(["2", "10", "-1.5"]))
     with pytest.raises(rankcorr.NonNumericError, match=r"in polars by \.cast\(pl\.String\)\.cast\(pl\.Float64\)"):
         Ranking.from_scores(series)
@@ -225,7 +225,7 @@ def test_categories_are_no_numbers(series):
         (pa.array([1, None]), r"null or masked: scores\[1\]"),
     ],
 )
-def test_what_is_missing_is_named_by_label_or_place(series, place):
+def test_missing_scores_are_named_by_label_or_position(series, place):
     with pytest.raises(rankcorr.MissingValueError, match=f"every item needs a score .*; {place}"):
         Ranking.from_scores(series)
 
@@ -240,7 +240,7 @@ def test_a_null_is_a_missing_rating():
         krippendorff_alpha(pl.DataFrame({"ann": ["a", "b"], "bob": ["a", "c"]}))
 
 
-def test_a_lazy_frame_holds_no_data():
+def test_a_lazy_frame_is_refused():
     lazy = pl.DataFrame(COLUMNS).lazy()
     for call in (Ranking.from_scores, correlation_matrix, krippendorff_alpha):
         with pytest.raises(rankcorr.DimensionError, match="a lazy frame holds no data yet: collect it first"):
@@ -252,7 +252,7 @@ def test_a_lazy_frame_holds_no_data():
     [pd.DataFrame([[1, 2], [3, 4]], columns=["s", "s"]), pa.table([[1, 2], [3, 4]], names=["s", "s"])],
     ids=["pandas", "pyarrow"],
 )
-def test_columns_of_one_name_cannot_be_told_apart(frame):
+def test_columns_with_equal_names_are_refused(frame):
     with pytest.raises(rankcorr.DuplicateLabelError, match="names of columns must be unique; more than once: 's'"):
         correlation_matrix(frame)
 
@@ -265,7 +265,7 @@ def test_labels_may_come_in_a_series():
 
 
 class Tensor:
-    """Numbers that another library keeps, and numpy can read."""
+    """Numbers in an array type of another library that numpy can convert."""
 
     def __init__(self, values):
         self.values = values
@@ -274,7 +274,7 @@ class Tensor:
         return np.array(self.values, dtype=dtype)
 
 
-def test_whatever_numpy_reads_is_an_array():
+def test_objects_that_numpy_can_convert_are_arrays():
     values = [[3.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
     expected = correlation_matrix(values).statistic.tolist()
     for array in (Tensor(values), np.array(values).view(np.matrix), np.ma.array(values)):
@@ -284,7 +284,7 @@ def test_whatever_numpy_reads_is_an_array():
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
-def test_a_series_of_ranks_is_no_series_of_scores(kind):
+def test_a_series_named_rank_is_not_read_as_scores(kind):
     frame = kind({"rank": [1, 2, 3], "mean_rank": [1.5, 2.5, 9.0], "page_rank": [3, 2, 1], "score": [9, 5, 1]})
     for name in ("rank", "mean_rank"):
         with pytest.raises(ColumnError, match=f"series '{name}' is named as ranks, but scores .*from_ranks"):
@@ -305,7 +305,7 @@ def test_integers_equal_their_decimal_text(number, first, second):
 
 
 @given(st.lists(PARTS, min_size=1), st.lists(PARTS, min_size=1))
-def test_identifiers_of_two_sources_are_equal_if_they_print_alike(first, second):
+def test_identifiers_of_two_sources_match_by_their_text(first, second):
     left, right = comparable(first, second)
     assert [[a == b for a in left] for b in right] == [[str(a) == str(b) for a in first] for b in second]
 
@@ -320,13 +320,13 @@ def test_identifiers_of_two_sources_are_equal_if_they_print_alike(first, second)
         (["a", ""], "each item needs an id; one is empty"),
     ],
 )
-def test_identifiers_that_cannot_be_used(identifiers, message):
+def test_invalid_identifiers_are_refused(identifiers, message):
     with pytest.raises(ColumnError, match=message):
         check_identifiers(identifiers, "item")
 
 
 @given(st.lists(st.text("ae\u00e9\u0301\u212aK", min_size=1, max_size=3), unique=True))
-def test_twins_are_those_that_normalisation_makes_equal(texts):
+def test_twins_are_identifiers_with_equal_normalisation(texts):
     twins = {text for pair in unicode_twins(texts) for text in pair}
     forms = [normalize("NFC", text) for text in texts]
     assert twins == {text for text, form in zip(texts, forms, strict=True) if forms.count(form) > 1}
@@ -340,7 +340,7 @@ def test_labels_that_differ_only_in_type_are_refused(x, y, missing):
 
 
 @pytest.mark.parametrize("number", [7, np.int64(7)])
-def test_a_ranking_has_no_label_that_differs_from_another_only_in_its_type(number):
+def test_labels_of_a_ranking_must_not_differ_only_in_type(number):
     message = "labels mix whole numbers with the same numbers as text: '7'; write all labels as text, or"
     with pytest.raises(DuplicateLabelError, match=message):
         Ranking.from_scores({number: 2, "7": 1, "tea": 3})
@@ -356,7 +356,7 @@ def test_an_item_of_another_unicode_form_is_named():
 
 
 BIG = 2**53
-# Each value in every type that holds it: types that compare wrongly or not at all meet in one list.
+# Each value in every type that can hold it, so that lists mix types that compare wrongly or not at all.
 TYPES = (int, float, Fraction, Decimal, np.int64, np.uint64, np.float32, np.float64, np.longdouble)
 VALUES = (0, 1, 2**24, 2**24 + 1, BIG - 1, BIG, BIG + 1, BIG + 2, 2**62 + 1)
 
@@ -387,7 +387,7 @@ def test_lists_of_all_types_of_numbers_are_ranked_exactly(scores):
 
 
 @given(st.lists(NUMBERS, min_size=2, max_size=5), st.lists(NUMBERS, min_size=2, max_size=5))
-def test_scores_of_two_systems_are_put_into_one_order_exactly(first, second):
+def test_scores_of_two_systems_are_compared_exactly(first, second):
     systems = {"a": Ranking.from_scores(first), "b": Ranking.from_scores(np.array(second, object))}
     codes = np.concatenate(codes_of_scores(systems))
     numbers = list(map(exact, first + second))
@@ -395,7 +395,7 @@ def test_scores_of_two_systems_are_put_into_one_order_exactly(first, second):
     assert codes.tolist() == [order[number] for number in numbers]
 
 
-def test_infinities_come_before_and_after_all_others():
+def test_infinities_are_the_largest_and_smallest_scores():
     scores = [np.longdouble("-inf"), Decimal("Infinity"), Decimal("1e999999"), -(10**400), math.inf, 5]
     assert order_codes(np.array(scores, object)).tolist() == [0, 4, 3, 1, 4, 2]
 
@@ -429,7 +429,7 @@ def exchange_pvalue(gold, first, second):
     return naive.share_as_extreme(0, difference(first, second), values)
 
 
-def test_the_oracle_of_exchanges_sees_integers_beyond_2_to_53():
+def test_the_oracle_of_exchanges_distinguishes_integers_beyond_2_to_53():
     assert exchange_pvalue([4, 3, 2, 1], FIRST, SECOND) == 0.375
 
 
@@ -453,17 +453,17 @@ def test_exchanges_of_scores_of_all_types_are_exact(rows):
     assert comparison.pvalue == exchange_pvalue(gold, *([exact(score) for score in row] for row in (first, second)))
 
 
-def test_numbers_that_cannot_be_compared_are_a_named_error():
+def test_numbers_without_an_order_raise_a_named_error():
     numbers.Real.register(Unordered)
     with pytest.raises(NonNumericError, match=r"^every score must be a real number that compares with the others: "):
         Ranking.from_scores([Unordered(), 2**60])
 
 
 class Unordered:
-    """A real number by name that has no order."""
+    """A registered real number type without an order."""
 
 
-def test_arrays_keep_integers_that_numpy_would_round():
+def test_integers_that_numpy_would_round_are_kept():
     for values in ([BIG + 1, 0.5], [2**64, -1], [np.uint64(BIG + 1), np.int64(-1)], [["x"], [2]]):
         assert exact_array(values).tolist() == values
     assert exact_array([1, 0.5, math.inf]).dtype == np.float64
@@ -483,7 +483,7 @@ def test_arrays_keep_integers_that_numpy_would_round():
         (np.array([1e300, Decimal("-Infinity"), Decimal(BIG + 1), Fraction(-BIG * 2 - 1, 2)], object), 2),
     ],
 )
-def test_numbers_that_no_float_tells_from_their_neighbours_are_listed(array, beyond):
+def test_numbers_that_floats_cannot_distinguish_are_listed(array, beyond):
     beyond = beyond if isinstance(beyond, list) else array[-beyond:].tolist()
     assert numbers_beyond_floats(array) == beyond
 

@@ -1,4 +1,4 @@
-"""What the public functions cannot show: how the kernels are compiled, and that no digit is lost in long sums."""
+"""Compilation of the kernels, and the accuracy of long sums."""
 
 import json
 import math
@@ -13,13 +13,13 @@ import pytest
 from rankcorr import Ranking, Uniform, correlate_many, correlation_matrix, item_weights, weighted_rho, weighted_tau
 from rankcorr import _rank_kernels as kernels
 from rankcorr._rank_kernels import add
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 JIT = hasattr(kernels.tau_of_rows, "signatures")
 
 
 def compiled_by_calls():
-    """How many types each kernel is compiled for by the functions of the library."""
+    """For how many types the public functions compile each kernel."""
     labelled = [dict(enumerate(scores)) for scores in ([3.0, 1.0, 1.0], [1.0, 3.0, 2.0])]
     x, y = np.array([3.0, 1.0, 1.0, 2.0]), np.array([1, 4, 2, 2])
     for options in ({}, {"weigher": Uniform()}, {"scheme": "first", "tied_weights": "expected"}):
@@ -29,9 +29,9 @@ def compiled_by_calls():
         weighted_rho(Ranking.from_order([0, 1, 2]), labelled[0], **options)
         item_weights(x, y, **options)
         for coefficient in ("tau_w", "rho_w"):
-            correlate_many(x, np.array([x, y])[:, ::-1], **collapsed(coefficient=coefficient, **options))
-            correlate_many(labelled[0], {"a": labelled[1]}, **collapsed(coefficient=coefficient, **options))
-            correlation_matrix([x, y], **collapsed(coefficient=coefficient, **options))
+            correlate_many(x, np.array([x, y])[:, ::-1], **with_coefficient(coefficient=coefficient, **options))
+            correlate_many(labelled[0], {"a": labelled[1]}, **with_coefficient(coefficient=coefficient, **options))
+            correlation_matrix([x, y], **with_coefficient(coefficient=coefficient, **options))
     called = ("midranks", "has_halves", "item_weights", "rho_of_rows", "tau_of_rows")
     return {name: len(getattr(kernels, name).signatures) for name in called}
 
@@ -39,7 +39,7 @@ def compiled_by_calls():
 @pytest.mark.wide
 @pytest.mark.skipif(not JIT, reason="numba is switched off")
 def test_each_kernel_is_compiled_for_one_type():
-    # In a process of its own: in this one, tests of queries may have called the kernels with slices.
+    # In a new process, because other tests in this one may have called the kernels with slices.
     code = (
         "import json; from tests.rankcorr.test_kernels import compiled_by_calls; print(json.dumps(compiled_by_calls()))"
     )
@@ -56,7 +56,7 @@ def test_processes_that_compile_for_different_types_keep_both(tmp_path):
     (tmp_path / "half.py").write_text(
         "from rankcorr._rank_kernels import kernel\n\n@kernel\ndef half(value):\n    return value / 2\n"
     )
-    # Each has read the index of machine code, and waits two seconds for the others to do so before it writes.
+    # Each process reads the index of machine code, and waits two seconds for the others to do so before it writes.
     code = (
         "import pathlib, sys, time; from numba.core.caching import IndexDataCacheFile as File\n"
         "write = File._save_index\n"
@@ -100,7 +100,7 @@ def test_kernels_run_as_plain_python():
 
 @pytest.mark.wide
 def test_kernels_compile_where_nothing_can_be_written(tmp_path):
-    # numba's cache then has no folder: neither beside the source, nor at home, nor where NUMBA_CACHE_DIR points.
+    # numba then has no folder for its cache: neither next to the source, nor at home, nor in NUMBA_CACHE_DIR.
     program = (
         "import numba.core.caching as caching;"
         "caching.CacheImpl._locator_classes = [];"
@@ -112,7 +112,7 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
     assert output.stdout.strip() == "[1. 2. 3.]"
 
 
-def test_compiling_is_said_once_after_a_second(monkeypatch, caplog):
+def test_compiling_is_reported_once_after_a_second(monkeypatch, caplog):
     now = iter([0.0, 0.1, 0.5, 0.5, 0.6, 0.6, 10.0, 10.1, 10.9, 10.9, 20.0, 20.1, 20.2, 20.2])
     monkeypatch.setattr(kernels.time, "perf_counter", lambda: next(now, 30.0))
     caplog.set_level("INFO", "rankcorr")
@@ -121,7 +121,7 @@ def test_compiling_is_said_once_after_a_second(monkeypatch, caplog):
     compiling.on_start(None)  # a part of it
     compiling.on_end(None)
     compiling.on_end(None)
-    assert not caplog.messages  # .6 s so far; what passes between two calls does not count
+    assert not caplog.messages  # .6 s so far; time between two calls does not count
     compiling.on_start(None)
     compiling.on_end(None)
     assert caplog.messages == ["compiling for the first use; this takes some seconds, once"]

@@ -20,7 +20,7 @@ from tests.strategies import tied_scores
 
 
 @given(tied_scores(60))
-def test_midranks_are_counted_and_are_those_of_scipy(scores):
+def test_midranks_equal_their_definition_and_those_of_scipy(scores):
     ranking = Ranking.from_scores(scores)
     assert ranking.ranks.tolist() == naive.midranks(scores.tolist())
     assert_array_equal(ranking.ranks, scipy.stats.rankdata(-scores))
@@ -56,9 +56,9 @@ def test_n_ties_counts_the_items_that_share_a_rank(scores):
         ((True, False), [1, 2]),
         (np.array([200, 100], np.uint8), [1, 2]),
         (np.array([1.5, 2.5], np.float16), [2, 1]),
-        (np.array([2**63, 2**63 + 1], np.uint64), [2, 1]),  # alike as doubles
+        (np.array([2**63, 2**63 + 1], np.uint64), [2, 1]),  # different, although equal as doubles
         ([2**70, 2**70 + 1], [2, 1]),
-        ([2**63, 2**63 + 1, -1], [2, 1, 3]),  # alike as doubles, which numpy makes of the list
+        ([2**63, 2**63 + 1, -1], [2, 1, 3]),  # different, although numpy converts the list to doubles
         ([Decimal("0.1"), Decimal("0.10"), 0], [1.5, 1.5, 3]),
         (np.array([1, 2], np.longdouble), [2, 1]),
         ([np.inf, -np.inf, 0, np.inf], [1.5, 4, 3, 1.5]),
@@ -71,7 +71,7 @@ def test_any_real_numbers_are_scores(scores, ranks):
     assert Ranking.from_scores(scores).ranks.tolist() == ranks
 
 
-def test_mappings_and_series_bring_their_labels():
+def test_mappings_and_series_provide_labels():
     expected = Ranking.from_scores([1, 3, 2], labels=["a", "b", "c"])
     assert Ranking.from_scores({"a": 1, "b": 3, "c": 2}) == expected
     assert Ranking.from_scores(pd.Series([1, 3, 2], index=["a", "b", "c"])) == expected
@@ -88,7 +88,7 @@ def test_a_tuple_is_a_label():
     assert Ranking.from_order(np.argsort([-0.1, -0.9, -0.5])) == Ranking.from_order([1, 2, 0])
 
 
-def test_an_order_cannot_pass_for_ranks_or_scores():
+def test_an_order_is_not_accepted_as_ranks_or_scores():
     scores = np.array([0.1, 0.9, 0.5])
     order = Ranking.from_order(np.argsort(-scores))
     with pytest.raises(rankcorr.LabelError, match="y has labels and x has none"):
@@ -155,10 +155,10 @@ def test_the_scores_are_copied():
     ranking = Ranking.from_ranks(scores)
     scores[:] = 7
     assert ranking.ranks.tolist() == [1, 2]
-    scores[0] = 8  # still the caller's to write
+    scores[0] = 8  # the caller's array stays writable
 
 
-def test_rankings_are_values():
+def test_rankings_are_compared_by_value():
     ranking = Ranking.from_scores({"a": 1, "b": 2})
     for twin in (copy.copy(ranking), copy.deepcopy(ranking), pickle.loads(pickle.dumps(ranking))):
         assert twin == ranking
@@ -223,7 +223,7 @@ def test_invalid_scores(scores, error, message):
         (lambda: Ranking([3, 1, 2]), TypeError, r"use Ranking\.from_scores"),
     ],
 )
-def test_rankings_that_are_not_made_so(call, error, message):
+def test_invalid_constructors_of_rankings(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -289,7 +289,7 @@ def test_every_error_is_a_ranking_error_and_a_value_error():
         (iter([1, 2]), r"write list\(...\)$"),
     ],
 )
-def test_containers_that_are_not_vectors(scores, message):
+def test_containers_that_are_not_vectors_are_refused(scores, message):
     for make in (Ranking.from_scores, rankcorr.weighted_tau):
         with pytest.raises(rankcorr.DimensionError, match=message):
             make(scores, *([] if make == Ranking.from_scores else [[1, 2]]))

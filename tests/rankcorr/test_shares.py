@@ -104,7 +104,7 @@ def test_first_rank_share_is_the_top_share_of_one(n0, n_items):
 
 
 @given(offsets, sizes)
-def test_the_whole_list_holds_all_the_weight(n0, n_items):
+def test_the_whole_list_has_all_the_weight(n0, n_items):
     assert top_share(n_items, n0, n_items) == 1.0
 
 
@@ -121,7 +121,7 @@ def test_the_whole_list_holds_all_the_weight(n0, n_items):
         (lambda: top_share(10**400, 1e300), 1.0),
     ],
 )
-def test_offsets_and_lists_at_the_ends_of_the_floats(share, expected):
+def test_extreme_offsets_and_lengths(share, expected):
     assert share() == expected
 
 
@@ -136,7 +136,7 @@ def test_other_number_types(kind):
 
 
 @given(st.floats(-0.9, 1e3), st.integers(1, 50), st.none() | st.integers(1, 1000))
-def test_offset_for_share_undoes_top_share(n0, k, rest):
+def test_offset_for_share_inverts_top_share(n0, k, rest):
     n_items = None if rest is None else k + rest
     share = top_share(k, n0, n_items)
     # half a unit in the last digit of the share moves the solution by this much
@@ -175,7 +175,7 @@ def test_offset_for_share_matches_mpmath_anywhere(k_and_n_items, part):
         assert_is_offset(offset_for_share(share, k, n_items), share, k, n_items)
 
 
-def test_share_is_taken_exactly():
+def test_share_is_used_exactly():
     # the float 0.1 exceeds 1/10 by 5.55e-18, so that n0 ~ k (1 - share) / (share - k/n_items)
     excess = Fraction(0.1) - Fraction(1, 10)
     assert offset_for_share(0.1, 1, 10) == pytest.approx(float(Fraction(9, 10) / excess), rel=1e-15)
@@ -186,7 +186,7 @@ def test_share_is_taken_exactly():
 # --- the arithmetic
 
 
-def test_callers_decimal_context_is_neither_used_nor_changed():
+def test_the_decimal_context_of_the_caller_is_neither_used_nor_changed():
     expected = first_rank_share(1e8, 990), offset_for_share(0.3, 2, 990)
     with localcontext(Context(prec=3, traps=[Inexact])) as context:
         assert (first_rank_share(1e8, 990), offset_for_share(0.3, 2, 990)) == expected
@@ -280,7 +280,7 @@ def test_length_of_a_weight_table(options, length):
     assert table.n0 == (2.0 if "share" not in options else offset_for_share(0.5, 20, 10**6))
 
 
-def test_weight_table_has_no_more_than_the_largest_number_of_rows(monkeypatch):
+def test_weight_table_has_a_maximal_number_of_rows(monkeypatch):
     monkeypatch.setattr("rankcorr._shares.MAX_TOP", 15)
     assert len(weight_table(share=0.5, k=20, n_items=100).weights) == 15
 

@@ -25,13 +25,13 @@ RANKS = np.array([1.0, 2.0, 2.5, 4.0])
         (Uniform(), [1, 1, 1, 1]),
     ],
 )
-def test_weighers_are_their_formulas(weigher, expected):
+def test_weighers_follow_their_formulas(weigher, expected):
     assert_allclose(weigher(RANKS), expected, rtol=1e-15)
     assert pickle.loads(pickle.dumps(weigher)) == weigher
 
 
 @given(tied_pairs(40), N0S)
-def test_weights_sum_to_one_and_expected_ones_keep_the_mass_of_an_untied_list(pair, n0):
+def test_weights_sum_to_1_and_expected_ones_keep_the_mass_of_an_untied_list(pair, n0):
     n_items = pair[0].size
     weights = item_weights(*pair, n0=n0, tied_weights="expected", scheme="first")
     assert_allclose(weights.sum(), 1, rtol=1e-13)
@@ -54,7 +54,7 @@ def test_any_vectorised_callable_is_a_weigher():
     assert result.n0 is None
 
 
-def test_a_weigher_sees_only_ranks_that_can_occur():
+def test_a_weigher_gets_only_possible_ranks():
     seen = []
 
     def spy(ranks):
@@ -90,7 +90,7 @@ def test_invalid_weighers(weigher, message):
             function([3, 2, 1], [1, 2, 3], weigher=weigher)
 
 
-def test_an_offset_so_large_that_its_squares_vanish_gives_equal_weights():
+def test_a_huge_offset_gives_equal_weights():
     x, y = [4, 3, 2, 1], [4, 2, 3, 1]
     for n0 in (1e160, 1e200, 1e308):
         assert weighted_tau(x, y, n0=n0).statistic == pytest.approx(weighted_tau(x, y, weigher=Uniform()).statistic)
@@ -106,14 +106,14 @@ def test_a_number_of_numpy_is_written_as_a_number():
     assert repr(TopK(np.int64(10))) == repr(TopK(10))
 
 
-def test_the_weights_of_the_weigher_are_left_alone():
+def test_the_array_returned_by_a_weigher_is_not_changed():
     kept = np.array([3.0, 2.0, 1.0])
     weighted_tau([3, 2, 1], [1, 2, 3], weigher=lambda _: kept)
     assert kept.tolist() == [3, 2, 1]
 
 
 @pytest.mark.parametrize("kind", [Hyperbolic, InverseSquare])
-def test_subclasses_of_ready_weighers_are_not_confused(kind):
+def test_subclasses_of_predefined_weighers_are_not_confused(kind):
     class Power(kind):
         def __init__(self, power):
             super().__init__()
@@ -131,7 +131,7 @@ def test_subclasses_of_ready_weighers_are_not_confused(kind):
 
 
 def test_long_lists_and_short_ones_get_the_same_weights():
-    n_items = 10_001  # beyond what is kept
+    n_items = 10_001  # beyond the cached length
     scores = np.arange(n_items, 0.0, -1)
     f = 1 / (np.arange(1, n_items + 1) + 2.0) ** 2
     assert_allclose(item_weights(scores, scores), f / f.sum(), rtol=1e-13)
@@ -154,7 +154,7 @@ def test_unknown_weigher_names(name):
 
 
 @pytest.mark.parametrize("error", [TypeError("loop of ufunc does not support argument 0"), ValueError("bad rank")])
-def test_what_a_weigher_raises_is_named(error):
+def test_errors_of_a_weigher_are_named(error):
     def failing(_ranks):
         raise error
 

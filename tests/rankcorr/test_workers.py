@@ -18,7 +18,7 @@ def test_results_and_progress_are_in_the_order_of_the_blocks(workers):
         if block != 5:
             began.set()
         elif workers > 1:
-            assert began.wait(60)  # for another to begin before the first one ends
+            assert began.wait(60)  # lets another task begin before the first one ends
         return block * block
 
     results = in_threads(slow_first, blocks, workers, done.append, size=lambda block: block)
@@ -27,7 +27,7 @@ def test_results_and_progress_are_in_the_order_of_the_blocks(workers):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_exception_of_progress_ends_the_work(workers):
+def test_an_exception_of_progress_stops_the_work(workers):
     started = []
 
     def stop(_):
@@ -35,17 +35,17 @@ def test_an_exception_of_progress_ends_the_work(workers):
 
     with pytest.raises(TimeoutError, match="enough"):
         in_threads(started.append, range(50), workers, stop)
-    assert len(started) <= 4 * workers  # of the few that are handed out ahead
+    assert len(started) <= 4 * workers  # of the few submitted in advance
     if workers == 1:
         assert started == [0]
 
 
-def test_what_waits_when_progress_ends_the_work_never_starts(monkeypatch):
+def test_waiting_tasks_never_start_after_progress_stops_the_work(monkeypatch):
     started, may_end = [], threading.Event()
 
     class Pool(ThreadPoolExecutor):
         def shutdown(self, *args, **options):
-            may_end.set()  # what has not started is given up by now
+            may_end.set()  # tasks that have not started are cancelled by now
             super().shutdown(*args, **options)
 
     def task(block):
@@ -68,7 +68,7 @@ def test_one_worker_starts_no_thread():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_exception_of_a_task_reaches_the_caller(workers):
+def test_an_exception_in_a_task_reaches_the_caller(workers):
     def failing(block):
         if block == 2:
             raise ValueError("block 2")
@@ -94,7 +94,7 @@ def test_a_stream_is_mapped_in_order_and_a_few_blocks_ahead(workers):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_failing_task_ends_the_stream(workers):
+def test_a_failing_task_stops_the_stream(workers):
     started = []
 
     def failing(number):
@@ -114,7 +114,7 @@ class Terminal(io.StringIO):
 
 
 class Bar:
-    """Stands in for tqdm, and remembers what it is told."""
+    """Replaces tqdm, and records its calls."""
 
     told = []  # noqa: RUF012 - all bars share one list
 
@@ -156,14 +156,14 @@ def test_an_error_closes_the_progress_bar(monkeypatch, told):
 
 
 @pytest.mark.parametrize(("stderr", "total"), [(io.StringIO(), 5), (None, 5), (Terminal(), 0)])
-def test_without_a_terminal_or_steps_there_is_no_progress_bar(monkeypatch, told, stderr, total):
+def test_there_is_no_progress_bar_without_a_terminal_or_steps(monkeypatch, told, stderr, total):
     monkeypatch.setattr(sys, "stderr", stderr)
     with progress_bar(total, "step", "work") as advance:
         advance(1)
     assert told == []
 
 
-def test_without_tqdm_there_is_no_progress_bar(monkeypatch):
+def test_there_is_no_progress_bar_without_tqdm(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with progress_bar(5, "step", "work") as advance:

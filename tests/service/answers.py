@@ -1,4 +1,4 @@
-"""Requests to the service, and what is checked of every answer."""
+"""Requests to the service, and checks of every answer."""
 
 import copy
 from functools import cache
@@ -18,13 +18,13 @@ def post_pair(client, headers=None):
     return client.post("/v1/correlations", json=PAIR, headers=headers)
 
 
-def posted(path="/v1/correlations", client=CLIENT, /, **request):
+def post(path="/v1/correlations", client=CLIENT, /, **request):
     """The response to a request, by default for a comparison."""
     return client.post(path, json=request)
 
 
 def problem_of(response, status=422):
-    """What a response with an error says."""
+    """The problem document of an error response."""
     assert response.status_code == status, response.json
     assert response.content_type == "application/problem+json"
     assert response.json["status"] == status
@@ -32,21 +32,21 @@ def problem_of(response, status=422):
 
 
 def errors(response):
-    """The errors that a response names."""
+    """The list of errors in a response."""
     return problem_of(response)["errors"]
 
 
 def answer(path, client=CLIENT, /, **request):
-    """The answer to a request that is right; it is as the OpenAPI document says."""
-    response = posted(path, client, **request)
+    """The answer to a valid request, checked against the OpenAPI document."""
+    response = post(path, client, **request)
     assert response.status_code == 200, response.json
     validator(path).validate(response.json)
     return response.json
 
 
 def problem(path, client=CLIENT, /, *, status=422, **request):
-    """The answer to a request that is wrong."""
-    return problem_of(posted(path, client, **request), status)
+    """The answer to an invalid request."""
+    return problem_of(post(path, client, **request), status)
 
 
 @cache
@@ -63,14 +63,14 @@ def validator(path, which="answer"):
     return Draft202012Validator({**schema, "components": document()["components"]})
 
 
-def changed(request, pointer, value):
+def with_value(request, pointer, value):
     """A copy of a request with a value replaced, or added."""
-    inner = found = copy.deepcopy(request)
+    inner = result = copy.deepcopy(request)
     *steps, last = (int(step) if step.isdigit() else step for step in pointer.split("/")[1:])
     for step in steps:
         inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
     inner[last] = value
-    return found
+    return result
 
 
 def example(path):

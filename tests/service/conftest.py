@@ -6,7 +6,7 @@ from tests.service.live import live_server  # noqa: F401 - a fixture
 
 @pytest.fixture
 def make_client():
-    """Make a test client from limits and settings; what is not given has its default, but for ample time to work."""
+    """Create a test client with these limits and settings; others have defaults, except that work may take long."""
     names = set(Limits.__dataclass_fields__)
 
     def make(**chosen):

@@ -1,4 +1,4 @@
-"""A live service for tests: rankcorr-serve in processes of its own, on a free loopback port, and load on it."""
+"""A live service for tests: rankcorr-serve in new processes, on a free loopback port, and load on it."""
 
 import contextlib
 import http.client
@@ -21,10 +21,10 @@ import pytest
 from tests.processes import guarded
 
 REPOSITORY = Path(__file__).parents[2]
-START_SECONDS = 1_200  # without numba's cache on disk, every kernel is compiled first, on a busy machine for minutes
+START_SECONDS = 1_200  # without numba's cache, compiling every kernel takes minutes on a busy machine
 STOP_SECONDS = 120
-PATIENCE = 120.0  # seconds for what comes at once unless the machine is busy, or stands still for a while
-# Variables that would change the service under test, such as one for kernels as plain Python.
+PATIENCE = 120.0  # seconds for results that come at once unless the machine is busy or stalls
+# Variables that would change the service under test, such as NUMBA_DISABLE_JIT
 FOREIGN = ("RANKCORR_", "PROMETHEUS_", "GUNICORN_", "NUMBA_DISABLE_JIT", "COVERAGE_", "WEB_CONCURRENCY")
 
 COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-serve")
@@ -48,7 +48,7 @@ class Asked(ABC):
         timeout: float = PATIENCE,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Status, headers and body of one request on a connection of its own."""
+        """Status, headers and body of one request on a new connection."""
         connection = self.connect(timeout)
         try:
             return ask(connection, method, path, document, headers)
@@ -78,12 +78,12 @@ class Server(Asked):
         return [pid for pid in children(self.process.pid) if str(pid) in booted]
 
     def supervisor(self) -> int:
-        """The process that forks those for heavy requests."""
+        """The process that forks the processes for heavy requests."""
         guard = [pid for pid in children(self.process.pid) if pid not in self.workers()]
         return eventually(lambda: [child for pid in guard for child in children(pid)], what="the supervisor")[0]
 
     def folder(self, variable: str) -> Path:
-        """A folder that the command has named in the environment of the service."""
+        """A folder that the command put into the environment of the service."""
         entries = Path(f"/proc/{self.process.pid}/environ").read_bytes().decode().split("\0")
         return Path(dict(entry.split("=", 1) for entry in entries if entry)[variable])
 
@@ -107,7 +107,7 @@ def ask(
     document: object = None,
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Status, headers and body of a request on a connection, which stays open if the service keeps it."""
+    """Status, headers and body of a request on a connection, which stays open unless the service closes it."""
     body = document if isinstance(document, bytes) or document is None else json.dumps(document).encode()
     declared = {} if body is None else {"Content-Type": "application/json"}
     connection.request(method, path, body, {**declared, **(headers or {})})
@@ -116,26 +116,26 @@ def ask(
 
 
 def children(pid: int) -> list[int]:
-    """Processes that a process has started, while they live."""
+    """Live child processes of a process."""
     pids = []
     for thread in Path(f"/proc/{pid}/task").glob("*"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
             pids += [int(child) for child in (thread / "children").read_text().split()]
     return [child for child in pids if state(child) not in ("Z", "")]
 
 
 def state(pid: int) -> str:
-    """Letter of a process's state; empty once it is gone."""
+    """Letter of a process's state; empty if it has ended."""
     return next(iter(_status(pid)), "")
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time of a process; 0 once it is gone."""
+    """Processor time of a process; 0 if it has ended."""
     return sum(map(int, _status(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def _status(pid: int) -> list[str]:
-    """Fields of a process's status after its name; none once it is gone."""
+    """Fields of a process's status after its name; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -147,7 +147,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def eventually(condition, seconds: float = PATIENCE, what: str = "the condition"):
-    """Wait until a condition holds, and return its value; for what no event announces, such as a new process."""
+    """Poll until a condition holds, and return its value; for changes without an event, such as a new process."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, f"{what} did not come about in {seconds} s"
@@ -156,7 +156,7 @@ def eventually(condition, seconds: float = PATIENCE, what: str = "the condition"
 
 
 def clean_environment(**variables: str) -> dict[str, str]:
-    """Environment of a service with default settings on a free loopback port, but for these variables."""
+    """Environment of a service on a free loopback port, with default settings except these variables."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     return {**inherited, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_DRAIN_SECONDS": "0", **variables}
 
@@ -165,7 +165,7 @@ def clean_environment(**variables: str) -> dict[str, str]:
 def running(
     folder: Path, environment: Mapping[str, str] | None = None, command: tuple[str, ...] = (), **options: object
 ) -> Iterator[Server]:
-    """Run the service; nothing of it is left at the end, or when the test run dies.
+    """Run the service; all its processes end with the block, or when the test run dies.
 
     `folder` receives its output. `environment` is added to two workers on a free port, and `options` go to Popen.
     """
@@ -192,20 +192,20 @@ def running(
 
 def _address(process: subprocess.Popen[bytes], errors: Path) -> tuple[str, int]:
     end = time.monotonic() + START_SECONDS
-    while not (found := re.search(r"Listening at: http://([0-9.]+):([0-9]+)", errors.read_text())):
+    while not (result := re.search(r"Listening at: http://([0-9.]+):([0-9]+)", errors.read_text())):
         assert process.poll() is None, f"the service ended with {process.returncode}: {errors.read_text()}"
         assert time.monotonic() < end, f"the service did not start: {errors.read_text()}"
         time.sleep(0.02)
-    return found[1], int(found[2])
+    return result[1], int(result[2])
 
 
-# What a service allows a request, where none is to be refused because the machine is busy.
+# Limits under which no request is refused because the machine is busy
 AMPLE = {"RANKCORR_CLIENT_SECONDS": "120", "RANKCORR_MAX_WAIT_SECONDS": "120", "RANKCORR_MAX_SECONDS": "600"}
 
 
 @pytest.fixture(scope="session")
 def live_server(tmp_path_factory) -> Iterator[Server]:
-    """A service with ample time for all, and two workers; tests share it, and leave it with two workers.
+    """A service with long time limits and two workers; tests share it, and leave it with two workers.
 
     `live_server.url` is where it listens.
     """
@@ -216,19 +216,19 @@ def live_server(tmp_path_factory) -> Iterator[Server]:
 PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
 BROKEN = (http.client.HTTPException, ConnectionError)
 IN_PROGRESS = "rankcorr_requests_in_progress"
-LINGER = 2.0  # seconds for which gunicorn 27 keeps connections open when a worker ends
+LINGER = 2.0  # seconds for which gunicorn 27 keeps connections open when a worker stops
 
 
 def simulation(n_simulations: int) -> dict:
-    """About 10 ms of work for each simulation."""
+    """A request with about 10 ms of work for each simulation."""
     plan = {"n_items": 400, "n_ballots": 5, "fraction": 0.5, "presentations": 20}
     return {"plan": plan, "similarity": "exponential", "n_simulations": n_simulations, "seed": 1}
 
 
 def seconds_of_work(server: Server, seconds: float) -> dict:
-    """A request that alone takes at least about this long on this machine.
+    """A request that alone takes about this long or longer on this machine.
 
-    It is measured more than once: where the machine stood still for a while, the request would be far too short.
+    It is measured several times, because a stall of the machine would make the request far too short.
     """
     server.ask("POST", "/v1/simulations", simulation(2))
     shortest = float("inf")
@@ -242,10 +242,10 @@ def seconds_of_work(server: Server, seconds: float) -> dict:
 
 @dataclass
 class Load:
-    """Clients that repeat a request, each on a connection of its own that it opens anew when it breaks.
+    """Clients that repeat a request, each on a separate connection that is reopened when it breaks.
 
-    A worker that ends may close a connection on which nothing was asked for `LINGER`: a client that
-    stood still for so long asks again, and that counts in `n_idle`, not in `n_broken`.
+    A worker that stops may close a connection without a request for `LINGER` seconds: a client that
+    stalled for that long asks again, which counts in `n_idle`, not in `n_broken`.
     """
 
     server: Server
@@ -280,12 +280,12 @@ class Load:
 
     def wait_for(self, n_more: int) -> None:
         """Wait until this many more requests have been answered."""
-        wanted = self.n_answered + n_more
-        eventually(lambda: self.n_answered >= wanted, what=f"{n_more} more answers")
+        expected = self.n_answered + n_more
+        eventually(lambda: self.n_answered >= expected, what=f"{n_more} more answers")
 
     def _client(self) -> None:
         connection = self.server.connect()
-        since = asked = time.monotonic()  # since when the worker may have waited for a request
+        since = asked = time.monotonic()  # since when the worker may have been waiting for a request
         try:
             while not self._stop.is_set():
                 since, asked = asked, time.monotonic()

@@ -1,4 +1,4 @@
-"""How an app is put together: origins, settings of its own, a configuration that stays, and readiness."""
+"""The app: origins, separate settings, an unchanged configuration, and readiness."""
 
 import json
 
@@ -50,7 +50,7 @@ def test_the_configuration_is_not_changed_by_an_app():
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize(
     ("n_levels", "statuses"), [(100, {422}), *((n_levels, {400, 422}) for n_levels in (850, 920, 980)), (1_100, {400})]
-)  # between them it depends on the depth of the call
+)  # in between it depends on the depth of the call
 def test_nesting_is_refused_in_every_field(path, n_levels, statuses):
     deep = b"[" * n_levels + b"]" * n_levels
     for field, given in example(path).items():

@@ -1,4 +1,4 @@
-"""The contract: the OpenAPI document is valid, has the fields that clients know, and is what the service does."""
+"""The contract: the OpenAPI document is valid, has the fields that clients know, and describes the service."""
 
 import json
 import os
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.wide
 
 APP = create_app()
 
-# All checks are on. What a JSON Schema cannot say, such as that two rankings have the same labels, is refused with 422
+# All checks are on. Constraints beyond JSON Schema, such as equal labels of two rankings, are refused with 422
 # although the request fits its schema.
-# Of what it draws against the schema some is too long before it is anything else: 413 and 414.
+# Some requests against the schema are too long before anything else is checked: 413 and 414.
 CHECKS = {
     "positive_data_acceptance": {"expected-statuses": ["2xx", "422"]},
     "negative_data_rejection": {"expected-statuses": ["4xx", "503"]},
 }
-OF_JOBS = {  # there is no job of a name that was drawn
+OF_JOBS = {  # a job with a drawn name does not exist
     "include-path": "/v1/jobs/{job}",
     "checks": {"positive_data_acceptance": {"expected-statuses": ["404"]}},
 }
@@ -43,7 +43,7 @@ def test_the_document_is_valid():
 
 
 WEIGHTS = "n0 scheme tied_weights variant weigher"
-# Of each operation: the fields of a request, with ! if needed, and those of an answer, with ? if they may be absent.
+# For each operation: fields of a request, with ! if required, and those of an answer, with ? if they may be absent.
 FIELDS = {
     ("post /v1/correlations", "correlate"): (
         f"coefficients gold! inference missing system! worst {WEIGHTS}",
@@ -182,7 +182,7 @@ def test_every_operation_documents_its_errors_as_problems(path, method, operatio
 @pytest.mark.parametrize(("path", "method", "operation"), operations())
 def test_every_example_works(path, method, operation):
     if method != "post":
-        expected = 404 if "{" in path else 200  # of what a caller has made, there is none here
+        expected = 404 if "{" in path else 200  # resources created by a caller do not exist here
         assert APP.test_client().open(path, method=method).status_code == expected
         return
     ((kind, content),) = operation["requestBody"]["content"].items()
@@ -191,7 +191,7 @@ def test_every_example_works(path, method, operation):
 
 
 def schemas(value):
-    """Each object within a JSON value, itself included; what an example holds is left out."""
+    """Each object within a JSON value, including itself, but not within examples."""
     if isinstance(value, dict):
         yield value
         for key, inner in value.items():
@@ -202,13 +202,13 @@ def schemas(value):
             yield from schemas(inner)
 
 
-def test_every_operation_has_an_id_of_its_own():
+def test_every_operation_has_a_unique_id():
     ids = [operation.get("operationId") for _, _, operation in operations()]
     assert all(ids)
     assert len(set(ids)) == len(ids)
 
 
-def test_each_set_of_words_is_defined_once():
+def test_each_enumeration_is_defined_once():
     components = document()["components"]["schemas"]
     enums = [schema for schema in schemas(document()) if "enum" in schema]
     assert len(enums) >= 10
@@ -224,8 +224,8 @@ def test_a_ranking_is_one_of_five_named_schemas():
     assert ways == [{"$ref": f"#/components/schemas/{name}"} for name in names]
 
 
-def test_no_field_that_may_be_left_out_is_required_by_generators():
-    """openapi-typescript requires each field that has the keyword `default`; the defaults stand in the descriptions."""
+def test_generators_require_no_optional_field():
+    """openapi-typescript requires each field with the keyword `default`, so defaults are in the descriptions."""
     assert not [schema for schema in schemas(document()) if "default" in schema]
     options = document()["components"]["schemas"]["InferenceOptions"]["properties"]
     assert options["level"]["description"] == "Level of confidence of the intervals. Default: 0.95."
@@ -246,7 +246,7 @@ def value_of(expression, request, answer):
 
 
 def follow(link, request, answer, **added):
-    """Request of a link with what it needs besides, and the answer."""
+    """The request of a link with further values, and the answer."""
     (path,) = (path for path, _, operation in operations() if operation["operationId"] == link["operationId"])
     body = {**value_of(link["requestBody"], request, answer), **added}
     response = APP.test_client().post(path, json=body)
@@ -285,9 +285,9 @@ def test_links_lead_from_a_plan_through_its_ballots_to_a_comparison():
 @settings(
     max_examples=30 if LONG else 15,  # a document takes 30 to 180 ms to draw, times 12 operations
     deadline=None,
-    # Documents of labels and numbers are large, and slow to draw, for hypothesis's taste.
+    # hypothesis considers documents of labels and numbers too large and too slow to draw.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-def test_the_service_does_what_the_document_says(case):
-    # Of itself it asks for gzip, which it does not unpack where it calls an application.
+def test_the_service_conforms_to_the_document(case):
+    # By default it asks for gzip, which it does not unpack when it calls an application.
     case.call_and_validate(headers={"Accept-Encoding": "identity"})

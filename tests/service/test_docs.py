@@ -1,4 +1,4 @@
-"""The pages on the service: their examples against a live service, their tables against the code."""
+"""The pages on the service: examples against a live service, tables against the code."""
 
 import json
 import re
@@ -23,7 +23,7 @@ REQUESTS = PAGES["docs/reference/requests.md"]
 EVALUATIONS = PAGES["docs/how-to/compare-runs.md"].partition("\n## Compare over HTTP\n")[2]
 SETTINGS = PAGES["docs/reference/settings.md"]
 BASE = "http://127.0.0.1:8000"
-# What the clients in each language send.
+# Request of the clients in each language
 BODY = {
     "gold": {"scores": {"king": 9.1, "queen": 8.7, "prince": 6, "oak": 1.2, "stone": 1.2}},
     "system": {"order": ["queen", "king", ["prince", "oak"]]},
@@ -51,8 +51,8 @@ def test_curl_prints_what_the_page_shows(command, output, live_server):
 
 
 def rounded(text):
-    """Long fractions with 13 digits: the last of 17 depend on the processor."""
-    return re.sub(r"\d+\.\d{14,}", lambda found: f"{float(found[0]):.13g}", text)
+    """Round long fractions to 13 digits: the last of 17 depend on the processor."""
+    return re.sub(r"\d+\.\d{14,}", lambda result: f"{float(result[0]):.13g}", text)
 
 
 CLIENTS = {
@@ -64,7 +64,7 @@ CLIENTS = {
 
 @pytest.fixture
 def recorder():
-    """A server that answers like the service, in this process, and keeps the bodies of its requests."""
+    """A server in this process that answers like the service and records the bodies of its requests."""
     bodies, client = [], create_app().test_client()
 
     class Recorder(BaseHTTPRequestHandler):
@@ -101,8 +101,8 @@ def test_a_client_runs(language, live_server):
     expected = create_app().test_client().post("/v1/correlations", json=BODY).json
     test = expected["inference"]["tau_w"]
     numbers = [expected["coefficients"]["tau_w"], test["interval"]["low"], test["interval"]["high"], test["pvalue"]]
-    *found, side, n_missing = done.stdout.split()
-    assert [float(number) for number in found] == pytest.approx(numbers, rel=1e-14)
+    *result, side, n_missing = done.stdout.split()
+    assert [float(number) for number in result] == pytest.approx(numbers, rel=1e-14)
     assert (side, n_missing) == (test["alternative"], "1") == ("greater", "1")
 
 
@@ -114,13 +114,13 @@ def test_a_client_sends_the_request_of_the_page(language, recorder):
 
 
 @pytest.mark.parametrize("language", CLIENTS)
-def test_a_client_shows_why_a_request_is_refused(language, live_server):
+def test_a_client_shows_the_reason_of_a_refusal(language, live_server):
     done = run(language, live_server.url, ("bottom", "below"))
     assert done.returncode != 0
     assert "/missing: must be one of" in done.stderr
 
 
-def test_the_body_that_is_made_of_files_of_trec(tmp_path, monkeypatch):
+def test_the_body_made_of_trec_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text("q1 0 a 2\nq1 0 b 0\nq2 0 c 1\nq2 0 d 0\n")
     (tmp_path / "bm25.run").write_text("q1 Q0 b 1 3.1 x\nq1 Q0 a 2 2.9 x\nq2 Q0 c 1 1.5 x\n")
@@ -129,8 +129,8 @@ def test_the_body_that_is_made_of_files_of_trec(tmp_path, monkeypatch):
     exec(code, {})
     assert "--data-binary @body.json" in EVALUATIONS
     answer = create_app().test_client().post("/v1/evaluations", json=json.loads((tmp_path / "body.json").read_text()))
-    found = evaluate("qrels.txt", ["bm25.run", "dense.run"], metrics=["tau_w", "ap"])
-    assert [row["mean"] for row in answer.json["means"]] == [row["mean"] for row in found.table()]
+    result = evaluate("qrels.txt", ["bm25.run", "dense.run"], metrics=["tau_w", "ap"])
+    assert [row["mean"] for row in answer.json["means"]] == [row["mean"] for row in result.table()]
 
 
 def examples_of_requests():
@@ -161,7 +161,7 @@ def test_the_table_names_every_endpoint():
 
 
 @pytest.mark.parametrize("ranking", re.findall(r'`(\{"(?:scores|ranks|order)".*?\})`', REQUESTS))
-def test_the_ways_to_write_a_ranking(ranking):
+def test_the_page_shows_each_schema_of_a_ranking(ranking):
     document = json.loads(ranking)
     answer = create_app().test_client().post("/v1/correlations", json={"gold": document, "system": document})
     assert answer.json["coefficients"]["tau_w"] == 1
@@ -196,7 +196,7 @@ def test_the_tables_of_settings_are_those_of_the_code(program):
         for name, value, about in program.table()
     ]
     shown = settings_on_the_page("Both programs") + settings_on_the_page(program.name)
-    assert sorted(shown) == sorted(expected)  # each once, and no other
+    assert sorted(shown) == sorted(expected)  # each exactly once
 
 
 def test_a_setting_that_both_programs_share_is_listed_once():
@@ -207,7 +207,7 @@ def test_a_setting_that_both_programs_share_is_listed_once():
     )
 
 
-def test_variables_that_the_commands_set_for_other_programs_are_on_the_page():
+def test_variables_set_for_other_programs_are_on_the_page():
     assert [name for name in PROGRAM_VARIABLES if f"`{name}`" not in SETTINGS] == []
 
 

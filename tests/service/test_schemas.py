@@ -1,4 +1,4 @@
-"""What the document promises is kept: a request that fits its schema is not refused for its shape."""
+"""Requests that fit their documented schema are not refused for their shape."""
 
 import json
 import os
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from service import Limits, Settings, create_app
-from tests.service.answers import document, posted, problem_of, validator
+from tests.service.answers import document, post, problem_of, validator
 
-# Limits that keep the work of a request short; those of the schema itself stay as they are.
+# Limits that keep the work of a request short; those of the schema are unchanged.
 SHORT = {
     "max_simulated_votes": 20_000,
     "max_opinions": 10_000,
@@ -20,29 +20,29 @@ SHORT = {
 APP = create_app(Settings(limits=Limits(**SHORT)))
 PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
 
-# What no JSON Schema can say, and the service refuses: how values in different places fit each other.
+# Refusals that no JSON Schema can express, such as contradictions between fields
 BEYOND_SCHEMAS = re.compile(
     "|".join(
         (
-            # fields of which one excludes another, or needs it
+            # fields that exclude or need another
             r"give n0 or weigher, not both|exactly one of .* is needed; got",
             r"this field is needed: (seed and sample|sample and seed|the budget is of)",
             r"a comparison needs two runs|can be compared only if they are requested",
             r"k is an option of reciprocal_rank_fusion",
             r"either all comparisons have|/comparisons/\d+/\w+: this field is needed|voters can be fitted only if",
             r"does not have this option|has no frequency, while others|cluster cannot be used with powered_by",
-            # rows and items of which there are too few or too many kinds
+            # too few or too many different rows and items
             r"there is no row: a query, a document|a ranking needs at least two items",
             r"oversight: must be a number: 0, or of at least",
             r"must be all text or all whole numbers; got both",
-            # two lists that belong together
+            # two lists that must match
             r"every item needs one label; got \d+ labels? for",
             r"\d+ (winner|vote)s? needs? as many (entries here|items on each side); got",
             r"columns must have the same length|may appear only once in a query; repeated",
             r"rankings without labels must have the same length",
             r"the plan (is for|has) \d+ items; got",
             r"the plan has \d+ ballots; got",
-            # labels, and what they name
+            # labels and the objects that they name
             r"labels must be unique; more than once",
             r"gold has labels that the system lacks|labels of system|labels? .* only|has labels that .* lacks",
             r"several gold sets need labels",
@@ -51,7 +51,7 @@ BEYOND_SCHEMAS = re.compile(
             r"is not one of the \d+ items",
             r"is compared with itself|write all labels of a source in one way",
             r"must have at least 2 items, or there must be a list of items",
-            r"there is no (run|model) of this name|needs the name of a (task|system)",  # a name of blanks
+            r"there is no (run|model) of this name|needs the name of a (task|system)",  # a name of spaces
             r"among its own candidates|needs two positive candidates|annotators compare positive candidates",
             r"is not a target|has two (groups|shares)|have two shares",
             r"none of the \d+ pairs? of target and candidate has a similarity|without a similarity",
@@ -62,7 +62,7 @@ BEYOND_SCHEMAS = re.compile(
             r"is in area .* already|share two areas|has two frequencies",
             r"has one token, .*; a pair needs two|pairs need two tokens",
             r"unranked must name systems; unknown|is not in the draw|was not drawn|no comparison of",
-            # answers of one kind, and the items in one answer
+            # kinds of answers, and items in one answer
             r"occurs twice in one answer|is both the best and the worst|must be one of .*; got",
             r"must (have|show) two items or more",
             r"an item must be text or a whole number|a label is text, a whole number",
@@ -85,7 +85,7 @@ BEYOND_SCHEMAS = re.compile(
             r"their rows differ in length",
             r"must have at least two items in common|labels mix whole numbers with the same numbers",
             r"estimates and standard errors must have the same names|covariance matrix|or no test could tell two",
-            # scores where tests swap them, and grades where trec_eval reads them
+            # scores for tests that swap them, and grades for trec_eval
             r"needs the scores of all systems|swap",
             r"relevance must be",
             # numbers that must fit each other
@@ -101,10 +101,10 @@ BEYOND_SCHEMAS = re.compile(
             r"opinions, voters times items \(RANKCORR_MAX_OPINIONS\)",
             r"votes of all simulations \(RANKCORR_MAX_SIMULATED_VOTES\)",
             r"\(RANKCORR_MAX_(LABEL_BYTES|RESAMPLED_VALUES|QUERY_VALUES|WORK_BYTES|SECONDS|BODY_BYTES)\)",
-            # what is computed
+            # results of computations
             r"all weights are zero",
             r"every (item|query) .* undefined|no query|(tie|tied|documents); queries: ",
-            # numbers that a double does not hold, and texts that are no UTF-8
+            # numbers that a double cannot hold, and texts that are not UTF-8
             r"cannot be held exactly",
             r"is too small: the least above 0",
             r"the body is not JSON: (surrogates|.*surrogate|str is not valid UTF-8|number out of range)",
@@ -115,14 +115,14 @@ BEYOND_SCHEMAS = re.compile(
 
 
 def refusals(path, body):
-    """Messages of a refusal that the schema could have stated."""
+    """Messages of a refusal that the schema could have expressed."""
     answer = APP.test_client().post(path, data=json.dumps(body), content_type="application/json")
     if answer.status_code == 200:
         return []
     assert answer.status_code < 500, answer.json
     errors = answer.json.get("errors") or {"": [answer.json["detail"]]}
-    found = [f"{pointer}: {message}" for pointer, messages in errors.items() for message in messages]
-    return [message for message in found if not BEYOND_SCHEMAS.search(message)]
+    result = [f"{pointer}: {message}" for pointer, messages in errors.items() for message in messages]
+    return [message for message in result if not BEYOND_SCHEMAS.search(message)]
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def schema():
 
 @pytest.mark.wide
 @pytest.mark.parametrize("path", PATHS)
-def test_what_fits_the_schema_is_not_refused_for_its_shape(path, schema):
+def test_requests_that_fit_the_schema_are_not_refused_for_their_shape(path, schema):
     from schemathesis.generation import GenerationMode
 
     @settings(
@@ -156,7 +156,7 @@ SCORES = {"scores": [3, 2, 1]}
 ROW = {"left": "a", "right": "b", "winner": "left"}
 QUERIES = {"q": {"a": 1, "b": 2}}
 PLAN = {"n_items": 200_001, "n_ballots": 2, "fraction": 0.5, "presentations": 2}
-# Refused by the service, and once accepted by its schema.
+# Refused by the service, but formerly accepted by its schema
 MISFITS = [
     ("/v1/correlations", PAIR | {"inference": {"seed": 1, "n_resamples": 100_001}}),
     ("/v1/correlations", PAIR | {"gold": {"order": ["a", "a"]}}),
@@ -168,7 +168,7 @@ MISFITS = [
     ("/v1/plans", {"n_items": 200_001, "presentations": 2}),
     ("/v1/ballots", {"items": 4, "presentations": 2, "voters": 500_001, "seed": 1}),
     ("/v1/ballots", {"items": 200_001, "presentations": 2, "voters": 5, "seed": 1}),
-    # this one ended in divisions by 0
+    # led to divisions by 0
     ("/v1/comparisons/next", {"comparisons": [ROW], "size": 2, "seed": 1, "n0": 1e300}),
     ("/v1/comparisons/next", {"comparisons": [ROW], "size": 500_001, "seed": 1}),
     ("/v1/simulations", {"plan": PLAN, "similarity": "exponential", "n_simulations": 1, "seed": 1}),
@@ -176,18 +176,18 @@ MISFITS = [
 
 
 @pytest.mark.parametrize(("path", "request_"), MISFITS)
-def test_what_is_refused_does_not_fit_the_schema(path, request_):
+def test_refused_requests_do_not_fit_the_schema(path, request_):
     answer = APP.test_client().post(path, data=json.dumps(request_), content_type="application/json")
     problem_of(answer)
     assert not validator(path, "request").is_valid(request_)
 
 
-def test_whole_numbers_with_a_point_are_labels():
-    """In JSON Schema 2.0 is a whole number."""
-    found = posted(
+def test_whole_numbers_with_decimals_are_labels():
+    """In JSON Schema, 2.0 is a whole number."""
+    result = post(
         "/v1/correlations", gold={"order": [1.0, [2.0, 3]]}, system={"scores": [1, 2, 3], "labels": [1, 2.0, 3]}
     )
-    assert found.json["n_items"] == 3
+    assert result.json["n_items"] == 3
     votes = [{"left": 1.0, "right": 2, "winner": "left", "voter": 7.0}]
-    assert [row["item"] for row in posted("/v1/strengths", comparisons=votes).json["items"]] == [1, 2]
-    problem_of(posted("/v1/correlations", gold={"order": [1.5, 2]}, system={"order": [1.5, 2]}))
+    assert [row["item"] for row in post("/v1/strengths", comparisons=votes).json["items"]] == [1, 2]
+    problem_of(post("/v1/correlations", gold={"order": [1.5, 2]}, system={"order": [1.5, 2]}))

@@ -53,7 +53,7 @@ def test_an_empty_variable_is_not_set():
         ("TRUSTED_PROXIES", "11", "RANKCORR_TRUSTED_PROXIES must be a whole number from 0 to 10"),
     ],
 )
-def test_values_that_a_variable_cannot_have(name, value, message):
+def test_invalid_values_of_variables_are_refused(name, value, message):
     with pytest.raises(SettingError, match=message):
         Settings.from_environment({"RANKCORR_" + name: value})
 

@@ -22,7 +22,7 @@ from adaptive.errors import AdaptiveError
 from adaptive.plots import plot_in_top, plot_strengths
 from rankcorr import OptionError, Ranking
 from tests.adaptive import naive
-from tests.adaptive.strategies import simulated
+from tests.adaptive.strategies import simulate_votes
 from tests.rankcorr.plots.conftest import title_of
 
 
@@ -95,7 +95,7 @@ def drawn_orders(rng, n_items, number, n_tied):
 
 @example(3, 1, 3, 1_676_524_396)  # a tie of three alone
 @given(st.integers(2, 5), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32))
-def test_rankings_have_the_likelihood_spelt_out(n_items, number, n_tied, seed):
+def test_likelihood_of_rankings_equals_the_naive_one(n_items, number, n_tied, seed):
     rng = np.random.default_rng(seed)
     orders = drawn_orders(rng, n_items, number, n_tied)
     choices = Choices.from_rankings(orders, items=range(n_items))
@@ -109,7 +109,7 @@ def test_rankings_have_the_likelihood_spelt_out(n_items, number, n_tied, seed):
 
 
 @given(st.integers(2, 5), st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32))
-def test_grades_have_the_likelihood_spelt_out(n_items, number, most, seed):
+def test_likelihood_of_grades_equals_the_naive_one(n_items, number, most, seed):
     rng = np.random.default_rng(seed)
     left = rng.integers(0, n_items, number)
     right = (left + rng.integers(1, n_items, number)) % n_items
@@ -127,10 +127,10 @@ def test_grades_have_the_likelihood_spelt_out(n_items, number, most, seed):
 
 
 @given(st.integers(3, 6), st.integers(1, 6), st.integers(0, 2**32))
-def test_slopes_and_curvature_are_those_of_differences(n_items, number, seed):
+def test_gradient_and_curvature_equal_finite_differences(n_items, number, seed):
     rng = np.random.default_rng(seed)
-    asked = [rng.permutation(n_items)[:3].tolist() for _ in range(number)]
-    answers = [(items, items[0], items[2]) for items in asked]
+    sets = [rng.permutation(n_items)[:3].tolist() for _ in range(number)]
+    answers = [(items, items[0], items[2]) for items in sets]
     choices = Choices.from_best_worst(answers)
     labels = list(choices.items)
     parameters = rng.normal(size=len(labels))
@@ -147,7 +147,7 @@ def test_slopes_and_curvature_are_those_of_differences(n_items, number, seed):
 
 
 @pytest.mark.parametrize("has_ties", [False, True])
-def test_pairs_are_those_of_bradley_and_terry(has_ties):
+def test_pairs_are_fitted_as_by_bradley_terry(has_ties):
     rng = np.random.default_rng(7)
     left = rng.integers(0, 12, 200)
     right = (left + rng.integers(1, 12, 200)) % 12
@@ -188,7 +188,7 @@ def test_a_covariate_has_its_slope():
     ("unit", "origin"), [(1e-9, 0), (1e-3, 0), (1e4, 0), (1e9, 0), (1, 2e9)], ids=["nano", "milli", "4", "9", "origin"]
 )
 def test_unit_and_origin_of_a_covariate_do_not_matter(unit, origin, prior):
-    votes, _ = simulated(6, 300, seed=5)
+    votes, _ = simulate_votes(6, 300, seed=5)
     lengths = np.random.default_rng(2).integers(0, 9, (2, 300))
     clusters = np.random.default_rng(3).integers(0, 12, (300, 2))
     first, second = (
@@ -200,7 +200,7 @@ def test_unit_and_origin_of_a_covariate_do_not_matter(unit, origin, prior):
     assert_allclose(first.others["length"], np.array(second.others["length"]) * unit, rtol=1e-6)
 
 
-def test_one_outlier_among_the_values_of_a_covariate_is_no_reason_to_leave_it_out():
+def test_a_covariate_with_one_outlier_is_kept():
     rng = np.random.default_rng(2)
     lengths = rng.normal(size=(2, 300))
     lengths[:, 0] = 1e7, -1e7
@@ -211,9 +211,9 @@ def test_one_outlier_among_the_values_of_a_covariate_is_no_reason_to_leave_it_ou
     assert abs(slope - 1) < 3 * error < 1
 
 
-def test_a_wide_prior_is_none():
-    """Errors too: rounding of the common level, of which no answer tells anything, must not reach them."""
-    votes, _ = simulated(8, 3_000, seed=5)
+def test_a_wide_prior_changes_nothing():
+    """Standard errors too: no answer determines the common level, and its rounding must not reach them."""
+    votes, _ = simulate_votes(8, 3_000, seed=5)
     without = Choices.from_pairs(votes).fit(prior=math.inf)
     for prior in (1e5, 1e8, 1e100):
         wide = Choices.from_pairs(votes).fit(prior=prior)
@@ -222,7 +222,7 @@ def test_a_wide_prior_is_none():
 
 
 @pytest.mark.parametrize("weight", [1e-12, 1e-9, 1e9])
-def test_the_unit_of_weights_matters_to_errors_alone(weight):
+def test_scaling_the_weights_changes_only_standard_errors(weight):
     rng = np.random.default_rng(4)
     left = rng.integers(0, 5, 300)
     votes = Comparisons(5, left, (left + rng.integers(1, 5, 300)) % 5, rng.choice([-1, 0, 1], 300))
@@ -235,7 +235,7 @@ def test_the_unit_of_weights_matters_to_errors_alone(weight):
     assert heavy.others["side"][1] > 1e3 * heavy.n_events**-0.5
 
 
-def test_ties_of_a_number_of_items_that_no_ranking_has_are_impossible():
+def test_tie_sizes_that_no_ranking_has_are_impossible():
     rankings = [[["a", "b", "c"], "d"], ["a", "b", "c", "d"], ["d", "a", "c", "b"]]
     choices = Choices.from_rankings(rankings)
     assert choices.names == ("tie of 3",)
@@ -243,7 +243,7 @@ def test_ties_of_a_number_of_items_that_no_ranking_has_are_impossible():
     assert choices.fit(prior=1).ranking.best_first[0] == 0
 
 
-def test_weights_count_and_clusters_widen():
+def test_weights_count_as_votes_and_clusters_widen_intervals():
     votes = Comparisons.from_labels(["a", "b", "a"], ["b", "c", "c"], ["left", "left", "right"])
     thrice = Comparisons.from_labels(["a", "b", "a"] * 3, ["b", "c", "c"] * 3, ["left", "left", "right"] * 3)
     weighted = Choices.from_pairs(votes, weights=[3, 3, 3]).fit(prior=2)
@@ -282,7 +282,7 @@ def test_one_item_is_better_than_another():
             fit.better(first, second, level=level)
 
 
-def test_ranks_have_intervals_and_strengths_a_scale_of_chess():
+def test_rank_intervals_and_elo_scale():
     orders = [["a", "b", "c"]] * 30 + [["b", "a", "c"]] * 20
     fit = Choices.from_rankings(orders).fit(prior=2)
     intervals = fit.rank_intervals(0.9)
@@ -293,7 +293,7 @@ def test_ranks_have_intervals_and_strengths_a_scale_of_chess():
             fit.rank_intervals(**options)
 
 
-def test_the_top_and_the_accuracy_of_choices_are_those_of_their_draws():
+def test_top_and_accuracy_follow_from_the_draws():
     fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]] * 3).fit(prior=1)
     ranks = fit.drawn(2_000, 1).ranks
     in_top = fit.in_top(1, n_samples=2_000, seed=1).probability
@@ -311,7 +311,7 @@ def test_the_top_and_the_accuracy_of_choices_are_those_of_their_draws():
 
 
 def test_few_clusters_widen_every_interval_by_students_t():
-    """Quantiles are those of scipy.stats.t, with one degree less than the clusters count as of equal size."""
+    """Quantiles are those of scipy.stats.t; degrees of freedom are the effective number of clusters less 1."""
     rng = np.random.default_rng(4)
     sizes = [8, 4, 4, 2, 2]
     left = rng.integers(0, 3, 20)
@@ -335,7 +335,7 @@ def test_few_clusters_widen_every_interval_by_students_t():
     for level in (0.05, 0.5, 0.9):
         expected = few.theta + t.ppf(level, df) * np.sqrt(np.diagonal(few.covariance)[:3])
         assert_allclose(np.quantile(draws, level, axis=0), expected, atol=0.03 * few.standard_errors.max())
-    # Two ways: the smaller number; votes of weight 0 are no cluster.
+    # With two kinds of clusters the smaller number counts; votes of weight 0 form no cluster.
     two_ways = replace(Choices.from_pairs(votes), clusters=np.column_stack([np.arange(20), cluster]))
     assert two_ways.fit(prior=1).degrees_of_freedom == pytest.approx(df)
     weights = (cluster < 3).astype(float)
@@ -345,7 +345,7 @@ def test_few_clusters_widen_every_interval_by_students_t():
     assert "the 12 clusters are of unequal size and count as 4.3" in "".join(unequal.warnings)
 
 
-def test_warnings_of_unequal_clusters_count_the_way_that_is_unequal():
+def test_the_warning_of_unequal_clusters_counts_the_unequal_kind():
     left = np.arange(30) % 3
     votes = Comparisons(3, left, (left + 1) % 3, np.resize([-1, 1, 1], 30).astype(np.int8))
     names = np.column_stack([np.arange(30), np.repeat([0, 1, 2], [28, 1, 1])])
@@ -356,7 +356,7 @@ def test_warnings_of_unequal_clusters_count_the_way_that_is_unequal():
     assert "imprecise" not in "".join(tenths.warnings)
 
 
-def test_intervals_for_every_look_are_wider_by_students_t_too():
+def test_anytime_intervals_use_students_t_too():
     rng = np.random.default_rng(4)
     left = rng.integers(0, 6, 600)
     right = (left + rng.integers(1, 6, 600)) % 6
@@ -372,8 +372,8 @@ def test_intervals_for_every_look_are_wider_by_students_t_too():
     assert (as_normal.high - as_normal.low).sum() < (intervals.high - intervals.low).sum()
 
 
-def test_clusters_in_two_ways_are_summed_less_both():
-    """The middle of the sandwich, spelt out: voters plus prompts less both together (Cameron et al. 2011)."""
+def test_two_way_clusters_are_summed_minus_their_intersection():
+    """The middle of the sandwich estimator: voters plus prompts minus their intersection (Cameron et al. 2011)."""
     rng = np.random.default_rng(5)
     left = rng.integers(0, 4, 300)
     votes = Comparisons(4, left, (left + 1) % 4, rng.choice([1, -1], 300))
@@ -401,7 +401,7 @@ def test_clusters_in_two_ways_are_summed_less_both():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_cluster_of_nearly_all_answers_is_left_out_exactly(seed):
-    """Few answers are left, and a wide prior has the last word: conjugate gradients need more steps than parameters."""
+    """With few answers left and a wide prior, conjugate gradients need more steps than there are parameters."""
     rng = np.random.default_rng(seed)
     left = rng.integers(0, 8, 400)
     votes = Comparisons(8, left, (left + rng.integers(1, 8, 400)) % 8, rng.choice([-1, 0, 1], 400, p=[0.3, 0.1, 0.6]))
@@ -443,7 +443,7 @@ def naive_jackknife(choices: Choices, cluster: np.ndarray, prior: float) -> np.n
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n_clusters=st.integers(2, 12), largest=st.integers(1, 60))
-def test_errors_of_clusters_are_those_of_leaving_out_each(seed, n_clusters, largest):
+def test_cluster_errors_equal_the_naive_jackknife(seed, n_clusters, largest):
     """Graded votes with ties, weights and a bias for a side; the clusters are of very unequal size."""
     rng = np.random.default_rng(seed)
     n_items = int(rng.integers(2, 6))
@@ -496,7 +496,7 @@ def test_clusters_of_answers_without_weight_change_nothing():
     assert fits[0].chance_pvalue() == pytest.approx(fits[1].chance_pvalue())
 
 
-def test_a_cluster_that_alone_tells_of_an_item_leaves_the_errors_finite():
+def test_errors_are_finite_if_one_cluster_has_all_votes_on_an_item():
     """Item 2 is in votes of voter 0 alone: without them, its strength is unknown, and the model's error holds."""
     left, right = np.array([0, 1, 0, 1, 0, 2, 2, 1]), np.array([1, 0, 1, 0, 2, 0, 1, 2])
     votes = Comparisons(3, left, right, np.array([1, 1, -1, 1, 1, 1, -1, -1]))
@@ -549,7 +549,7 @@ def naive_score_pvalue(choices):
 
 
 @pytest.mark.parametrize("has_clusters", [False, True])
-def test_the_chance_test_is_its_formula(has_clusters):
+def test_the_chance_test_equals_its_formula(has_clusters):
     """Two parts of the graph and an item without a vote, with ties, a bias for a side and a covariate."""
     rng = np.random.default_rng(4)
     part = rng.integers(0, 2, 150)
@@ -586,7 +586,7 @@ def test_caveats_of_a_ranking(choices, notes):
     assert [note in warning for note, warning in zip(notes, warnings, strict=True)] == [True] * len(notes)
 
 
-def test_a_spread_at_its_end_is_noted():
+def test_a_spread_at_its_bound_is_noted():
     assert (
         "the spread of the strengths is held at"
         in Choices.from_rankings([list("abcdefgh")], weights=[1e9]).fit().warnings[-1]
@@ -604,7 +604,7 @@ def test_rankings_may_be_objects():
     assert_allclose(objects.theta, Choices.from_rankings(orders).fit(prior=1).theta)
 
 
-def test_top_lists_rank_above_what_they_lack():
+def test_top_lists_rank_their_items_above_all_others():
     top = Choices.from_rankings([["a", "b"], ["a", "c"]], items=["a", "b", "c", "d"], unlisted="below").fit(prior=1)
     assert top.theta[3] == top.theta.min() < top.theta[1]
     partial = Choices.from_rankings([["a", "b"], ["a", "c"]], items=["a", "b", "c", "d"]).fit(prior=1)
@@ -618,7 +618,7 @@ ONE_SIDED = Comparisons.from_labels(["a", "b", "c"], ["b", "c", "a"], ["left"] *
 
 
 def covariate_of(left, right):
-    """Six votes on one pair, won by turns, with a covariate."""
+    """Six votes on one pair, won alternately, with a covariate."""
     votes = Comparisons.from_labels(["a"] * 6, ["b"] * 6, ["left", "right"] * 3)
     return Choices.from_pairs(votes, covariates={"x": (left, right)})
 
@@ -685,7 +685,7 @@ def covariate_of(left, right):
         ),
     ],
 )
-def test_wrong_choices_are_named(call, message):
+def test_invalid_choices_are_named(call, message):
     with pytest.raises((AdaptiveError, OptionError), match=message):
         call()
 
@@ -698,7 +698,7 @@ def odds_at_400_points(built):
     return probabilities / probabilities[::-1]
 
 
-def test_400_points_mean_other_odds_for_other_answers():
+def test_odds_at_400_points_depend_on_the_kind_of_answer():
     """The odds that the docstring of `elo` states, from the probabilities of the model."""
     assert_allclose(odds_at_400_points(Choices.from_pairs(VOTES))[0], 10)
     grades = Choices.from_grades(["a", "b"], [0, 0, 0, 0], [1, 1, 1, 1], [2, 1, 0, -2])

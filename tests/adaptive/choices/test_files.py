@@ -1,4 +1,4 @@
-"""Answers of any kind: each form of file, and what is wrong with a cell, a column or a row."""
+"""Answers of any kind: each file format, and errors that name the cell, column or row."""
 
 import json
 
@@ -73,12 +73,12 @@ ORDERS = ((("a",), ("b",)), (("b",), ("a", "c")))
         ("model_a,model_b,winner\na,b,tie (bothbad)\na,b,tie\n", "pairs", (("a", "b", "both bad"), ("a", "b", "tie"))),
     ],
 )
-def test_the_columns_say_the_kind(write, text, kind, rows):
+def test_the_kind_of_answer_follows_from_the_columns(write, text, kind, rows):
     answers = read_choices(write(text))
     assert (answers.kind, answers.rows) == (kind, rows)
 
 
-def test_everything_beside_an_answer_is_read(write):
+def test_voter_prompt_weight_and_covariates_are_read(write):
     answers = read_choices(write(PAIRS), covariates=["length"])
     assert [row[2] for row in answers.rows] == ["left", "tie", "both bad", "right"]
     assert (answers.n_unanswered, answers.n_both_bad, answers.items) == (1, 1, ("a", "b", "c"))
@@ -347,8 +347,8 @@ def test_both_games_of_an_mt_bench_judge_are_votes(write):
 
 
 @pytest.mark.parametrize("read", [read_choices, read_comparisons])
-def test_both_games_are_read_whatever_the_file(read, write, tmp_path):
-    """A table of MT-bench is never read as its first game alone, also if columns name this game."""
+def test_both_games_are_read_from_each_format(read, write, tmp_path):
+    """Both games of an MT-bench table are read, even if the columns name only the first."""
     rows = [{**GAMES, "judge": "gpt-4", "question_id": number} for number in (81, 82)]
     frame = pd.DataFrame([rows[0], {**rows[1], "g2_winner": ""}])
     frame.to_parquet(tmp_path / "judge.parquet")
@@ -373,8 +373,8 @@ ONE_AS_DECIMAL = "is also written '1.0', and names are compared as text: write a
 
 
 @pytest.mark.parametrize("role", ["left", "voter", "prompt"])
-def test_a_number_with_decimals_is_no_other_name(role, write):
-    """pandas writes 1 as 1.0 if other cells of a column are empty; nothing decides whether they are the same."""
+def test_1_and_1_0_are_not_two_names(role, write):
+    """pandas writes 1 as 1.0 if other cells of the column are empty, so the two spellings are ambiguous."""
     row = {"left": "7", "right": "x", "winner": "left", "voter": "3", "prompt": "5"}
     files = []
     for name in ("1", "1.0"):
@@ -418,7 +418,7 @@ def test_the_second_game_has_the_covariates_of_the_exchanged_sides():
 
 
 @pytest.mark.parametrize("write", [pd.DataFrame, pl.DataFrame, lambda rows: pd.DataFrame(rows).map(as_arrays)])
-def test_data_frames_have_lists_as_json_has_them(write):
+def test_lists_in_data_frames_are_read_as_in_json(write):
     answers = read_choices(write(CONVERSATIONS), covariates=["conversation"])
     expected = read_choices(CONVERSATIONS, covariates=["conversation"])
     assert (answers.rows, answers.voters, answers.prompts) == (expected.rows, expected.voters, expected.prompts)
@@ -436,7 +436,7 @@ def as_arrays(entry):
     return np.array(entry) if isinstance(entry, list) else entry
 
 
-def test_a_turn_is_a_number_in_any_spelling_and_may_be_missing():
+def test_turns_are_numbers_in_any_spelling_and_may_be_missing():
     rows = [{"left": "a", "right": "b", "winner": "left", "prompt": 1.0, "turn": turn} for turn in (1, "1", 1.0, "1.0")]
     assert set(read_choices(rows).turns) == {1}
     assert read_choices(rows).prompts == (1,) * 4
@@ -446,7 +446,7 @@ def test_a_turn_is_a_number_in_any_spelling_and_may_be_missing():
     assert missing.turns == (None, 2, 2, 1)
 
 
-def test_files_of_one_turn_each_stay_apart():
+def test_files_with_one_turn_each_are_not_merged():
     row = {"left": "a", "right": "b", "winner": "left", "voter": "Ann", "prompt": 1}
     swapped = {**row, "left": "b", "right": "a"}
     joined = joined_answers([read_choices([{**row, "turn": 1}]), read_choices([{**swapped, "turn": 2}])])
@@ -459,7 +459,7 @@ def test_files_of_one_turn_each_stay_apart():
         )
 
 
-def test_names_of_several_files_are_text():
+def test_names_from_several_files_are_text():
     number = read_choices([{"left": 1, "right": 2, "winner": "left", "voter": 7, "prompt": 81}])
     text = read_choices(
         [
@@ -515,7 +515,7 @@ def test_turns_of_a_conversation_and_judges_as_in_mt_bench():
     assert read_choices(whole, covariates=["conversation"]).covariates["conversation"][0].tolist() == [8]
 
 
-def test_counts_are_of_votes_on_pairs():
+def test_counts_of_votes_on_pairs():
     answers = read_choices([{"left": "a", "right": "b", "winner": w} for w in ("left", "tie", "both bad", "right")])
     assert answers.counts()["a"] == {"presentations": 4, "wins": 1, "ties": 2, "losses": 1}
     assert answers.counts("left out")["b"] == {"presentations": 3, "wins": 1, "ties": 1, "losses": 1}
@@ -525,7 +525,7 @@ def test_counts_are_of_votes_on_pairs():
         read_choices([{"ranking": "a > b"}]).counts()
 
 
-def test_grades_without_a_sign_have_that_of_the_winner():
+def test_unsigned_grades_take_the_sign_of_the_winner():
     rows = [("right", 2), ("left", 1), ("tie", 0), (None, None)]
     graded = [{"left": "a", "right": "b", "winner": winner, "grade": grade} for winner, grade in rows]
     assert [row[2] for row in read_choices(graded).rows] == [-2, 1, 0]
@@ -533,13 +533,13 @@ def test_grades_without_a_sign_have_that_of_the_winner():
     assert [row[2] for row in read_choices(signed).rows] == [-2, 1, 0, -1]
 
 
-def test_grades_without_a_sign_have_that_of_the_item_that_won(write):
+def test_unsigned_grades_take_the_sign_of_the_item_that_won(write):
     answers = read_choices(write("left,right,winner,grade\na,b,b,2\nb,c,tie,0\na,c,c,1\nc,a,c,3\n"))
     assert [row[2] for row in answers.rows] == [-2, 0, -1, 3]
 
 
 @pytest.mark.parametrize("winner", [None, "", "Left", "B", "c", "cannot say", 1])
-def test_a_grade_without_a_sign_needs_a_side(winner):
+def test_an_unsigned_grade_needs_a_side(winner):
     rows = [("right", 2), (winner, 1)]
     graded = [{"left": "a", "right": "b", "winner": winner, "grade": grade} for winner, grade in rows]
     with pytest.raises(TableError, match=r'answers:1: column "winner": the grade 1 has no sign, so the winner must be'):
@@ -561,7 +561,7 @@ def test_a_scale_is_not_read_as_grades(write, grades):
         assert [row[2] for row in answers.rows] == [2 - grade for grade in grades]
 
 
-def test_a_scale_says_what_all_its_steps_mean():
+def test_a_scale_needs_the_meaning_of_each_step():
     rows = [{"left": "a", "right": "b", "grade": grade} for grade in (1, 2)]
     with pytest.raises(TableError, match='answers:1: column "grade": a grade must be 1; got 2'):
         read_choices(rows, answers={1: 2})
@@ -584,20 +584,20 @@ def test_a_grade_that_contradicts_the_winner(rows, message):
 
 
 @pytest.mark.parametrize("role", ["voter", "prompt"])
-def test_a_name_that_is_text_and_a_number_has_the_place_of_the_second(role):
+def test_a_name_that_is_both_text_and_number_is_reported_at_its_second_use(role):
     rows = [{"left": "a", "right": "b", "winner": "left", role: name} for name in (7, 8, "8")]
     with pytest.raises(TableError, match=rf"^answers:2: the {role} '8' is text in one row and a number in another"):
         read_choices(rows)
 
 
 @pytest.mark.parametrize("weight", ["1_000", "\N{ARABIC-INDIC DIGIT THREE}", "1e999"])
-def test_a_weight_is_written_as_numbers_are(weight):
+def test_invalid_weights_are_refused(weight):
     with pytest.raises(TableError, match="a weight must be a number from 0"):
         read_choices([{"left": "a", "right": "b", "winner": "left", "weight": weight}])
 
 
 @pytest.mark.parametrize("data", [b"PAR1 damaged", b"left,right,winner\na,b,left\n"])
-def test_a_file_is_what_it_begins_with(data, tmp_path):
+def test_the_format_is_detected_from_the_first_bytes(data, tmp_path):
     path = tmp_path / "votes.parquet"
     path.write_bytes(data)
     if data.startswith(b"PAR1"):
@@ -619,7 +619,7 @@ def test_a_file_is_what_it_begins_with(data, tmp_path):
         ({"n": -1}, r"^n\[1\]: a count must be a whole number"),
     ],
 )
-def test_games_in_a_frame_have_the_places_of_its_rows(write, change, message):
+def test_games_in_a_frame_refer_to_its_rows(write, change, message):
     row = {**GAMES, "judge": "gpt-4", "n": 1}
     frame = write([row, {**row, **change}, {**row, **change}])
     with pytest.raises(ComparisonError, match=message):
@@ -628,7 +628,7 @@ def test_games_in_a_frame_have_the_places_of_its_rows(write, change, message):
 
 @pytest.mark.parametrize("code", [1.5, "1.5", 1.0, "1.0", "1"])
 def test_an_answer_that_is_a_number_is_named_with_or_without_decimals(code):
-    """JSON has the number 1.0, and an option can only name its text."""
+    """In JSON the answer is the number 1.0, while an option can only give text."""
     rows = [{"left": "a", "right": "b", "winner": winner} for winner in (code, 0.0)]
     meanings = {"1.0": "left", "1.5": "left", "0.0": "both bad"}
     assert [row[2] for row in read_choices(rows, answers=meanings).rows] == ["left", "both bad"]

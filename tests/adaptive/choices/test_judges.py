@@ -1,4 +1,4 @@
-"""Pairs asked from both sides, and a judge beside people."""
+"""Pairs asked from both sides, and a judge compared with people."""
 
 import math
 from collections import defaultdict
@@ -40,7 +40,7 @@ def test_swapped_pairs_become_one_answer_or_a_tie():
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ab", "ba"]), st.sampled_from(["left", "right", "tie"])), min_size=1))
-def test_as_many_answers_become_one_as_have_a_partner(votes):
+def test_only_answers_with_a_partner_are_merged(votes):
     answers = ChoiceAnswers("pairs", tuple((*pair, winner) for pair, winner in votes), np.ones(len(votes)))
     pairs = [pair for pair, _ in votes]
     merged = merge_swapped(answers)
@@ -130,13 +130,13 @@ def test_a_weight_counts_as_many_votes(rows):
         assert agreements[0].n_questions == agreements[1].n_questions
 
 
-def test_a_side_bias_is_no_reason_to_agree_less_than_its_votes_decide():
+def test_agreement_of_a_judge_with_a_side_bias():
     """Merged, the two votes of a judge would be ties; people do not tie."""
     rows = [("a", "b", "left", "J", 1), ("b", "a", "left", "J", 1), ("a", "b", "left", "Ann", 1)]
     assert judge_agreement(answers_of(*rows), "J").with_people.share == 0.5
 
 
-def test_the_interval_of_an_agreement_covers_with_prompts_of_their_own_difficulty():
+def test_agreement_intervals_cover_if_prompts_differ_in_difficulty():
     """Of 200 simulated judges, 180 are expected; 3 standard errors are 13."""
     rng = np.random.default_rng(4)
     shares = rng.beta(4, 2, (200, 60))
@@ -178,6 +178,6 @@ def test_the_interval_of_an_agreement_covers_with_prompts_of_their_own_difficult
         ),
     ],
 )
-def test_wrong_calls_are_named(call, error, message):
+def test_invalid_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -56,7 +56,7 @@ def test_estimate_weight_and_covariance_are_those_of_the_definition(seed, agreem
     assert (both.n_prompts, both.n_events, both.human.n_events) == (120, 120, 120)
 
 
-def test_a_judge_who_copies_people_is_as_good_as_their_votes_on_all_prompts():
+def test_a_perfect_judge_is_worth_the_votes_of_people_on_all_prompts():
     left, right, people, _ = votes(5)
     labelled = np.arange(100)
     human = choices(left[labelled], right[labelled], people[labelled])
@@ -68,7 +68,7 @@ def test_a_judge_who_copies_people_is_as_good_as_their_votes_on_all_prompts():
 
 
 def test_votes_of_a_prompt_belong_together():
-    """Twice the same votes on a prompt tell nothing new, whatever their number."""
+    """Repeating the votes on each prompt adds no information."""
     left, right, people, machine = votes(6)
     rows = np.concatenate([np.arange(100), np.arange(100)])
     once = prediction_powered(
@@ -91,13 +91,13 @@ def test_items_in_another_order_and_other_prompts():
     expected = prediction_powered(human, judge, range(100), range(300))
     both = prediction_powered(human, turned, range(100), range(300))
     assert both.theta == pytest.approx(expected.theta, abs=1e-9)
-    # Prompts on which people alone voted count for people.
+    # Prompts with votes of people only count for people.
     alone = prediction_powered(human, choices(left[50:], right[50:], machine[50:]), range(100), range(50, 300))
     assert alone.n_prompts == 50
     assert alone.better(0, 4).probability > 0.9
 
 
-def test_answers_bring_their_prompts_and_doubtful_ones_are_noted():
+def test_prompts_come_with_the_answers_and_ambiguous_ones_are_noted():
     left, right, people, machine = votes(8)
     sides = [("abcde"[i], "abcde"[j]) for i, j in zip(left, right, strict=True)]
     rows = [(*pair, "left" if wins else "right") for pair, wins in zip(sides, machine, strict=True)]
@@ -128,7 +128,7 @@ def test_answers_bring_their_prompts_and_doubtful_ones_are_noted():
 
 
 def test_prompts_without_an_answer_of_people_are_labelled():
-    """People say nothing on the prompts of their favourite pair, so those with an answer alone are no random part."""
+    """People leave out the prompts of their favourite pair, so the answered prompts are not a random sample."""
     left, right, people, machine = votes(10)
     sides = [("abcde"[i], "abcde"[j]) for i, j in zip(left, right, strict=True)]
     winners = ["left" if wins else "right" for wins in people]
@@ -173,7 +173,7 @@ def test_with_a_prior_errors_at_weight_0_are_those_of_people_by_prompt():
 
 @pytest.mark.parametrize("n_ties", [0, 3])
 def test_a_judge_who_ties_on_no_prompt_of_people(n_ties):
-    """Its ties on other prompts say nothing about theirs: they and the outcome are left out."""
+    """Its ties on other prompts are not comparable, so they and the outcome are left out."""
     left, right, people, machine = votes(12)
     grades = np.where(machine, 1, -1)
     grades[300 - n_ties :] = 0
@@ -237,7 +237,7 @@ def test_a_judge_who_only_ties_is_named(tied, where):
         prediction_powered(people, replace(judge, voters=None))
 
 
-def test_what_does_not_fit_is_refused():
+def test_invalid_combinations_are_refused():
     left, right, people, machine = votes(8)
     human, judge = choices(left[:50], right[:50], people[:50]), choices(left, right, machine)
     with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
@@ -277,7 +277,7 @@ VOTES = [("a", "b", "left"), ("b", "c", "left"), ("c", "a", "left"), ("a", "c", 
         (["J", "J", "J", "Bob", "Cem"], [1] * 5, "5 votes of 3 voters (60 % of J)"),
     ],
 )
-def test_titles_say_whose_answers_a_ranking_is_made_of(names, weights, basis):
+def test_titles_name_whose_answers_were_ranked(names, weights, basis):
     answers = ChoiceAnswers("pairs", tuple(VOTES), np.array(weights, float), voters=names and tuple(names))
     assert answers.choices().fit(prior=1).basis == basis
 

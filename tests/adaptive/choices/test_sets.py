@@ -1,4 +1,4 @@
-"""Sets chosen by the votes so far."""
+"""Sets that are chosen from the votes so far."""
 
 import math
 from collections import Counter
@@ -38,7 +38,7 @@ def test_each_set_has_different_items(set_size, n_more, size, seed):
     assert_array_equal(sets, again)
 
 
-def test_of_certain_strengths_a_set_has_neighbours_and_the_top_comes_by_its_weight():
+def test_without_uncertainty_sets_hold_neighbours_with_frequencies_by_weight():
     """With no uncertainty, the distribution of sets follows from the weights alone."""
     n_items, set_size, n0, n_draws = 9, 3, 2.0, 3_000
     theta = -np.arange(n_items) * np.linspace(1, 1.5, n_items)  # so that no two distances are equal
@@ -84,7 +84,7 @@ def test_sets_after_few_clusters_follow_students_t():
 
 @pytest.mark.wide
 @pytest.mark.parametrize("n_items", [20, 40])
-def test_sets_by_the_votes_rank_the_top_better_than_balanced_ones(n_items):
+def test_adaptive_sets_rank_the_top_better_than_balanced_ones(n_items):
     """The expected accuracy at equal numbers of answers, over simulated voters."""
     from rankcorr import TauW
 
@@ -123,7 +123,7 @@ def test_sets_by_the_votes_rank_the_top_better_than_balanced_ones(n_items):
         ({"n_shown": [float("nan")] * 9}, ModelError, "n_shown"),
     ],
 )
-def test_what_cannot_be_drawn(options, error, message):
+def test_invalid_arguments_are_refused(options, error, message):
     arguments = {"strengths": fitted(9), "size": 3, "rng": np.random.default_rng(1), **options}
     with pytest.raises(error, match=message):
         next_sets(**arguments)

@@ -1,4 +1,4 @@
-"""What the tests of `ballots` share: files, calls that check how a command ends, scripted voters, an open voting."""
+"""Shared by the tests of `ballots`: files, calls that check exit codes, scripted voters, an open campaign."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ def rows_of(text):
 
 
 def vote(path, out, *, tying=("2",), skipped=()):
-    """Scripted voters: what comes first in the alphabet is better, but some call everything a tie."""
+    """Scripted voters: the item first in the alphabet is better, but some voters call everything a tie."""
     rows = rows_of(path.read_text())
     for row in rows:
         left, right = (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])
@@ -70,7 +70,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def bars(monkeypatch):
-    """What progress bars were asked for, and the steps that they took; processes are threads."""
+    """Progress bars that were requested, and their steps; worker processes are replaced by threads."""
     seen = SimpleNamespace(asked=[], steps=[])
 
     @contextmanager
@@ -93,7 +93,7 @@ def items(folder):
 
 @pytest.fixture
 def opened(folder):
-    """A voting whose ballot 1 is open, and the votes on it, all of them given in votes.csv."""
+    """A campaign whose ballot 1 is open, and votes on all its comparisons in votes.csv."""
     run_ok("pair", "tokens.csv", "--out", "items.csv")
     run_ok(*INIT)
     run_ok("run", "open", "v.db", "--out", "ballot.csv")

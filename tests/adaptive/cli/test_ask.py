@@ -1,4 +1,4 @@
-"""`ballots ask`: a program votes, and whatever it does, no vote is lost, invented or asked for twice."""
+"""`ballots ask`: a program votes; however it fails, no vote is lost, invented or requested twice."""
 
 import json
 import math
@@ -54,7 +54,7 @@ def winners():
 
 
 @pytest.mark.parametrize(("said", "written"), [("tie", "tie"), (None, "cannot say"), ("right", "right")])
-def test_what_an_answer_becomes(said, written):
+def test_answers_are_written_as_votes(said, written):
     ask(judge(f"winner = {said!r}"))
     assert winners() == [written] * 5
     assert read_comparisons("v.csv").n_unanswered == (5 if said is None else 0)
@@ -143,7 +143,7 @@ def test_both_sides(each, found, counts):
     ]
 
 
-def test_both_sides_have_ids_of_their_own():
+def test_each_side_has_its_own_id():
     first = "seen = set()\n"
     ask(judge("winner = None if pair['id'] in seen else 'tie'\nseen.add(pair['id'])", first), "--both-sides")
     assert winners() == ["tie"] * 5
@@ -186,8 +186,8 @@ def test_a_silent_program_is_started_again():
     assert winners() == ["right", "right", "left", "right", "right"]
 
 
-def test_a_silent_program_ends_with_its_children(folder):
-    """The child of a script has the same pipe, which would never end."""
+def test_a_silent_program_is_killed_with_its_children(folder):
+    """The child of a script inherits the pipe and would keep it open."""
     began = time.monotonic()
     silent = ("--judge", "sh -c 'sleep 20; true'", "--timeout", 0.1, "--retries", 1)
     message = refusal("ask", "p.csv", *silent, "--out", "v.csv")
@@ -239,8 +239,8 @@ def test_an_answer_that_is_not_text():
         ("0.3 - 0.1 * n", 0.5, 1),
     ],
 )
-def test_most_cost(cost, limit, n_asked):
-    """It stops where one more as dear as the dearest would exceed the limit; only a still dearer one can exceed it."""
+def test_asking_stops_at_the_cost_limit(cost, limit, n_asked):
+    """Asking stops if an answer at the highest cost so far would exceed the limit; only a costlier one can."""
     command = judge(f"{LONGER}\ncost = {{'cost': {cost}}}", STARTED)
     result = invoke("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most-cost", limit)
     total = sum(float(row["cost"]) for row in rows_of(Path("v.csv").read_text()))
@@ -269,12 +269,12 @@ def test_a_limit_of_the_cost_needs_costs():
     assert 'the judge\'s answer must have a "cost", which --most-cost needs; got the line {"id": "0"' in message
 
 
-def test_most_seconds():
+def test_asking_stops_at_the_time_limit():
     result = invoke("ask", "p.csv", "--judge", "false", "--out", "v.csv", "--most-seconds", 1e-9)
     assert result.stderr == "ballots: note: stopped by --most-seconds: 5 comparisons left\n"
 
 
-def test_what_has_a_winner_is_skipped(pairs):
+def test_answered_pairs_are_skipped(pairs):
     pairs.write_text(PAIRS.replace("kiwi,cherry,", "kiwi,cherry,left"))
     assert ask(judge(LONGER)).startswith("4 comparisons asked, 1 skipped")
     assert [row["comparison"] for row in rows_of(Path("v.csv").read_text())] == ["0", "2", "3", "4"]
@@ -286,7 +286,7 @@ def test_the_progress_is_shown(bars):
     assert (bars.asked, bars.steps) == ([(5, "comparison"), (0, "comparison")], [1] * 5)
 
 
-def test_killed_and_continued(folder):
+def test_a_killed_run_is_continued(folder):
     """The program kills `ballots ask` at its fourth question."""
     command = judge(f"if n == 3: os.kill(os.getppid(), 9); sys.exit()\n{LONGER}")
     killed = subprocess.run(
@@ -337,7 +337,7 @@ VOTES = "comparison,left,right,winner,cost\n0,fig,kiwi,left,\n"
         (VOTES + "1,kiwi\n2,che", [], r"v\.csv:3: expected 5 cells"),
     ],
 )
-def test_a_file_of_something_else_is_not_continued(folder, votes, options, message):
+def test_a_file_of_another_kind_is_not_continued(folder, votes, options, message):
     (folder / "v.csv").write_text(votes)
     check_refused(["ask", "p.csv", "--judge", "false", "--out", "v.csv", *options], message)
 
@@ -377,7 +377,7 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         ([*COMMAND, "--most-seconds", -1], r"'--most-seconds': -1.0 is not in the range x>0"),
     ],
 )
-def test_refused(folder, arguments, message):
+def test_invalid_arguments_are_refused(folder, arguments, message):
     (folder / "items.json").write_text('[{"comparison": "0", "left": "a\\nb", "right": "c", "winner": ""}]')
     (folder / "twice.csv").write_text(PAIRS + "0,fig,kiwi,\n")
     (folder / "plain.csv").write_text("left,right,winner\na,b,\n")

@@ -1,4 +1,4 @@
-"""`ballots fit`: strengths are those of the library, of one file of votes, several, or a voting of `ballots run`."""
+"""`ballots fit` prints the library's strengths, for one file of votes, several, or a campaign of `ballots run`."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def notes_of(*args):
 
 
 def fit_of_few(*args):
-    """What `fit` prints of six votes: that they may be chance is noted."""
+    """Output of `fit` for six votes, with the note that they may be chance."""
     result = invoke("fit", *args)
     assert result.exit_code == 0
     note = "ballots: note: the votes do not rule out chance: the order may be random\n"
@@ -81,10 +81,10 @@ def table_of(fitted, level=0.9):
 def test_the_options_are_those_of_the_library(votes, folder, arguments, fit):
     fitted = fit(votes)
     expected = {**fitted.to_dict(), "items": table_of(fitted)}
-    found = json.loads(fit_of_few("v.csv", "--json", *arguments.split()))
-    assert {name: found[name] for name in expected} == expected
-    assert (found["n_items"], found["n_comparisons"], found["n_ties"], found["n_unanswered"]) == (3, 6, 1, 1)
-    assert found["n_voters"] == 3
+    result = json.loads(fit_of_few("v.csv", "--json", *arguments.split()))
+    assert {name: result[name] for name in expected} == expected
+    assert (result["n_items"], result["n_comparisons"], result["n_ties"], result["n_unanswered"]) == (3, 6, 1, 1)
+    assert result["n_voters"] == 3
     assert fit_of_few("v.csv", "--out", "r.csv", *arguments.split()) == "3 items written to r.csv\n"
     rows = rows_of((folder / "r.csv").read_text())
     assert rows == [{name: str(value) for name, value in row.items()} for row in expected["items"]]
@@ -103,7 +103,7 @@ def test_the_best_items_alone(folder):
     assert stdout.endswith("... and 11 more: --top N prints them, --out FILE writes them\n")
 
 
-def test_what_to_know_of_a_fit_is_on_stderr(folder):
+def test_notes_on_a_fit_are_on_stderr(folder):
     (folder / "v.csv").write_text("left,right,winner\na,b,left\nc,d,left\n")
     (folder / "items.csv").write_text("item\na\nb\nc\nd\ne\n")
     expected = bradley_terry(read_comparisons("v.csv", items=["a", "b", "c", "d", "e"])).warnings
@@ -122,29 +122,29 @@ def test_several_files_are_one_list_of_votes(folder, votes):
     header, *rows = VOTES.splitlines(keepends=True)
     (folder / "1.csv").write_text(header + "".join(rows[:2]))
     (folder / "2.csv").write_text(header + "".join(rows[2:]))
-    found = json.loads(fit_of_few("1.csv", "2.csv", "--json"))
-    assert found["items"] == table_of(bradley_terry(votes))
-    assert found["n_unanswered"] == 1
+    result = json.loads(fit_of_few("1.csv", "2.csv", "--json"))
+    assert result["items"] == table_of(bradley_terry(votes))
+    assert result["n_unanswered"] == 1
 
 
 @pytest.mark.usefixtures("opened")
-def test_a_voting_of_ballots_run(folder):
+def test_a_campaign_of_ballots_run(folder):
     vote(folder / "ballot.csv", folder / "some.csv", skipped={"b1-0-3", "b1-1-0"})
     run_ok("run", "record", "v.db", "some.csv")
     protocol = Voting(plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4), read_items("items.csv"), 3, 1)
     protocol.open_ballot()
     sides = ("voter", "left_1", "left_2", "right_1", "right_2")
-    said = {tuple(row[side] for side in sides): row["winner"] for row in rows_of((folder / "some.csv").read_text())}
-    answers = {each.id: said[str(each.voter), *each.left, *each.right] for each in protocol.comparisons()}
+    winners = {tuple(row[side] for side in sides): row["winner"] for row in rows_of((folder / "some.csv").read_text())}
+    answers = {each.id: winners[str(each.voter), *each.left, *each.right] for each in protocol.comparisons()}
     protocol.record({name: answer for name, answer in answers.items() if answer})
     expected = bradley_terry(Comparisons.from_ballots(protocol.voted, items=protocol.items, voters=protocol.voters))
-    found = json.loads(invoke("fit", "v.db", "--json").stdout)
-    assert found["items"] == table_of(expected)
-    assert found["n_unanswered"] == 2
+    result = json.loads(invoke("fit", "v.db", "--json").stdout)
+    assert result["items"] == table_of(expected)
+    assert result["n_unanswered"] == 2
     of_file = json.loads(invoke("fit", "some.csv", "--json").stdout)
-    strengths = [[(row["item"], row["rank"]) for row in document["items"]] for document in (found, of_file)]
+    strengths = [[(row["item"], row["rank"]) for row in document["items"]] for document in (result, of_file)]
     assert strengths[0] == strengths[1]
-    # Together with files, voters and items are the same ones: the voters of a voting are numbers, of files text.
+    # Campaign and files share voters and items, although voters are numbers in a campaign and text in files.
     twice = json.loads(invoke("fit", "v.db", "some.csv", "--json").stdout)
     assert (twice["n_voters"], twice["n_items"]) == (3, 10)
     (folder / "few.csv").write_text("item_1,item_2\nbonus,price\n")
@@ -158,17 +158,17 @@ def test_other_formats(folder):
     assert json.loads(invoke("fit", "pairs.csv", "--format", "choix", "--json").stdout)["n_items"] == 3
 
 
-def test_files_that_name_things_otherwise(folder):
+def test_files_with_other_column_names(folder):
     text = "first;second;choice;who\nGrün;Rot;A;Ann\nRot;Blau;same;Bob\nGrün;Blau;;Bob\n"
     (folder / "v.csv").write_text(text, encoding="latin-1")
     read = ("--encoding", "latin-1", "--columns", "left=first,right=second,winner=choice,voter=who")
-    found = json.loads(invoke("fit", "v.csv", "--json", *read, "--answers", "A=left,same=tie").stdout)
-    assert (found["n_comparisons"], found["n_ties"], found["n_unanswered"], found["n_voters"]) == (2, 1, 1, 2)
-    assert found["items"][0]["item"] == "Grün"
+    result = json.loads(invoke("fit", "v.csv", "--json", *read, "--answers", "A=left,same=tie").stdout)
+    assert (result["n_comparisons"], result["n_ties"], result["n_unanswered"], result["n_voters"]) == (2, 1, 1, 2)
+    assert result["items"][0]["item"] == "Grün"
     (folder / "n.csv").write_text("left,right,winner\na,b,1\nb,c,0\n")
     for answers, n_ties in (("left_won", 0), ("codes", 1), ('"1=left",0=right', 0)):
-        found = json.loads(invoke("fit", "n.csv", "--json", "--answers", answers).stdout)
-        assert (found["n_comparisons"], found["n_ties"]) == (2, n_ties)
+        result = json.loads(invoke("fit", "n.csv", "--json", "--answers", answers).stdout)
+        assert (result["n_comparisons"], result["n_ties"]) == (2, n_ties)
 
 
 def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):
@@ -197,9 +197,11 @@ def test_numbers_of_json_are_the_items_of_csv(folder):
 def test_the_level_of_intervals_and_pairs(votes):
     fitted = bradley_terry(votes)
     arguments = ("--level", 0.5, "--better", "fig", "plum", "--better", "plum", "fig")
-    found = json.loads(fit_of_few("v.csv", "--json", *arguments))
-    assert found["items"] == table_of(fitted, level=0.5)
-    assert found["better"] == [fitted.better(*pair, level=0.5).to_dict() for pair in (("fig", "plum"), ("plum", "fig"))]
+    result = json.loads(fit_of_few("v.csv", "--json", *arguments))
+    assert result["items"] == table_of(fitted, level=0.5)
+    assert result["better"] == [
+        fitted.better(*pair, level=0.5).to_dict() for pair in (("fig", "plum"), ("plum", "fig"))
+    ]
     better = fitted.better("fig", "plum")
     assert fit_of_few("v.csv", "--better", "fig", "plum").splitlines()[-1] == (
         f"fig is better than plum with probability {better.probability:.3f} +- {better.standard_error:.3f}; strengths "
@@ -216,12 +218,12 @@ def test_the_level_of_intervals_and_pairs(votes):
 def test_reliability_is_printed_with_the_infit_of_items(votes):
     fitted = bradley_terry(votes)
     measures = reliability(fitted)
-    found = json.loads(fit_of_few("v.csv", "--json", "--reliability"))
-    assert found["reliability"]["separation"] == pytest.approx(measures.separation)
-    assert found["reliability"]["scale_separation"] == pytest.approx(measures.scale_separation)
+    result = json.loads(fit_of_few("v.csv", "--json", "--reliability"))
+    assert result["reliability"]["separation"] == pytest.approx(measures.separation)
+    assert result["reliability"]["scale_separation"] == pytest.approx(measures.scale_separation)
     infit = dict(zip(votes.items, measures.infit.tolist(), strict=True))
-    assert {row["item"]: row["infit"] for row in found["items"]} == pytest.approx(infit)
-    of_voters = [row["infit"] for row in found["reliability"]["voters"] or ()]
+    assert {row["item"]: row["infit"] for row in result["items"]} == pytest.approx(infit)
+    of_voters = [row["infit"] for row in result["reliability"]["voters"] or ()]
     assert of_voters == pytest.approx([] if measures.voter_infit is None else measures.voter_infit.tolist())
     lines = fit_of_few("v.csv", "--reliability").splitlines()
     assert lines[2].startswith(f"separation {measures.separation:.2f}, scale separation reliability ")
@@ -259,7 +261,7 @@ def test_the_comparisons_are_those_of_the_library(next_votes, folder):
 
 
 @pytest.mark.usefixtures("opened")
-def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
+def test_a_campaign_continues_with_matched_comparisons(folder):
     vote(folder / "ballot.csv", folder / "some.csv", skipped={"b1-0-0", "b1-0-1", "b1-0-2", "b1-0-3"})
     run_ok("run", "record", "v.db", "some.csv")
     rows = rows_of(run_ok("next", "v.db", "--size", 4, "--seed", 1, "--voter", "0"))
@@ -280,7 +282,7 @@ def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
 @pytest.mark.parametrize(
     ("ids", "first"), [((1, 2, 3), "4"), ((0, 40, 7), "41"), (("a", "b", "9" * 30), "3"), ((5, "x-9", "007"), "8")]
 )
-def test_ids_go_on_above_those_of_all_files(folder, ids, first):
+def test_new_ids_continue_above_those_of_all_files(folder, ids, first):
     """A file may count from 1, or from anywhere; ids that are no numbers cannot clash."""
     rows = zip(ids, ("Ann,a,b,left", "Bob,b,c,tie", "Ann,c,d,"), strict=True)
     (folder / "v.csv").write_text("comparison,voter,left,right,winner\n" + "".join(f"{n},{row}\n" for n, row in rows))
@@ -293,7 +295,7 @@ def test_ids_go_on_above_those_of_all_files(folder, ids, first):
     assert read_comparisons("all.csv").n_unanswered == 3
 
 
-def test_a_batch_that_nobody_has_answered_yet_is_not_given_again(folder):
+def test_an_unanswered_batch_is_not_repeated(folder):
     (folder / "v.csv").write_text(NEXT_VOTES)
     pairs = []
     for batch in range(4):
@@ -348,7 +350,7 @@ def test_each_batch_stays_within_prompts(folder):
         ),
     ],
 )
-def test_prompts_that_cannot_be_read(folder, prompts, votes, message):
+def test_invalid_prompts_are_refused(folder, prompts, votes, message):
     (folder / "items.csv").write_text("item\na\nb\n")
     (folder / "prompts.csv").write_text(prompts)
     if votes is not None:
@@ -359,7 +361,7 @@ def test_prompts_that_cannot_be_read(folder, prompts, votes, message):
     assert message in result.stderr
 
 
-def test_the_column_of_prompts_may_be_named(folder):
+def test_the_column_of_prompts_can_be_chosen(folder):
     (folder / "prompts.csv").write_text("prompt\nsum\nplan\n")
     (folder / "v.csv").write_text("left,right,winner,scene\na,b,left,sum\na,b,right,plan\na,c,tie,sum\n")
     options = ["--prompts", "prompts.csv", "--size", 9, "--seed", 1]
@@ -425,7 +427,7 @@ def test_draws_advance_a_progress_bar(command, bars):
     assert (bars.asked, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
 
 
-def test_what_to_know_of_the_fit_is_noted(folder):
+def test_figures_come_with_notes_on_the_fit(folder):
     (folder / "v.csv").write_text("left,right,winner\ngnu,\u4e00,left\n")
     result = invoke("plot", "strengths", "v.csv", "--out", "f.png")
     assert (result.exit_code, result.stdout) == (0, "f.png\n")
@@ -445,7 +447,7 @@ def test_what_to_know_of_the_fit_is_noted(folder):
     ],
 )
 @pytest.mark.usefixtures("figure_votes")
-def test_refused(arguments, message):
+def test_invalid_arguments_are_refused(arguments, message):
     assert re.search(message, refusal("plot", *arguments))
 
 

@@ -32,7 +32,7 @@ def _files(tmp_path, monkeypatch):
 
 
 def printed_by(*args):
-    """Standard output of a command that succeeds; notes on the few voters go elsewhere."""
+    """Standard output of a successful command; notes on few voters go to stderr."""
     result = invoke(*args)
     assert result.exit_code == 0, result.stderr
     return result.stdout
@@ -59,7 +59,7 @@ def test_a_strength_of_zero_has_no_sign(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["pairs", "votes"])
-def test_votes_of_some_voters_are_those_of_a_file_of_their_own(form, tmp_path):
+def test_selected_voters_are_fitted_like_a_file_of_their_votes(form, tmp_path):
     """The second kind of file is fitted as comparisons, with voters but without prompts."""
     rows = {**FILES, "votes": VOTES}[form].splitlines(keepends=True)
     for voter, file, option in (("J", "program.csv", "--only"), ("Ann", "people.csv", "--without")):
@@ -118,7 +118,7 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
 
 @pytest.mark.usefixtures("_people_and_judge")
 def test_files_may_have_different_columns(tmp_path):
-    """People's file has a column of its own to leave out, and another name for the winner."""
+    """The file of people has an extra column to ignore, and another name for the winner."""
     text = (tmp_path / "people.csv").read_text().replace("winner", "preferred").replace("prompt\n", "prompt,grade\n")
     (tmp_path / "people.csv").write_text(text.replace("\na,b,both bad", ",\na,b,both bad").replace(",61\n", ",61,\n"))
     rows = (tmp_path / "people.csv").read_text().splitlines()
@@ -145,7 +145,7 @@ def test_files_have_the_side_bias_and_the_judge_too():
     ]
 
 
-def test_what_limits_a_ranking_by_few_is_noted(tmp_path):
+def test_limits_of_a_ranking_by_few_voters_are_noted(tmp_path):
     notes = invoke("fit", "pairs.csv", "--only", "J", "--both-bad", "tie", "--prior", "1").stderr
     assert "note: all votes are from one voter: other voters may differ" in notes
     (tmp_path / "unknown.csv").write_text("left,right,winner\na,b,left\nb,a,left\nb,a,left\n")
@@ -213,7 +213,7 @@ def test_answers_of_any_kind_are_drawn(command, kind, tmp_path):
     assert "svg" in (tmp_path / "figure.svg").read_text()[:400]
 
 
-def test_a_figure_is_of_the_voters_and_the_model_that_the_options_name(monkeypatch):
+def test_figures_use_the_voters_and_the_model_of_the_options(monkeypatch):
     pytest.importorskip("matplotlib")
     drawn = []
     monkeypatch.setattr(
@@ -237,8 +237,8 @@ def test_a_table_may_be_markdown():
     assert invoke("fit", "votes.csv", "--table", "csv").stdout.startswith("item,rank,strength,standard error,")
 
 
-def test_roles_and_words_of_arenas_with_other_names(tmp_path):
-    """A weight that is no count, a word for "both bad", and covariates beside named sides."""
+def test_columns_and_answers_of_arenas_with_other_names(tmp_path):
+    """A weight that is no count, a word for "both bad", and covariates for named sides."""
     rows = ["first,second,pick,importance,first_length,second_length"]
     rows += ["a,b,A,0.5,9,1", "b,a,neither,2,1,9", "b,c,A,1,3,2", "a,c,B,1.5,2,3", "c,b,A,1,5,4"]
     (tmp_path / "own.csv").write_text("\n".join(rows))
@@ -280,7 +280,7 @@ def _notes(*args):
     return invoke(*args).stderr
 
 
-def test_notes_say_who_counts_as_people(tmp_path):
+def test_a_note_tells_which_voters_count_as_people(tmp_path):
     rows = [f"a,b,{'left' if n % 3 else 'right'},{voter},{n}\n" for voter in ("gpt", "claude") for n in range(9)]
     rows += [f"a,b,left,person {n},{n}\n" for n in range(6)]
     (tmp_path / "votes.csv").write_text("left,right,winner,voter,prompt\n" + "".join(rows))

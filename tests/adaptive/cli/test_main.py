@@ -1,4 +1,4 @@
-"""The command `ballots`: tokens to ranking by its commands in a row, help with examples, faults in one line."""
+"""The command `ballots`: from tokens to a ranking by successive commands, help with examples, one-line errors."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def test_version():
     assert run_ok("--version") == f"ballots {__version__}\n"
 
 
-def test_a_file_that_is_written_anew_keeps_its_mode_and_its_links(folder):
+def test_a_replaced_file_keeps_its_mode_and_its_links(folder):
     target = folder / "kept.csv"
     target.write_text("old")
     target.chmod(0o640)
@@ -42,7 +42,7 @@ def test_a_file_that_is_written_anew_keeps_its_mode_and_its_links(folder):
 
 
 def test_out_may_be_a_pipe(folder):
-    """It is written to, not replaced."""
+    """The pipe is written to, not replaced by a file."""
     pipe = folder / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
@@ -121,7 +121,7 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         ([*TUNE, "--pilot", "none.csv"], r"none\.csv"),
     ],
 )
-def test_refused(folder, arguments, message):
+def test_invalid_arguments_are_refused(folder, arguments, message):
     for name, text in FILES.items():
         (folder / name).write_text(text)
     check_refused(arguments, message)

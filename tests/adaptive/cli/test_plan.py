@@ -33,10 +33,10 @@ HALF = {"n_ballots": 7, "fraction": 0.5}
     ],
 )
 def test_plan_is_that_of_the_library(arguments, plan):
-    found = json.loads(run_ok("plan", "--n-items", 990, "--json", *arguments))
-    assert found.items() >= plan.to_dict().items()
-    assert [advice["code"] for advice in found["advice"]] == [advice.code for advice in plan.advice]
-    assert found["hours"] == (plan.cost(5) if "--seconds" in arguments else None)
+    result = json.loads(run_ok("plan", "--n-items", 990, "--json", *arguments))
+    assert result.items() >= plan.to_dict().items()
+    assert [advice["code"] for advice in result["advice"]] == [advice.code for advice in plan.advice]
+    assert result["hours"] == (plan.cost(5) if "--seconds" in arguments else None)
 
 
 def test_plan_counts_the_items_of_a_file(items):
@@ -44,7 +44,7 @@ def test_plan_counts_the_items_of_a_file(items):
     assert run_ok("plan", "--items", items, *arguments) == run_ok("plan", "--n-items", 10, *arguments)
 
 
-def test_plan_has_as_many_ballots_as_the_items_allow():
+def test_plan_uses_as_many_ballots_as_the_items_allow():
     plan = json.loads(run_ok("plan", "--n-items", 66, "--hours", 20, "--seconds", 6, "--json"))
     assert (plan["n_ballots"], plan["sizes"]) == (6, [66, 33, 16, 8, 4, 2])
     assert plan["hours"] <= 20
@@ -85,9 +85,9 @@ def test_draw_is_that_of_the_library(items):
     pairs = [(row["item_1"], row["item_2"]) for row in rows_of(items.read_text())]
     ballot = draw_ballot(pairs, 4, 3, np.random.default_rng(7))
     assert list(rows[0]) == ["comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner"]
-    found = sorted((int(row["comparison"].removeprefix("1-")), *list(row.values())[1:]) for row in rows)
+    result = sorted((int(row["comparison"].removeprefix("1-")), *list(row.values())[1:]) for row in rows)
     columns = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
-    assert found == [
+    assert result == [
         (index, str(voter), *ballot.items[left], *ballot.items[right], "")
         for index, (voter, left, right) in enumerate(columns)
     ]
@@ -105,7 +105,7 @@ def test_sets_that_cannot_be_drawn(folder):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_score_and_the_result_of_the_voting_are_the_same_bytes(folder, seed):
+def test_score_prints_the_same_bytes_as_the_result_of_a_campaign(folder, seed):
     """Whatever the order of the rows: 60 items, three ballots, random votes with ties and gaps."""
     rng = np.random.default_rng(seed)
     (folder / "items.csv").write_text("item\n" + "".join(f"{place}\n" for place in rng.permutation(60)))
@@ -128,7 +128,7 @@ def test_score_and_the_result_of_the_voting_are_the_same_bytes(folder, seed):
     assert [each["b"] for each in scored["ballots"]] == [each["b"] for each in result["ballots"]]
 
 
-def test_score_refuses_an_item_that_was_not_in_the_ballot_before(folder):
+def test_score_refuses_an_item_that_was_not_in_the_previous_ballot(folder):
     (folder / "1.csv").write_text("left,right,winner\na,b,left\n")
     (folder / "2.csv").write_text("left,right,winner\na,b,left\na,c,tie\n")
     assert refusal("score", "1.csv", "2.csv", "--out", "r.csv") == "2.csv:3: 'c' is not an item of ballot 1"
@@ -144,10 +144,10 @@ def test_simulate_is_that_of_the_library(similarity):
     plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
     values, pool = named_similarity(similarity, 20), VoterPopulation(9)
     expected = simulate(plan, pool, values, n_simulations=3, seed=5)
-    found = json.loads(run_ok(*arguments, "--json"))
-    assert found["coefficients"] == expected.to_dict()
-    assert found["plan"] == plan.to_dict()
-    assert found["options"]["ties"] == "midrank"
+    result = json.loads(run_ok(*arguments, "--json"))
+    assert result["coefficients"] == expected.to_dict()
+    assert result["plan"] == plan.to_dict()
+    assert result["options"]["ties"] == "midrank"
     signed = json.loads(run_ok(*arguments, "--json", "--judge", "similarity"))
     assert signed["coefficients"] == simulate(plan, pool, values, n_simulations=3, seed=5, relatedness=False).to_dict()
 
@@ -163,9 +163,9 @@ def test_simulate_takes_approaches():
     plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
     values = named_similarity("exponential", 20)
     expected = simulate(plan, VoterPopulation(9), values, n_simulations=2, seed=5, approaches=APPROACHES)
-    found = json.loads(run_ok("simulate", *arguments, *chosen, "--json"))
-    assert found["coefficients"] == expected.to_dict()
-    # One that is named twice is simulated once; the order is that of the options.
+    result = json.loads(run_ok("simulate", *arguments, *chosen, "--json"))
+    assert result["coefficients"] == expected.to_dict()
+    # An approach named twice is simulated once; the order is that of the options.
     lines = run_ok("simulate", *arguments, *chosen, "--approach", "adaptive").splitlines()[3:-2]
     assert [line.split()[0] for line in lines] == list(APPROACHES)
     # 60 comparisons of 20 items: 6 presentations in the mean; matched ballots of 20, 12 and 7 items can have 3.
@@ -184,7 +184,7 @@ def test_simulate_takes_values_from_a_file(folder):
     assert run_json(*arguments, "--workers", 2)["coefficients"] == expected
 
 
-def test_simulate_says_what_is_undefined(folder):
+def test_simulate_reports_undefined_values(folder):
     arguments = ("--n-items", 5, "--ballots", 2, "--presentations", 1, "--simulations", 20, "--voters", 1)
     (folder / "z.csv").write_text("similarity\n" + "0.5\n" * 5)
     result = invoke("simulate", *arguments, "--fraction", 0.9, "--similarity", "z.csv")
@@ -245,10 +245,10 @@ def test_tune_by_pilot_votes(folder):
 
 
 def test_votes_needed_as_json_are_those_of_the_library():
-    found = votes_needed(0.5, **SIMULATED, matching=Matching())
+    result = votes_needed(0.5, **SIMULATED, matching=Matching())
     printed = json.loads(run_ok(*NEEDED, "--n-items", 10, "--json"))
-    assert printed["votes"] == found.votes
-    assert printed["verdict"] == found.verdict
+    assert printed["votes"] == result.votes
+    assert printed["verdict"] == result.verdict
 
 
 @pytest.mark.parametrize(("command", "total"), [((*TUNE, "--n-items", 10), 6 * 2 + 3 * 2 + 2 * 4 + 4), (NEEDED, 4)])

@@ -1,4 +1,4 @@
-"""The commands `ballots run`: a voting from its items to the ranking, what leaves it, and its checks and pay."""
+"""The commands `ballots run`: a campaign from items to ranking, its exports, checks and pay."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.wide
 
 
 def rows_in(path):
-    """Every row of a ledger: what a refused command must leave as it was."""
+    """Every row of a ledger, which a refused command must not change."""
     with closing(Ledger.open(path)) as ledger, ledger.database.engine.connect() as connection:
         names = [row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {name: connection.exec_driver_sql(f"SELECT * FROM {name}").fetchall() for name in names}
@@ -66,8 +66,8 @@ def test_run_record_in_parts_and_again(folder, opened):
     for voter, n_new in loads:
         rows = rows_of((folder / "votes.csv").read_text())
         (folder / "part.csv").write_text(as_csv([row for row in rows if row["voter"] == voter]))
-        found = json.loads(run_ok("run", "record", "v.db", "part.csv", "--json"))
-        assert (found["n_new"], found["status"]["state"]) == (n_new, "open")
+        result = json.loads(run_ok("run", "record", "v.db", "part.csv", "--json"))
+        assert (result["n_new"], result["status"]["state"]) == (n_new, "open")
     before = rows_in(opened)
     assert run_ok("run", "record", "v.db", "votes.csv") == (
         "0 new votes; ballot 1 of 2 is open: 20 of 20 comparisons answered\n"
@@ -83,8 +83,8 @@ def test_run_status_at_every_step(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     status = run_ok("run", "status", "v.db").splitlines()
     assert status == ["ballot 1 of 2 is open: 20 of 20 comparisons answered", "20 votes by 3 voters"]
-    found = json.loads(run_ok("run", "close", "v.db", "--json"))
-    closed = found["closed"] | {"n_tied_at_cut": None}
+    result = json.loads(run_ok("run", "close", "v.db", "--json"))
+    closed = result["closed"] | {"n_tied_at_cut": None}
     assert closed == {"number": 1, "b": 1.0, "n_tied_at_cut": None, "n_answered": 20}
     assert run_ok("run", "status", "v.db").startswith("ballot 2 of 2 can be opened: 5 items, 10 comparisons\n")
     run_ok("run", "open", "v.db", "--out", "ballot.csv")
@@ -101,9 +101,11 @@ def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
     for number in (1, 2):
         protocol.open_ballot()
         rows = rows_of((folder / "votes.csv").read_text())
-        said = {(row["voter"], row["left_1"], row["left_2"], row["right_1"], row["right_2"]): row for row in rows}
-        asked = {each.id: (str(each.voter), *each.left, *each.right) for each in protocol.comparisons()}
-        protocol.record({name: said[about]["winner"] for name, about in asked.items()})
+        rows_by_pair = {
+            (row["voter"], row["left_1"], row["left_2"], row["right_1"], row["right_2"]): row for row in rows
+        }
+        pairs_by_id = {each.id: (str(each.voter), *each.left, *each.right) for each in protocol.comparisons()}
+        protocol.record({name: rows_by_pair[about]["winner"] for name, about in pairs_by_id.items()})
         protocol.close_ballot()
         run_ok("run", "record", "v.db", "votes.csv")
         run_ok("run", "close", "v.db")
@@ -145,7 +147,7 @@ def test_draws_advance_a_progress_bar(command, folder, bars):
     assert (bars.asked, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
 
 
-def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
+def test_a_ballot_with_few_answers_is_closed_only_on_request(folder, opened):
     record_all(folder, part=("0", "1"))
     before = rows_in(opened)
     few = "13 of 20 comparisons are answered, 65%, and 65.1% are required"
@@ -157,7 +159,7 @@ def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
     assert preview.endswith(f"it cannot be closed yet: {few}\n")
     now = rows_in(opened)
     changed = {name for name in now if now[name] != before[name]}
-    assert changed <= {"ballot"}  # its closer came and went
+    assert changed <= {"ballot"}  # the process that was closing it has died
     assert run_ok("run", "close", "v.db", "--least-answered", "0.6").startswith("ballot 1 is closed with 13 of 20")
 
 
@@ -174,19 +176,19 @@ def test_a_ballot_is_opened_again_until_the_next_one(folder):
 
 
 @pytest.mark.usefixtures("opened")
-def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser():
+def test_contradicting_votes_are_kept_until_the_organiser_decides():
     run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,left\n1-0-1,left\n")
     assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,right\n1-0-2,tie\n1-0-1,left\n") == (
         "1 new vote, 1 conflict set aside; ballot 1 of 2 is open: 3 of 20 comparisons answered\n"
     )
-    found = run_json("run", "conflicts", "v.db")[0]
-    assert list(found) == ["comparison", "voter", "recorded", "conflicting", "received_at", "corrected"]
-    del found["received_at"]
-    assert list(found.values()) == ["1-0-0", "0", "left", "right", False]
+    result = run_json("run", "conflicts", "v.db")[0]
+    assert list(result) == ["comparison", "voter", "recorded", "conflicting", "received_at", "corrected"]
+    del result["received_at"]
+    assert list(result.values()) == ["1-0-0", "0", "left", "right", False]
     corrected = run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "misclick")
     assert corrected == "comparison 1-0-0: the vote is 'right' now\n"
     assert run_json("run", "conflicts", "v.db")[0]["corrected"]
-    # The file of the vote that was corrected brings nothing new, and neither does the other one.
+    # Recording either file again changes nothing.
     for winner in ("left", "right"):
         again = run_ok("run", "record", "v.db", "-", stdin=f"comparison,winner\n1-0-0,{winner}\n")
         assert again.startswith("0 new votes; ")
@@ -198,19 +200,21 @@ def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser():
 
 
 @pytest.mark.usefixtures("opened")
-def test_a_voter_is_left_out_by_an_event_and_taken_back_in(folder):
+def test_a_voter_is_excluded_and_included_again(folder):
     finish(folder)
     run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random")
-    found = invoke("run", "result", "v.db", "--json")
-    assert len(json.loads(found.stdout)["excluded"]) == 1
-    assert re.search(r"1 voter left out of the strengths, whose ranking has tau_w -?\d\.\d+ with that of", found.stderr)
+    result = invoke("run", "result", "v.db", "--json")
+    assert len(json.loads(result.stdout)["excluded"]) == 1
+    assert re.search(
+        r"1 voter left out of the strengths, whose ranking has tau_w -?\d\.\d+ with that of", result.stderr
+    )
     run_ok("run", "exclude", "v.db", "2", "--back", "--reason", "a mistake")
     assert json.loads(invoke("run", "result", "v.db", "--json").stdout)["excluded"] == []
     assert refusal("run", "exclude", "v.db", "Nobody", "--reason", "x") == "no voter is called 'Nobody'"
 
 
 @pytest.mark.usefixtures("opened")
-def test_columns_that_mean_nothing_here_are_kept_with_the_votes(folder):
+def test_unknown_columns_are_kept_with_the_votes(folder):
     rows = [row | {"seconds": "1.25", "worker": "w7"} for row in rows_of((folder / "votes.csv").read_text())]
     (folder / "votes.csv").write_text(as_csv(rows))
     run_ok("run", "record", "v.db", "votes.csv")
@@ -227,19 +231,19 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
     assert run_ok("run", "init", "c.db", "--items", "items.csv", *options).startswith(
         "10 items, batches of 8, at most 30 comparisons\n"
     )
-    asked = []
+    voter_pairs = []
     for number in range(1, 5):
         rows = rows_of(run_ok("run", "open", "c.db"))
         assert len(rows) == (8 if number < 4 else 6)
         sides = [(row["left_1"] + row["left_2"], row["right_1"] + row["right_2"]) for row in rows]
-        asked += [(row["voter"], frozenset(pair)) for row, pair in zip(rows, sides, strict=True)]
+        voter_pairs += [(row["voter"], frozenset(pair)) for row, pair in zip(rows, sides, strict=True)]
         assert re.search(r"pairs are unanswered|budget of 30", refusal("run", "open", "c.db"))
         winners = ["left" if left < right else "right" for left, right in sides]
         (folder / "votes.csv").write_text(
             as_csv([row | {"winner": winner} for row, winner in zip(rows, winners, strict=True)])
         )
         run_ok("run", "record", "c.db", "votes.csv")
-    assert len(set(asked)) == 30  # no pair twice to a voter
+    assert len(set(voter_pairs)) == 30  # no pair twice to a voter
     assert refusal("run", "open", "c.db") == "the budget of 30 comparisons is spent"
     assert run_ok("run", "close", "c.db") == "the campaign has ended with 30 votes; the result is ready\n"
     rows = rows_of(invoke("run", "result", "c.db").stdout)
@@ -298,7 +302,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "backup", "v.db", "none/copy.db"], r"none/copy\.db: cannot be written"),
     ],
 )
-def test_refused(folder, arguments, message):
+def test_invalid_arguments_are_refused(folder, arguments, message):
     run_ok("run", "init", "ready.db", *INIT[3:])
     (folder / "odd.csv").write_text("left_1,left_2,right_1,right_2,winner,kind\nnut,price,tax,wage,left,gold\n")
 
@@ -326,7 +330,7 @@ ASKED = "comparison,winner\n1-0-0,left\n"
         ),
     ],
 )
-def test_votes_that_are_refused_leave_the_voting_as_it_was(opened, votes, message):
+def test_refused_votes_change_nothing(opened, votes, message):
     before = rows_in(opened)
     assert re.search(message, refusal("run", "record", "v.db", "-", stdin=votes))
     assert rows_in(opened) == before
@@ -381,7 +385,7 @@ def test_status_by_ballot(opened):
         (b"SQLite format 3\0", "is an SQLite database: export the table as "),
     ],
 )
-def test_record_says_what_a_file_is_that_is_no_table(data, message, opened, folder):
+def test_record_names_the_format_of_files_that_are_no_tables(data, message, opened, folder):
     (folder / "other").write_bytes(data)
     assert re.fullmatch(rf"other(:1)?: {message}.*", refusal("run", "record", opened, "other"))
 
@@ -394,15 +398,15 @@ def finished(folder, opened):
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_bundle_is_proved_and_restored_to_the_last_bit(folder):
+def test_a_bundle_is_verified_and_restored_exactly(folder):
     run_ok("run", "export", "v.db", "--out", "c.zip")
-    said = run_ok("verify", "c.zip")
-    assert "all digests hold; the votes give all records to the last bit\nthe seed gives all draws" in said
-    assert re.search("Not checked: .*\n  plan.json: created_at, key, ", said)
-    found = json.loads(run_ok("verify", "c.zip", "--json"))
-    assert (found["votes"], found["closed"], found["replayed"]) == (30, 2, True)
-    assert found["unchecked"]["pages.json"] == ["at", "pages"]
-    assert json.loads(run_ok("run", "verify", "v.db", "--json")) == found
+    output = run_ok("verify", "c.zip")
+    assert "all digests hold; the votes give all records to the last bit\nthe seed gives all draws" in output
+    assert re.search("Not checked: .*\n  plan.json: created_at, key, ", output)
+    result = json.loads(run_ok("verify", "c.zip", "--json"))
+    assert (result["votes"], result["closed"], result["replayed"]) == (30, 2, True)
+    assert result["unchecked"]["pages.json"] == ["at", "pages"]
+    assert json.loads(run_ok("run", "verify", "v.db", "--json")) == result
     assert run_ok("run", "import", "copy.db", "c.zip") == "campaign campaign is restored: 10 items\n"
     assert invoke("run", "result", "copy.db").stdout == invoke("run", "result", "v.db").stdout
     run_ok("run", "export", "copy.db", "--out", "again.zip")
@@ -411,7 +415,7 @@ def test_a_bundle_is_proved_and_restored_to_the_last_bit(folder):
 
 
 @pytest.mark.usefixtures("opened")
-def test_votes_leave_and_come_back(folder):
+def test_exported_votes_are_imported_again(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     assert run_ok("run", "export", "v.db", "--format", "csv", "--out", "out.csv") == "20 votes in out.csv\n"
     assert run_ok("run", "import", "v.db", "out.csv") == "0 new votes\n"
@@ -430,13 +434,13 @@ def test_votes_leave_and_come_back(folder):
 
 
 @pytest.mark.usefixtures("opened")
-def test_votes_make_no_new_ledger(folder):
-    wanted = "new.db: does not exist; only a bundle can be imported into a new ledger, and votes.csv is not one"
-    assert refusal("run", "import", "new.db", "votes.csv") == wanted
+def test_a_file_of_votes_creates_no_ledger(folder):
+    expected = "new.db: does not exist; only a bundle can be imported into a new ledger, and votes.csv is not one"
+    assert refusal("run", "import", "new.db", "votes.csv") == expected
     assert not (folder / "new.db").exists()
 
 
-def test_a_backup_while_votes_arrive_is_a_ledger_of_one_moment(folder, opened):
+def test_a_backup_while_votes_arrive_is_a_consistent_snapshot(folder, opened):
     rows = rows_of((folder / "votes.csv").read_text())
     done = threading.Event()
 
@@ -470,7 +474,7 @@ def test_a_backup_while_votes_arrive_is_a_ledger_of_one_moment(folder, opened):
 
 @pytest.mark.usefixtures("finished")
 @pytest.mark.parametrize("form", ["bundle", "csv", "arena"])
-def test_an_export_spares_the_ledger(folder, form):
+def test_an_export_cannot_overwrite_the_ledger(folder, form):
     before = (folder / "v.db").read_bytes()
     message = refusal("run", "export", "v.db", "--format", form, "--out", "./v.db")
     assert message == "./v.db: is the ledger itself; choose another file for --out"
@@ -495,7 +499,7 @@ PAID = ("--pay-per-hour", 12, "--seconds", 6, "--fee", 0.25, "--currency", "EUR"
 
 @pytest.fixture
 def asking(folder):
-    """A voting with probes and pay, whose ballot 1 is open."""
+    """A campaign with checks and pay, whose ballot 1 is open."""
     run_ok("pair", "tokens.csv", "--out", "items.csv")
     (folder / "checks.csv").write_text(PROBES)
     printed = run_ok(*INIT, *ASKING, *PAID)
@@ -504,7 +508,7 @@ def asking(folder):
 
 
 def answer(folder, *, part=("0", "1", "2")):
-    """Voter 2 always says left, and at once; the others prefer what comes first in the alphabet."""
+    """Voter 2 always answers left at once; the others prefer the item first in the alphabet."""
     rows = rows_of((folder / "ballot.csv").read_text())
     for row in rows:
         left, right = (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])
@@ -520,10 +524,10 @@ def test_probes_are_among_the_comparisons_and_look_like_them(folder):
     stored = rows_in(folder / "v.db")["comparison"]
     checks = {f"b1-{row.sheet}-{row.position}" for row in stored if row.probe is not None}
     sizes = Counter(row["comparison"].rpartition("-")[0] for row in rows)
-    wanted = [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
-    assert [row["comparison"] for row in rows] == wanted
+    expected = [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
+    assert [row["comparison"] for row in rows] == expected
     assert len(rows) - len(checks) == 20
-    assert checks < set(wanted)
+    assert checks < set(expected)
     assert {tuple(row) for row in rows} == {("comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner")}
     assert {row["winner"] for row in rows} == {""}
     for voter in "012":
@@ -545,52 +549,52 @@ def test_answers_to_probes_come_with_the_votes(folder):
     assert re.search(rf"^checks: {n_probes} answered of 2\d in the end$", status, re.MULTILINE)
     spent = 1.25 * 0.02 * (20 + n_probes)
     assert f"spent: {spent:.2f} EUR for 0.1 hours; expected in the end: 1." in status
-    found = json.loads(run_ok("run", "status", "v.db", "--json"))["spending"]
-    assert (found["n_votes"], found["n_probes"], found["currency"]) == (20, n_probes, "EUR")
-    assert abs(found["spent"] - spent) < 1e-9
+    result = json.loads(run_ok("run", "status", "v.db", "--json"))["spending"]
+    assert (result["n_votes"], result["n_probes"], result["currency"]) == (20, n_probes, "EUR")
+    assert abs(result["spent"] - spent) < 1e-9
     assert run_ok("run", "open", "v.db", "--again", "--unanswered").count("\n") == 1
     name = f"1-{checks[0].sheet}-{checks[0].position}"
-    said = {row["comparison"]: row["winner"] for row in rows_of((folder / "votes.csv").read_text())}[f"b{name}"]
-    contradiction = f"comparison,winner\n{name},{'left' if said == 'tie' else 'tie'}\n"
+    winner = {row["comparison"]: row["winner"] for row in rows_of((folder / "votes.csv").read_text())}[f"b{name}"]
+    contradiction = f"comparison,winner\n{name},{'left' if winner == 'tie' else 'tie'}\n"
     assert run_ok("run", "record", "v.db", "-", stdin=contradiction).startswith("0 new votes, 1 conflict set aside;")
     assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith(f"{name} ")
 
 
 @pytest.mark.usefixtures("asking")
-def test_quality_says_whom_to_look_at(folder, monkeypatch):
+def test_quality_flags_suspicious_voters(folder, monkeypatch):
     assert run_ok("run", "quality", "v.db") == "no voter has answered yet\n"
     answer(folder)
     lines = run_ok("run", "quality", "v.db").splitlines()
     columns = "voter votes seconds fast left attention gold repeats agreement random flags"
     assert lines[0].split() == columns.split()
     assert [line.split()[:3] for line in lines[1:4]] == [["0", "7", "3.0"], ["1", "6", "3.0"], ["2", "7", "0.3"]]
-    said = r"\d+ pairs? asked of several voters: \d+ of \d+ pairs of answers agree"
-    assert re.fullmatch(rf"{said}; agreement and alpha need \d+ more pairs?", lines[4])
+    pattern = r"\d+ pairs? asked of several voters: \d+ of \d+ pairs of answers agree"
+    assert re.fullmatch(rf"{pattern}; agreement and alpha need \d+ more pairs?", lines[4])
     assert "voter 2: 7 of 7 answers took less than 1 s" in lines[5:]
     assert not any(line.startswith(("voter 0", "voter 1")) for line in lines)
-    found = json.loads(run_ok("run", "quality", "v.db", "--json"))
-    assert [each["voter"] for each in found["voters"]] == ["0", "1", "2"]
-    assert found["voters"][2]["flags"][0] == {"kind": "speed", "reason": "7 of 7 answers took less than 1 s"}
-    assert found["voters"][0]["left"]["n"] == 7
+    result = json.loads(run_ok("run", "quality", "v.db", "--json"))
+    assert [each["voter"] for each in result["voters"]] == ["0", "1", "2"]
+    assert result["voters"][2]["flags"][0] == {"kind": "speed", "reason": "7 of 7 answers took less than 1 s"}
+    assert result["voters"][0]["left"]["n"] == 7
     assert "took less" not in run_ok("run", "quality", "v.db", "--fast", "0.2")
     monkeypatch.setattr("adaptive.ledger._reports.quality.LEAST_PAIRS", 1)
-    found = json.loads(run_ok("run", "quality", "v.db", "--json"))
-    ends = f"{found['agreement_low']:.0%} to {found['agreement_high']:.0%}"
-    alpha = f"{found['alpha']:.2f} ({found['alpha_low']:.2f} to {found['alpha_high']:.2f})"
+    result = json.loads(run_ok("run", "quality", "v.db", "--json"))
+    ends = f"{result['agreement_low']:.0%} to {result['agreement_high']:.0%}"
+    alpha = f"{result['alpha']:.2f} ({result['alpha_low']:.2f} to {result['alpha_high']:.2f})"
     line = run_ok("run", "quality", "v.db").splitlines()[4]
-    assert re.fullmatch(rf"{said} \(\d+%, 90 % interval {ends}\); Krippendorff's alpha {re.escape(alpha)}", line)
+    assert re.fullmatch(rf"{pattern} \(\d+%, 90 % interval {ends}\); Krippendorff's alpha {re.escape(alpha)}", line)
 
 
 @pytest.mark.usefixtures("asking")
-def test_leaving_out_is_looked_at_before(folder):
+def test_an_exclusion_can_be_previewed(folder):
     answer(folder)
     before = rows_in(folder / "v.db")
     lines = run_ok("run", "exclude", "v.db", "2", "--preview").splitlines()
     effect = r"7 votes, and 13 by the others; tau_w of the rankings with and without them [01]\.\d{3}"
     assert re.fullmatch(rf"voter 2 excluded: {effect}", lines[0])
     assert lines[1].split() == ["item", "rank", "now", "rank", "then"]
-    found = json.loads(run_ok("run", "exclude", "v.db", "2", "--preview", "--json"))
-    assert (found["n_votes"], found["n_others"], len(found["changes"])) == (7, 13, len(lines) - 2)
+    result = json.loads(run_ok("run", "exclude", "v.db", "2", "--preview", "--json"))
+    assert (result["n_votes"], result["n_others"], len(result["changes"])) == (7, 13, len(lines) - 2)
     assert rows_in(folder / "v.db") == before
     run_ok("run", "exclude", "v.db", "2", "--reason", "left, left, left")
     assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 included again: 7 votes")
@@ -598,7 +602,7 @@ def test_leaving_out_is_looked_at_before(folder):
 
 
 @pytest.mark.usefixtures("asking")
-def test_link_makes_another_link_of_the_organiser():
+def test_link_creates_another_organiser_link():
     links = [run_ok("run", "link", "v.db", "--url", "https://votes.example.org/").strip() for _ in range(2)]
     assert links[0] != links[1]
     for link in links:

@@ -1,4 +1,4 @@
-"""`ballots run init`: what is shown for an item comes with its label, and batches suit the list."""
+"""`ballots run init`: items come with their contents, and the size of batches suits the list."""
 
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +16,7 @@ CONTINUOUS = ["run", "init", "v.db", "--items", "items.csv", "--continuous", "--
 
 @pytest.fixture(autouse=True)
 def items(tmp_path, monkeypatch):
-    """A folder with a table of 12 items, of which two have contents."""
+    """A folder with a table of 12 items, two of them with contents."""
     monkeypatch.chdir(tmp_path)
     rows = ["fig,markdown,**fig**,", "plum,image,plum.png,A plum", *(f"item {number},,," for number in range(10))]
     (tmp_path / "items.csv").write_text("\n".join(["item,kind,content,alt_text", *rows, ""]))
@@ -27,14 +27,14 @@ def test_items_have_their_contents():
     run_ok(*CONTINUOUS)
     ledger = Ledger.open("v.db")
     campaign = ledger.campaign()
-    found = campaign.contents()
+    result = campaign.contents()
     assert campaign.info.items[:2] == ("fig", "plum")
-    assert found[:2] == (ItemContent("markdown", "**fig**"), ItemContent("image", "plum.png", "A plum"))
-    assert set(found[2:]) == {ItemContent()}
+    assert result[:2] == (ItemContent("markdown", "**fig**"), ItemContent("image", "plum.png", "A plum"))
+    assert set(result[2:]) == {ItemContent()}
     ledger.close()
 
 
-def test_a_content_that_cannot_be_has_its_line(items, tmp_path):
+def test_invalid_content_is_reported_with_its_line(items, tmp_path):
     items.write_text(items.read_text() + "kiwi,image,../kiwi.png,A kiwi\n")
     assert refusal(*CONTINUOUS).startswith(
         'items.csv:14: column "content": the content of image must be the path of a file'
@@ -43,7 +43,7 @@ def test_a_content_that_cannot_be_has_its_line(items, tmp_path):
 
 
 @pytest.mark.parametrize(("options", "batch"), [([], 12), (["--batch", 7], 7)])
-def test_a_batch_suits_the_list(options, batch):
+def test_the_batch_size_suits_the_list(options, batch):
     assert run_ok(*CONTINUOUS, *options).startswith(f"12 items, batches of {batch}, at most 40 comparisons\n")
 
 
@@ -80,12 +80,12 @@ def test_target_groups_have_their_quotas():
         (["--target", 0.9], "--targets does not take --continuous or --target"),
     ],
 )
-def test_options_that_do_not_go_with_targets(arguments, message):
+def test_options_that_exclude_targets_are_refused(arguments, message):
     candidates()
     assert message in refusal(*TARGETS, *arguments)
 
 
-def test_targets_and_answers_belong_together():
+def test_targets_and_candidates_must_match():
     candidates()
     assert "--targets needs --answers" in refusal(*TARGETS[:5], *TARGETS[7:])
     assert "--answers has no effect without --targets" in refusal(*CONTINUOUS, "--answers", 3)
@@ -102,7 +102,7 @@ def test_targets_and_answers_belong_together():
         ("oak,oak,positive", "target 'oak' is among its own candidates"),
     ],
 )
-def test_candidates_that_cannot_be_are_named(row, message):
+def test_invalid_candidates_are_named(row, message):
     candidates(row)
     assert message in refusal(*TARGETS)
 

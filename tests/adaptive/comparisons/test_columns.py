@@ -1,4 +1,4 @@
-"""The columns of votes and what is counted from them; nothing that cannot be is kept."""
+"""The columns of votes and the counts derived from them; impossible values are refused."""
 
 import gzip
 import io
@@ -19,13 +19,13 @@ from adaptive._scores import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.comparisons._columns import ShownPairs
 from rankcorr import OptionError
 from tests.adaptive import naive
-from tests.adaptive.strategies import CELLS, comparisons, items_and_triples, rows_of, small
+from tests.adaptive.strategies import CELLS, comparisons, items_and_triples, rows_of, small_comparisons
 
 ANN, BOB = "Ann", "Bob"
 
 
 def test_the_columns_are_small_and_read_only():
-    votes = small()
+    votes = small_comparisons()
     columns = {"left": np.int32, "right": np.int32, "winner": np.int8, "voter": np.int32}
     for name, dtype in columns.items():
         column = getattr(votes, name)
@@ -33,20 +33,20 @@ def test_the_columns_are_small_and_read_only():
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
     assert votes.items == ("a", "b", "c")
-    assert small(items=3, voters=2).items == range(3)
-    assert small(items=3, voters=2).voters == range(2)
+    assert small_comparisons(items=3, voters=2).items == range(3)
+    assert small_comparisons(items=3, voters=2).voters == range(2)
     assert (votes.n_items, votes.n_comparisons, votes.n_voters, votes.n_ties) == (3, 2, 2, 1)
     assert replace(votes, voters=None, voter=None).n_voters == 0
 
 
-def test_it_keeps_copies_of_what_it_is_given():
+def test_arguments_are_copied():
     left = np.array([0, 1], np.int32)
-    votes = small(left=left)
+    votes = small_comparisons(left=left)
     left[0] = 2
     assert votes.left.tolist() == [0, 1]
 
 
-def test_it_may_be_empty():
+def test_columns_may_be_empty():
     votes = Comparisons(3, [], [], [])
     assert (votes.n_comparisons, votes.n_ties, votes.parts) == (0, 0, 3)
     assert votes.never_compared == (0, 1, 2)
@@ -68,7 +68,7 @@ def test_counts_are_those_of_the_comparisons(votes):
 
 
 @given(comparisons())
-def test_parts_are_those_that_comparisons_join(votes):
+def test_parts_are_the_connected_components(votes):
     items, triples = items_and_triples(votes)
     parts = naive.parts(items, triples)
     assert votes.parts == len(parts)
@@ -78,8 +78,8 @@ def test_parts_are_those_that_comparisons_join(votes):
     }
 
 
-def test_the_repr_counts():
-    assert repr(small()) == "<Comparisons of 3 items: 2 comparisons, 1 tie, 2 voters>"
+def test_repr_shows_the_counts():
+    assert repr(small_comparisons()) == "<Comparisons of 3 items: 2 comparisons, 1 tie, 2 voters>"
     votes = Comparisons(1000, [0], [1], [LEFT], 1, [0], n_unanswered=2)
     assert repr(votes) == "<Comparisons of 1,000 items: 1 comparison, 0 ties, 1 voter, 2 unanswered>"
 
@@ -108,11 +108,16 @@ def test_the_repr_counts():
         ({"items": -1}, ComparisonError, "items must be from 0 to .* got -1"),
         ({"n_unanswered": -1}, ComparisonError, "n_unanswered must be a whole number, not negative; got -1"),
         ({"n_unanswered": 1.5}, ComparisonError, "n_unanswered must be .* got 1.5"),
+        (
+            {"n_unanswered": 1, "unanswered": [(0, 1)]},
+            ComparisonError,
+            r"unanswered must be ShownPairs .* got \[\(0, 1\)\]",
+        ),
     ],
 )
-def test_what_cannot_be_is_refused(changes, error, message):
+def test_impossible_values_are_refused(changes, error, message):
     with pytest.raises(error, match=message):
-        small(**changes)
+        small_comparisons(**changes)
 
 
 def pairs_of(shown):
@@ -121,7 +126,7 @@ def pairs_of(shown):
     return list(zip(voter, shown.left.tolist(), shown.right.tolist(), strict=True))
 
 
-def test_rows_without_an_answer_are_kept_apart():
+def test_unanswered_rows_are_kept_separately():
     labels = {"left": ["a", "c", "b"], "right": ["b", "a", "c"], "winner": ["left", None, "tie"]}
     votes = Comparisons.from_labels(**labels, voter=[ANN, BOB, BOB])
     assert (votes.n_comparisons, votes.n_unanswered, len(votes.unanswered)) == (2, 1, 1)
@@ -136,13 +141,13 @@ def test_rows_without_an_answer_are_kept_apart():
     assert votes.select([0]).unanswered is None
 
 
-def test_joining_keeps_rows_without_an_answer_by_name():
+def test_joining_matches_unanswered_rows_by_label():
     first = Comparisons.from_labels(["a", "b"], ["b", "c"], [None, "left"], voter=[ANN, BOB], items=list("abc"))
     then = Comparisons.from_labels(["c"], ["b"], [None], voter=[BOB], items=list("abc"))
     assert pairs_of(first.joined(then).unanswered) == [(0, 0, 1), (1, 2, 1)]
     assert pairs_of(then.joined(first).unanswered) == [(0, 2, 1), (1, 0, 1)]
-    assert pairs_of(small().joined(then).unanswered) == [(1, 2, 1)]
-    assert small().joined(small()).unanswered is None
+    assert pairs_of(small_comparisons().joined(then).unanswered) == [(1, 2, 1)]
+    assert small_comparisons().joined(small_comparisons()).unanswered is None
 
 
 @pytest.mark.parametrize(
@@ -155,22 +160,17 @@ def test_joining_keeps_rows_without_an_answer_by_name():
         ([0], None, 1, "unanswered must be ShownPairs with voters, as the comparisons are; got <ShownPairs: 1>"),
     ],
 )
-def test_rows_without_an_answer_that_cannot_be(left, voter, n_unanswered, message):
+def test_invalid_unanswered_rows_are_refused(left, voter, n_unanswered, message):
     pairs = ShownPairs(np.array(left), np.array([1]), None if voter is None else np.array(voter))
     with pytest.raises(ComparisonError, match=message):
-        small(n_unanswered=n_unanswered, unanswered=pairs)
-
-
-def test_rows_without_an_answer_are_shown_pairs():
-    with pytest.raises(ComparisonError, match=r"unanswered must be ShownPairs with voters, .* got \[\(0, 1\)\]"):
-        small(n_unanswered=1, unanswered=[(0, 1)])
+        small_comparisons(n_unanswered=n_unanswered, unanswered=pairs)
 
 
 @pytest.mark.parametrize(
     ("items", "message"),
     [(1, r"left\[0\] is 2; the only item has the index 0"), (0, r"left\[0\] is 2; there are no items")],
 )
-def test_messages_count_in_words(items, message):
+def test_messages_use_singular_and_plural(items, message):
     with pytest.raises(ComparisonError, match=message):
         Comparisons(items, [2], [1], [LEFT])
 
@@ -194,21 +194,21 @@ def lines_of(votes):
 
 
 @given(comparisons(labels=ONE_KIND, min_size=1), st.booleans())
-def test_comparisons_are_read_as_they_were_written(file, votes, as_json):
+def test_written_comparisons_are_read_unchanged(file, votes, as_json):
     file.write_text(lines_of(votes) if as_json else votes.to_csv(), encoding="utf-8")
     for kind in ("auto", "csv"):
         again = read_comparisons(file, items=votes.items, format=kind)
         assert rows_of(again) == rows_of(votes)
         assert again.items == votes.items
     assert (again.voters is None) == (votes.voters is None)
-    found = read_comparisons(file)
-    assert rows_of(found) == rows_of(votes)
-    assert set(found.items) == set(votes.items) - set(votes.never_compared)
-    assert found.n_unanswered == 0
+    result = read_comparisons(file)
+    assert rows_of(result) == rows_of(votes)
+    assert set(result.items) == set(votes.items) - set(votes.never_compared)
+    assert result.n_unanswered == 0
 
 
 @given(comparisons(min_size=1))
-def test_pairs_are_read_as_they_were_written(file, votes):
+def test_written_pairs_are_read_unchanged(file, votes):
     won = votes.select(votes.winner == LEFT)
     if not won.n_comparisons:
         return
@@ -353,7 +353,7 @@ PLAIN = "left,right,winner\n"
         (b"left,right,winner\n\xff,b,tie\n", TableError, r"votes\.csv:2: byte 0xff is not UTF-8"),
     ],
 )
-def test_refused_tables(write, text, error, message):
+def test_invalid_tables_are_refused(write, text, error, message):
     with pytest.raises(error, match=message):
         read_comparisons(write(text))
 
@@ -388,7 +388,7 @@ ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
         ("[0, true]\n", TableError, "a label is text, a whole number"),
     ],
 )
-def test_refused_lines_of_json(write, text, error, message):
+def test_invalid_lines_of_json_are_refused(write, text, error, message):
     with pytest.raises(error, match=message):
         read_comparisons(write(text, "v.jsonl"))
 
@@ -410,7 +410,7 @@ def test_refused_lines_of_json(write, text, error, message):
         ("0,1\n", {"voter": "who"}, TableError, 'no column "who"'),
     ],
 )
-def test_refused_options(write, text, options, error, message):
+def test_invalid_options_are_refused(write, text, options, error, message):
     with pytest.raises(error, match=message):
         read_comparisons(write(text), **options)
 
@@ -446,14 +446,14 @@ def test_votes_of_ukpconvarg1(data_dir):
 
 
 @pytest.mark.parametrize("path", [None, 3, b"votes.csv"])
-def test_what_is_no_path(path):
+def test_objects_that_are_no_paths_are_refused(path):
     with pytest.raises(TableError, match="a file of comparisons is expected, as text or a path; got "):
         read_comparisons(path)
 
 
 @pytest.mark.parametrize("key", ["left", "right", "voter", "comparison"])
-def test_half_a_surrogate_pair_is_no_label(write, key):
-    """JSON can write it, UTF-8 cannot: the ranking could not be written again."""
+def test_a_lone_surrogate_is_no_label(write, key):
+    """JSON can hold it, UTF-8 cannot, so the ranking could not be written to a file."""
     rows = [{"comparison": n, "voter": "Ann", "left": "a", "right": "b", "winner": "left"} for n in range(2)]
     for label in ("\ud800", ["a", "x\udc00"]):
         faulty = [rows[0], {**rows[1], key: label}]
@@ -464,8 +464,8 @@ def test_half_a_surrogate_pair_is_no_label(write, key):
     assert "\U0001f600" in read_comparisons(write("".join(json.dumps(row) + "\n" for row in whole))).items
 
 
-def test_numbers_that_stand_for_hardly_any_items_are_refused(write):
-    """Pairs of numbers name all items from 0 on: an id of another kind would be one of a billion."""
+def test_sparse_item_numbers_are_refused(write):
+    """Numbers in pairs count items from 0: a large id would create a billion items."""
     told = r"items are numbered from 0, so 999999999 implies 1,000,000,000 items, but only 3"
     with pytest.raises(TableError, match=rf'votes.csv:3: column "loser": {told}'):
         read_comparisons(write("winner,loser\n0,1\n0,999999999\n"))

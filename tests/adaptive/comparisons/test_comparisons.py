@@ -1,4 +1,4 @@
-"""Comparisons by any way in: from labels, ballots, protocols and pairs; what goes in comes out."""
+"""Comparisons from labels, ballots, protocols and pairs, and their conversion back."""
 
 import json
 from dataclasses import replace
@@ -26,34 +26,34 @@ from tests.adaptive.strategies import (
     comparisons,
     rows_of,
     run_and_watch,
-    small,
+    small_comparisons,
 )
 
 ANN, BOB = "Ann", "Bob"
 
 
 @given(comparisons(labels=st.just(LABELS)))
-def test_labels_come_out_as_they_went_in(votes):
+def test_labels_survive_the_round_trip(votes):
     rows = rows_of(votes)
     voter, left, right, winner = ([row[place] for row in rows] for place in range(4))
     known = {} if votes.voter is None else {"voter": voter, "voters": votes.voters}
     assert Comparisons.from_labels(left, right, winner, items=votes.items, **known) == votes
     assert Comparisons.from_labels(left, right, votes.winner, items=votes.items, answers="codes", **known) == votes
-    found = Comparisons.from_labels(left, right, winner, voter=None if votes.voter is None else voter)
-    assert found.items == tuple(dict.fromkeys(label for pair in zip(left, right, strict=True) for label in pair))
-    assert rows_of(found) == rows
-    assert found.voters is None or found.voters == tuple(dict.fromkeys(voter))
+    result = Comparisons.from_labels(left, right, winner, voter=None if votes.voter is None else voter)
+    assert result.items == tuple(dict.fromkeys(label for pair in zip(left, right, strict=True) for label in pair))
+    assert rows_of(result) == rows
+    assert result.voters is None or result.voters == tuple(dict.fromkeys(voter))
 
 
 @pytest.mark.parametrize("kind", [list, tuple, iter, np.array])
-def test_columns_may_be_of_any_kind(kind):
+def test_columns_may_be_any_sequence(kind):
     votes = Comparisons.from_labels(kind(["a", "b"]), kind(["b", "c"]), kind(["left", "tie"]), voter=kind([7, 8]))
-    assert votes == small(voters=(7, 8))
+    assert votes == small_comparisons(voters=(7, 8))
     assert all(type(label) in {str, int} for label in (*votes.items, *votes.voters))
 
 
 @pytest.mark.parametrize("winners", [[1, 0], ["left", 0], [np.int64(1), "tie"], np.array([1, 0]), [1.0, 0.0]])
-def test_codes_are_winners_where_they_are_asked_for(winners):
+def test_codes_are_winners_on_request(winners):
     votes = Comparisons.from_labels(["a", "b"], ["b", "c"], winners, answers="codes")
     assert votes.winner.tolist() == [LEFT, TIE]
     with pytest.raises(VoteError, match=r"winner\[[01]\]: .* got .* set answers="):
@@ -108,7 +108,7 @@ def test_numbers_are_items():
         ({"items": ["a", "b", "c", "a"]}, ComparisonError, "items must be unique"),
     ],
 )
-def test_labels_that_cannot_be_are_refused_with_their_place(columns, error, message):
+def test_invalid_labels_are_refused_with_their_position(columns, error, message):
     given_columns = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", "tie"], "voter": [ANN, BOB], **columns}
     with pytest.raises(error, match=message):
         Comparisons.from_labels(**given_columns)
@@ -148,7 +148,7 @@ def test_items_and_voters_of_ballots_are_in_the_order_of_appearance():
     assert Comparisons.from_ballots([]).items == ()
 
 
-def test_ballots_that_do_not_fit_are_refused():
+def test_mismatched_ballots_are_refused():
     ballot = draw_ballot(["a", "b"], 1, [ANN], np.random.default_rng(0))
     with pytest.raises(ComparisonError, match="give items or n_items, not both"):
         Comparisons.from_ballots([(ballot, [LEFT])], items=["a", "b"], n_items=2)
@@ -163,7 +163,7 @@ def test_ballots_that_do_not_fit_are_refused():
 
 
 @given(SEEDS)
-def test_ballots_of_a_voting_give_the_answers_of_closed_and_open_ones(seed):
+def test_answers_of_closed_and_open_ballots_are_included(seed):
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=3)
     voting = Voting(plan, list("hgfedcba"), [ANN, BOB], seed)
     known = {"items": voting.items, "voters": voting.voters}
@@ -186,7 +186,7 @@ def test_ballots_of_a_voting_give_the_answers_of_closed_and_open_ones(seed):
 
 
 @given(comparisons())
-def test_pairs_are_wins_of_the_left(votes):
+def test_pairs_are_wins_of_the_left_item(votes):
     won = votes.select(votes.winner == LEFT)
     pairs = np.stack([won.left, won.right], axis=1)
     again = Comparisons.from_pairs(pairs, votes.n_items)
@@ -207,7 +207,7 @@ def test_pairs_are_wins_of_the_left(votes):
         ([(0.0, 1.0)], "left must be whole numbers"),
     ],
 )
-def test_pairs_that_cannot_be(pairs, message):
+def test_invalid_pairs_are_refused(pairs, message):
     with pytest.raises(ComparisonError, match=message):
         Comparisons.from_pairs(pairs, 3)
 
@@ -225,7 +225,7 @@ def test_a_mask_and_its_indices_select_alike(votes, data):
 
 
 @given(comparisons(min_size=1), st.data())
-def test_comparisons_may_be_drawn_again(votes, data):
+def test_comparisons_may_be_resampled(votes, data):
     indices = data.draw(st.lists(st.integers(0, votes.n_comparisons - 1), max_size=20))
     assert rows_of(votes.select(indices)) == [rows_of(votes)[index] for index in indices]
 
@@ -255,7 +255,7 @@ def test_joining_adds_up(first, then):
 
 
 def test_joining_keeps_the_order_of_voters():
-    first, then = small(voters=(ANN, BOB)), small(voters=("Zoe", BOB))
+    first, then = small_comparisons(voters=(ANN, BOB)), small_comparisons(voters=("Zoe", BOB))
     both = first.joined(then)
     assert (both.voters, both.voter.tolist()) == ((ANN, BOB, "Zoe"), [0, 1, 2, 1])
 
@@ -271,16 +271,16 @@ def test_joining_keeps_the_order_of_voters():
         (lambda votes: votes.without_voter("Zoe"), r"^voter: 'Zoe' is not one of the 2 voters"),
         (lambda votes: votes.without_voter(0), "0 is not one of the 2 voters"),
         (lambda votes: replace(votes, voters=None, voter=None).without_voter(ANN), "the voters .* are not known"),
-        (lambda votes: votes.joined(small(items=("a", "b", "d"))), r"items\[2\] is 'c' here and 'd' there"),
-        (lambda votes: votes.joined(small(items=4)), "same order; got 3 and 4 items"),
-        (lambda votes: votes.joined(small(voters=None, voter=None)), "or in neither; the second has none"),
-        (lambda votes: small(voters=None, voter=None).joined(votes), "or in neither; the first has none"),
+        (lambda votes: votes.joined(small_comparisons(items=("a", "b", "d"))), r"items\[2\] is 'c' here and 'd' there"),
+        (lambda votes: votes.joined(small_comparisons(items=4)), "same order; got 3 and 4 items"),
+        (lambda votes: votes.joined(small_comparisons(voters=None, voter=None)), "or in neither; the second has none"),
+        (lambda votes: small_comparisons(voters=None, voter=None).joined(votes), "or in neither; the first has none"),
         (lambda votes: votes.joined([]), r"Comparisons are joined with Comparisons; got \[\]"),
     ],
 )
-def test_operations_that_cannot_be(change, message):
+def test_invalid_operations_are_refused(change, message):
     with pytest.raises(ComparisonError, match=message):
-        change(small())
+        change(small_comparisons())
 
 
 @given(comparisons(labels=st.just(LABELS)))
@@ -298,11 +298,16 @@ def test_the_dict_is_ready_for_json(votes):
 
 
 def test_the_frame_has_labels_and_words():
-    frame = small().to_frame()
+    frame = small_comparisons().to_frame()
     columns = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", "tie"]}
     assert frame.to_dict("list") == {"comparison": [0, 1], "voter": [ANN, BOB], **columns}
-    assert list(small(voters=None, voter=None).to_frame().columns) == ["comparison", "left", "right", "winner"]
-    assert "<th>winner</th>" in small()._repr_html_()
+    assert list(small_comparisons(voters=None, voter=None).to_frame().columns) == [
+        "comparison",
+        "left",
+        "right",
+        "winner",
+    ]
+    assert "<th>winner</th>" in small_comparisons()._repr_html_()
 
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -370,7 +375,7 @@ def test_text_of_any_kind_of_pandas(dtype):
 
 
 @pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT])
-def test_what_is_missing_in_a_frame_is_no_answer(nothing):
+def test_missing_values_in_a_frame_are_unanswered(nothing):
     frame = pd.DataFrame({"l": ["a", "b"], "r": ["b", "c"], "w": pd.Series(["left", nothing], dtype=object)})
     votes = Comparisons.from_frame(frame, left="l", right="r", winner="w")
     assert (votes.winner.tolist(), votes.n_unanswered, votes.items) == ([LEFT], 1, ("a", "b", "c"))
@@ -386,7 +391,7 @@ def test_items_and_voters_of_a_frame_are_never_missing(nothing, column):
 
 
 @every_library
-def test_numbers_are_winners_only_where_it_is_said_what_they_mean(make):
+def test_numbers_are_winners_only_if_their_meaning_is_given(make):
     frame = make({"l": ["a", "b", "c"], "r": ["b", "c", "a"], "w": [1, 0, None]})
     columns = {"left": "l", "right": "r", "winner": "w"}
     with pytest.raises(
@@ -406,7 +411,7 @@ def test_numbers_are_winners_only_where_it_is_said_what_they_mean(make):
 
 
 @every_library
-def test_a_column_of_truth_says_if_the_left_item_won(make):
+def test_a_boolean_column_tells_whether_the_left_item_won(make):
     frame = make({"left": ["a", "b"], "right": ["b", "c"], "winner": [True, False]})
     assert Comparisons.from_frame(frame, answers="left_won").winner.tolist() == [LEFT, RIGHT]
     with pytest.raises(VoteError, match=r"winner\[0\]: .* got True \(also False\)"):
@@ -488,13 +493,13 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
         (A_TIE, {"items": ["a"]}, ComparisonError, r"right\[0\]: 'b' is not"),
     ],
 )
-def test_refused_frames(frame, options, error, message):
+def test_invalid_frames_are_refused(frame, options, error, message):
     with pytest.raises(error, match=message):
         Comparisons.from_frame(pd.DataFrame(frame), **options)
 
 
 @pytest.mark.parametrize("other", [7.0, True, np.float64(7), np.True_, 1.5])
-def test_a_label_that_equals_a_whole_number_is_another(other):
+def test_a_float_label_is_not_an_integer_label(other):
     for column in ("left", "voter"):
         labels = {"left": ["a", "b"], "voter": ["u", "v"], column: [int(other), other]}
         with pytest.raises(
@@ -504,11 +509,11 @@ def test_a_label_that_equals_a_whole_number_is_another(other):
 
 
 @pytest.mark.parametrize("frame", [[("a", "b", "left")], {"left": ["a"]}, pd.Series(["a"]), None])
-def test_what_is_no_frame(frame):
+def test_objects_that_are_no_frames_are_refused(frame):
     with pytest.raises(ComparisonError, match="a data frame of pandas, polars or pyarrow is expected; got"):
         Comparisons.from_frame(frame)
 
 
-def test_a_lazy_frame_holds_no_data():
+def test_a_lazy_frame_is_refused():
     with pytest.raises(DimensionError, match="collect it first"):
         Comparisons.from_frame(pl.DataFrame({"left": ["a"]}).lazy())

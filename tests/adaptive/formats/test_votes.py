@@ -1,4 +1,4 @@
-"""The exports that people have: names of columns and answers, encodings, pairs, one-hot columns, annotation tools."""
+"""Exports of other programs: names of columns and answers, encodings, pairs, one-hot columns, annotation tools."""
 
 import gzip
 import json
@@ -47,7 +47,7 @@ def winners_of(votes):
 # --- names of columns and answers, encodings -------------------------------------------------------------------------
 
 
-def test_answers_and_columns_of_others(write):
+def test_other_names_of_answers_and_columns(write):
     text = "a,b,choice,who\nfig,plum,A,Ann\nplum,kiwi,B,Ann\nkiwi,fig,same,Bob\nfig,plum,skip,Bob\n"
     names = {"left": "a", "right": "b", "winner": "choice", "voter": "who"}
     votes = read_comparisons(write(text), **names, answers={"A": "left", "B": "right", "same": "tie", "skip": None})
@@ -58,7 +58,7 @@ def test_answers_and_columns_of_others(write):
         read_comparisons(write(text), **names, answers={"A": "left", "B": "right"})
 
 
-def test_numbers_mean_what_is_said(write):
+def test_the_meaning_of_numbers_can_be_given(write):
     gaps = write("left,right,winner\na,b,1.0\nb,c,0.0\nc,a,\n", "gaps.csv")
     assert read_comparisons(gaps, answers="left_won").winner.tolist() == [LEFT, RIGHT]
     path = write("left,right,winner\na,b,1\nb,c,0\n")
@@ -90,7 +90,7 @@ def test_encodings(write, encoding):
         ("utf-8", "ascii", r"votes\.csv:2: byte 0xc3 is not ascii"),
     ],
 )
-def test_an_encoding_that_is_not_that_of_the_file(write, written, read, message):
+def test_a_wrong_encoding_is_refused(write, written, read, message):
     with pytest.raises(TableError, match=message):
         read_comparisons(write("left,right,winner\nGrün,Äpfel,left\n".encode(written)), encoding=read)
 
@@ -109,7 +109,7 @@ def test_an_encoding_that_is_not_that_of_the_file(write, written, read, message)
         ),
     ],
 )
-def test_refused_options(write, options, message):
+def test_invalid_options_are_refused(write, options, message):
     with pytest.raises(OptionError, match=message):
         read_comparisons(write(PLAIN), **options)
 
@@ -168,7 +168,7 @@ def test_one_hot_columns(write):
 
 
 @pytest.mark.parametrize("row", ["1,0,1", "0,0,0", "0.3,0.3,0.4", ",,1", "2,0,0"])
-def test_a_row_in_which_not_one_column_is_set(write, row):
+def test_a_one_hot_row_must_set_exactly_one_column(write, row):
     message = r'votes\.csv:5: column "winner_model_a": one of "winner_model_a", .* must be 1, and the others 0; got '
     with pytest.raises(VoteError, match=message):
         read_comparisons(write(f"{ONE_HOT}4,a,b,{row}\n"))
@@ -248,7 +248,7 @@ def test_several_results_of_label_studio(write):
     assert (winners_of(clear), clear.n_unanswered) == (["right"], 2)
 
 
-def test_images_of_label_studio_who_completed_them_and_what_was_cancelled(write):
+def test_images_annotators_and_cancelled_tasks_of_label_studio(write):
     tasks = json.loads(json.dumps(TASKS).replace("text1", "image1").replace("text2", "image2"))
     for annotation, who in zip(tasks[0]["annotations"], ({"id": 8, "email": "x"}, {"id": 9}), strict=True):
         annotation["completed_by"] = who
@@ -361,8 +361,8 @@ def test_a_user_state_without_its_items(write, labels, data, message):
 
 @pytest.mark.parametrize("header", ["voter,winner,loser", "winner,loser", "left,right,winner"])
 @pytest.mark.parametrize("n_rows", [1, 100_000])
-def test_files_put_together_with_their_headers_are_refused(write, header, n_rows):
-    """Winner and loser may be items of any name, those of their columns too; pyarrow reads files of 1 MB."""
+def test_concatenated_files_with_repeated_headers_are_refused(write, header, n_rows):
+    """Items may be named like the columns winner and loser; pyarrow reads files of 1 MB."""
     rows = ",".join(["fig", "plum", "fig"][: header.count(",") + 1]) + "\n"
     assert read_comparisons(write(f"{header}\n{2 * n_rows * rows}")).n_comparisons == 2 * n_rows
     message = rf"votes\.csv:{n_rows + 2}: this row repeats the names of the columns; remove it, or read the files one"
@@ -434,7 +434,7 @@ HEADERS += [["model_a", "model_b", "winner_model_a", "winner_model_b"], ["left",
 
 @st.composite
 def tables_of_votes(draw):
-    """Bytes of votes: most are plain, some have a wrong width, quotes, blank lines or cells that are no names."""
+    """Bytes of votes: most are plain, some have rows of wrong width, quotes, blank lines or invalid names."""
     header, end = draw(st.sampled_from(HEADERS)), draw(st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"]))
     names = st.sampled_from("abcd")
     answers = {"winner": ["left", "right", "tie", "a", "", "?"], "n": ["1", "2.0", "0", "x"], "label": ["a", "b"]}
@@ -572,7 +572,7 @@ def test_a_count_is_a_number_of_votes(write, name):
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("def"), st.integers(0, 4)), min_size=1, max_size=8))
-def test_a_count_is_the_row_written_so_often(rows):
+def test_a_count_repeats_its_row(rows):
     frame = pd.DataFrame(
         [{"left": left, "right": right, "winner": "left", "voter": right, "n": number} for left, right, number in rows]
     )
@@ -601,7 +601,7 @@ def test_a_count_is_the_row_written_so_often(rows):
         ("left,right,winner,Question ID\na,b,left,p\na,c,tie,q\nb,a,left,q\n", r'column "Question ID": holds'),
     ],
 )
-def test_a_column_that_changes_the_meaning_is_refused_or_left_out(write, text, message):
+def test_columns_that_change_the_meaning_are_refused_or_ignored(write, text, message):
     with pytest.raises(TableError, match=message):
         read_comparisons(write(text))
     column = text.splitlines()[0].split(",")[-1]
@@ -613,7 +613,7 @@ def test_a_column_that_changes_the_meaning_is_refused_or_left_out(write, text, m
 
 
 @pytest.mark.parametrize("column", ["voter", "comparison"])
-def test_voters_and_ids_are_left_out(write, column):
+def test_voters_and_ids_can_be_ignored(write, column):
     text = f"left,right,winner,{column}\na,b,left,x\nb,c,left,\n"
     with pytest.raises(TableError, match=f'csv:3: column "{column}": empty cell'):
         read_comparisons(write(text))
@@ -625,7 +625,7 @@ def test_voters_and_ids_are_left_out(write, column):
 
 
 @pytest.mark.parametrize("prompts", ["ppp", "pqr"])
-def test_a_prompt_that_changes_nothing_is_no_fault(write, prompts):
+def test_a_prompt_without_effect_is_accepted(write, prompts):
     rows = "".join(f"a,{loser},left,{prompt}\n" for loser, prompt in zip("bcd", prompts, strict=True))
     assert read_comparisons(write(f"left,right,winner,prompt\n{rows}")).n_comparisons == 3
     by_pair = "left,right,winner,topic\na,b,left,p\nb,a,left,p\nc,d,tie,q\n"
@@ -635,7 +635,7 @@ def test_a_prompt_that_changes_nothing_is_no_fault(write, prompts):
 # --- identifiers ------------------------------------------------------------------------------------------------------
 
 
-def test_a_mixture_of_text_and_numbers_is_an_error(write):
+def test_mixed_text_and_numbers_are_refused(write):
     rows = [{"left": 7, "right": "8", "winner": "left"}]
     with pytest.raises(ComparisonError, match=r"""csv:1: column "right": '8' is text, but 7 is a whole number"""):
         read_comparisons(write(json.dumps(rows)))
@@ -674,7 +674,7 @@ FORMULAS = ["=SUM(A1)", "'=SUM(A1)", "@x", "'plum", "-1.5", "plum"]
 
 
 @pytest.mark.parametrize("guard", [True, False])
-def test_exported_formulas_are_read_as_they_were(write, guard):
+def test_exported_formulas_are_read_unchanged(write, guard):
     with closing(Ledger.in_memory()) as ledger:
         campaign = ledger.new_campaign(plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4), FORMULAS, 2, seed=1)
         campaign.open_next()
@@ -685,7 +685,7 @@ def test_exported_formulas_are_read_as_they_were(write, guard):
     assert set(read_comparisons(write(text)).items) == set(FORMULAS)
 
 
-def test_a_table_of_ours_keeps_apostrophes(write):
+def test_own_tables_keep_apostrophes(write):
     votes = Comparisons.from_labels(FORMULAS[:3], FORMULAS[3:], ["left", "tie", "right"])
     assert read_comparisons(write(votes.to_csv())).items == votes.items
 
@@ -708,25 +708,25 @@ def test_a_table_of_ours_keeps_apostrophes(write):
         ([{"responses": ["a", "b"], "preference": "A"}], 'column "preference": an object with a selection is expected'),
     ],
 )
-def test_refused_tasks(write, entries, message):
+def test_invalid_tasks_are_refused(write, entries, message):
     with pytest.raises(TableError, match=message):
         read_comparisons(write(json.dumps(entries)))
 
 
 @pytest.mark.parametrize("key", ["data", "responses"])
-def test_other_keys_of_a_vote_make_no_task_of_it(write, key):
+def test_votes_with_other_keys_are_no_tasks(write, key):
     path = write(json.dumps({"left": "a", "right": "b", "winner": "left", key: {"text1": 1}}))
     assert rows_of(read_comparisons(path)) == [(None, "a", "b", "left")]
 
 
-def test_several_results_of_one_name(write):
+def test_several_results_with_one_name_are_refused(write):
     tasks = json.loads(json.dumps(TASKS))
     tasks[0]["annotations"][0]["result"] *= 2
     with pytest.raises(TableError, match=r'votes\.csv:1: column "pw": this result is listed twice in one annotation'):
         read_comparisons(write(json.dumps(tasks)))
 
 
-def test_either_all_votes_have_a_voter_or_none(write):
+def test_all_votes_have_a_voter_or_none_has(write):
     entries = [instance("Ann", {}), instance(None, {})]
     with pytest.raises(ComparisonError, match=r'votes\.csv:2: column "voter": None is missing; every comparison needs'):
         read_comparisons(write("\n".join(map(json.dumps, entries))))
@@ -735,7 +735,7 @@ def test_either_all_votes_have_a_voter_or_none(write):
 # --- rows for a ledger -----------------------------------------------------------------------------------------------
 
 
-def test_columns_that_are_not_there_are_none(write):
+def test_absent_columns_are_none(write):
     votes = read_votes(write("comparison,winner\n1-0,tie\n"), needed=["comparison", "winner"])
     (row,) = votes.file().rows
     assert row == (2, "1-0", None, None, None, "tie", ())
@@ -744,7 +744,7 @@ def test_columns_that_are_not_there_are_none(write):
     assert row == (1, "1-0", None, None, None, "cannot say", (("seconds", "1.5"),))
 
 
-def test_other_columns_are_kept_as_far_as_they_are_filled(write):
+def test_nonempty_cells_of_other_columns_are_kept(write):
     text = "note,left_1,left_2,right_1,right_2,winner,voter\n,a,b,c,d,,Ann\nwhy,a,b,d,c,left,Ann\n"
     first, second = read_votes(write(text)).file().rows
     assert (first.left, first.answer, first.extra) == (("a", "b"), None, ())
@@ -766,12 +766,12 @@ def test_comparisons_come_back_as_votes(file, presentations, n_voters, seed, win
         assert own == sorted(own)  # each voter's in the order of the ballot
 
 
-def test_items_of_several_lengths_are_no_table():
+def test_items_with_different_numbers_of_parts_are_refused():
     with pytest.raises(TableError, match=r"all of one length; got \[0, 2\]"):
         comparisons_csv([Comparison("1-0", 0, "a", ("b", "c"))])
 
 
 def test_voters_with_names_come_in_the_order_of_the_ballot():
     shown = [Comparison(f"1-{n}", voter, "a", "b") for n, voter in enumerate(["Zoe", "Ann", "Zoe"])]
-    found = [line.split(",")[:2] for line in comparisons_csv(shown).splitlines()[1:]]
-    assert found == [["1-0", "Zoe"], ["1-2", "Zoe"], ["1-1", "Ann"]]
+    result = [line.split(",")[:2] for line in comparisons_csv(shown).splitlines()[1:]]
+    assert result == [["1-0", "Zoe"], ["1-2", "Zoe"], ["1-1", "Ann"]]

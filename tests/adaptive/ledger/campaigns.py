@@ -1,4 +1,4 @@
-"""Small campaigns, and what stands in a ledger as plain SQL tells it."""
+"""Small campaigns, and the content of a ledger by plain SQL."""
 
 import csv
 import uuid
@@ -27,7 +27,7 @@ def campaign_of(ledger, *, n_voters=3, plan=PLAN, items=None, seed=1, **settings
 
 
 def voters_of(campaign, n):
-    """Ids of `n` voters, known by the names of their slots."""
+    """Ids of `n` voters, registered under the names of their slots."""
     return [write(campaign, register, str(name)) for name in range(n)]
 
 
@@ -38,17 +38,17 @@ def query(ledger, statement, **values):
 
 
 def read(campaign, step, *values, **options):
-    """What a step of reading returns."""
+    """The result of a reading step."""
     return campaign.read(step, *values, **options)
 
 
 def write(campaign, step, *values, **options):
-    """What a step of writing returns."""
+    """The result of a writing step."""
     return campaign.write(step, *values, **options)
 
 
 def target_of(ledger):
-    """Path or URL by which others open a ledger."""
+    """Path or URL at which other processes open a ledger."""
     database = ledger.database
     if database.is_sqlite:
         return str(database.path)
@@ -56,13 +56,13 @@ def target_of(ledger):
 
 
 def change(ledger, statement, **values):
-    """Change something behind the ledger's back."""
+    """Run a statement that bypasses the ledger."""
     with ledger.database.engine.begin() as connection:
         connection.execute(sa.text(statement), values)
 
 
-def asked(campaign, number=1):
-    """(place, sheet, voter) of each comparison of a ballot; the voter is None where nobody has the sheet."""
+def asked_comparisons(campaign, number=1):
+    """(place, sheet, voter) of each comparison of a ballot; the voter is None if the sheet is not leased."""
     rows = query(
         campaign,
         "SELECT c.place, c.sheet, l.voter_id FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
@@ -101,30 +101,33 @@ def vote(voter, place, answer="left", *, number=1, event_id=None, extra=None):
 
 
 def answer_all(campaign, number=1, answer="left"):
-    """Votes on all comparisons by whoever has them."""
-    return [campaign.cast(vote(voter, place, answer, number=number)) for place, _, voter in asked(campaign, number)]
+    """Votes on all comparisons by the voters who hold them."""
+    return [
+        campaign.cast(vote(voter, place, answer, number=number))
+        for place, _, voter in asked_comparisons(campaign, number)
+    ]
 
 
-def one_asked(ledger):
+def first_comparison(ledger):
     """A campaign, and the place and the voter of its first comparison."""
     campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    place, _, voter = asked_comparisons(campaign)[0]
     return campaign, place, voter
 
 
-def all_answered(ledger):
+def answered_campaign(ledger):
     """A campaign that has a vote on each comparison of its first ballot."""
     campaign = campaign_of(ledger)
     answer_all(campaign)
     return campaign
 
 
-def in_second_ballot(ledger):
+def campaign_in_second_ballot(ledger):
     """A campaign with a closed ballot, and an open one that has a vote."""
-    campaign = all_answered(ledger)
+    campaign = answered_campaign(ledger)
     campaign.close(1)
     campaign.open_next()
-    place, _, voter = asked(campaign, 2)[0]
+    place, _, voter = asked_comparisons(campaign, 2)[0]
     campaign.cast(vote(voter, place, number=2))
     return campaign
 
@@ -138,7 +141,7 @@ def write_rows(path, rows):
 
 
 def check_ledger(ledger):
-    """What holds at any time: one vote counts per comparison, revisions have no gaps, sheets know their answers."""
+    """Check the invariants: one vote counts per comparison, revisions have no gaps, sheets count their answers."""
     assert not query(
         ledger,
         "SELECT e.event_id FROM vote_event e JOIN late_vote l ON l.event_id = e.event_id "
@@ -170,8 +173,8 @@ def check_ledger(ledger):
 KIND_OF = {0: "attention", 1: "gold"}
 
 
-def drawn_for(n_items, presentations, n_slots, size, rng):
-    """A drawn ballot: the comparisons of each slot, cut one after the other."""
+def draw_slots(n_items, presentations, n_slots, size, rng):
+    """A drawn ballot whose comparisons are divided into slots in order."""
     ballot = draw_ballot(n_items, presentations, n_slots, rng)
     sheet, position, slots = np.zeros(ballot.n_comparisons, int), np.zeros(ballot.n_comparisons, int), []
     for slot in range(n_slots):
@@ -204,7 +207,7 @@ def probes_of(probing, known, drawn, *, seen=None, practised=(), rng):
 
 
 def places_by_sheet(drawn):
-    found = defaultdict(list)
+    result = defaultdict(list)
     for place in np.lexsort((drawn.position, drawn.sheet)).tolist():
-        found[int(drawn.sheet[place])].append(place)
-    return found
+        result[int(drawn.sheet[place])].append(place)
+    return result

@@ -1,4 +1,4 @@
-"""Ledgers for tests, each on SQLite and, where a server answers, on PostgreSQL."""
+"""Ledgers for tests, on SQLite and, if a server is available, on PostgreSQL."""
 
 import shutil
 
@@ -13,7 +13,7 @@ __all__ = ["postgres", "sqlite", "target"]  # fixtures, for the folders below
 
 @pytest.fixture(scope="session")
 def postgresql():
-    """A database of a running PostgreSQL, dropped at the end."""
+    """A database on a running PostgreSQL server, dropped at the end."""
     try:
         server = PostgreSQL()
     except sa.exc.OperationalError:
@@ -45,12 +45,12 @@ def ledger(request, tmp_path):
 
 @pytest.fixture
 def server():
-    """A server of PostgreSQL that the test may stop."""
+    """A PostgreSQL server that the test may stop."""
     with own_server() as made:
         yield made
 
 
 @pytest.fixture
 def other(tmp_path):
-    """Path of another ledger that is not there yet."""
+    """Path for another ledger, which does not exist yet."""
     return str(tmp_path / "other.db")

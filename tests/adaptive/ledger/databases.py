@@ -1,4 +1,4 @@
-"""Ledgers for tests: a file, a running PostgreSQL, a server of it to be stopped hard, and campaigns with votes."""
+"""Ledgers for tests: a file, a running PostgreSQL server, one that tests may kill, and campaigns with votes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PATIENCE = 120.0  # seconds for a server to start or to end
 NO_DISK = "ALTER DATABASE {} SET synchronous_commit = off"
 
 
-# Without triggers, which would forbid it, and without files for new tables.
+# Disables triggers, which would forbid it, and creates no files for new tables.
 EMPTY = """
 SET session_replication_role = replica;
 SET lock_timeout = '120s';
@@ -57,7 +57,7 @@ END $$
 class PostgreSQL:
     """A database of a running server.
 
-    To drop a database or a table makes the server write to the disk: one for each test would take minutes in all.
+    Dropping a database or a table makes the server write to the disk: one for each test would add minutes.
     """
 
     def __init__(self, url: str = SERVER) -> None:
@@ -67,7 +67,7 @@ class PostgreSQL:
         self._tables = ""
 
     def run_on_server(self, statement: str) -> None:
-        """Run a statement that needs no database, such as one that makes another."""
+        """Run a statement outside the database, such as CREATE DATABASE."""
         self._run(self.server, statement)
 
     def _run(self, url: sa.URL, *statements: str) -> None:
@@ -101,15 +101,15 @@ class PostgreSQL:
 
 def binaries() -> Path | None:
     """Folder of PostgreSQL's programs."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
-    if found:
-        return found[-1].parent
+    result = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    if result:
+        return result[-1].parent
     on_path = shutil.which("initdb")
     return Path(on_path).resolve().parent if on_path else None
 
 
 class OwnServer:
-    """A server of PostgreSQL in a folder of its own, on loopback, that ends with the test."""
+    """A PostgreSQL server in a new folder, on loopback, which stops with the test."""
 
     def __init__(self, folder: Path) -> None:
         programs = binaries()
@@ -138,7 +138,7 @@ class OwnServer:
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        # Processes are killed, and the machine goes on: nothing has to wait for the disk.
+        # Only processes are killed, not the machine: nothing has to wait for the disk.
         options = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "fsync=off")
         given = [part for option in options for part in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
@@ -154,7 +154,7 @@ class OwnServer:
         raise RuntimeError((self.folder / "log").read_text())
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
-        """SIGQUIT: at once, with recovery at the next start; SIGINT: sessions are ended, and all is written."""
+        """SIGQUIT stops at once, with recovery at the next start; SIGINT ends sessions and writes everything."""
         if self.process is not None:
             self.process.send_signal(how)
             self.process.wait(PATIENCE)
@@ -177,9 +177,9 @@ def own_server() -> Iterator[OwnServer]:
 
 
 class Points:
-    """Counts the points that the work of a ledger passes, and kills the process at one of them.
+    """Counts the points that a ledger operation passes, and kills the process at one of them.
 
-    A commit of PostgreSQL has one point more than that of SQLite: it was sent, and its answer was not waited for.
+    A commit to PostgreSQL has one point more than one to SQLite: after sending it, before the answer.
     """
 
     def __init__(self, ledger: Ledger, fatal: int | None = None, *, of_statements: bool = False) -> None:
@@ -218,7 +218,7 @@ class Child:
     pipe: int
 
     def has_reported(self, seconds: float = 60.0) -> bool:
-        """Whether it reports something, or ends, within this time; what it says is left for `lines`."""
+        """Whether it reports something or ends within this time; `lines` still returns the report."""
         polled = select.poll()
         polled.register(self.pipe, select.POLLIN)
         return bool(polled.poll(1_000 * max(0.0, seconds)))
@@ -245,9 +245,9 @@ class Child:
 
 
 def start(work: Callable[[Callable[[str], None]], object]) -> Child:
-    """Fork a child that runs `work`, which is given a function that reports a line."""
+    """Fork a child that calls `work` with a function that reports a line."""
     reading, writing = os.pipe()
-    # Of a fork beside the threads of the tests' own machinery.
+    # Python warns of a fork because pytest's plugins have threads.
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         pid = os.fork()
     if pid:
@@ -266,7 +266,7 @@ def start(work: Callable[[Callable[[str], None]], object]) -> Child:
 
 
 def run(work: Callable[[Callable[[str], None]], object]) -> list[str]:
-    """Run `work` in a child to its end, and return what it reports."""
+    """Run `work` in a child to its end, and return its reports."""
     child = start(work)
     lines = child.lines()
     assert child.wait() == 0
@@ -274,7 +274,7 @@ def run(work: Callable[[Callable[[str], None]], object]) -> list[str]:
 
 
 def survives(work: Callable[[], object]) -> bool:
-    """Run `work` in a child, and return whether it came to its end; otherwise it was killed."""
+    """Run `work` in a child, and return whether it finished; otherwise it was killed."""
 
     def done(report: Callable[[str], None]) -> None:
         work()
@@ -303,7 +303,7 @@ _OPENED = []
 
 
 def ledger_at(target):
-    """A ledger that is closed when the test is over."""
+    """A ledger that is closed after the test."""
     if "://" not in target and not os.path.exists(target):
         shutil.copy(empty_file(), target)
     _OPENED.append(Ledger.create(target))
@@ -312,7 +312,7 @@ def ledger_at(target):
 
 @cache
 def empty_file():
-    """A file with the tables of a ledger: to make them takes a fifth of a second."""
+    """A file with the tables of a ledger, because creating them takes a fifth of a second."""
     path = os.path.join(tempfile.mkdtemp(), "empty.db")
     ledger = Ledger.create(path)
     ledger.close()
@@ -327,14 +327,14 @@ def _close_all():
 
 @pytest.fixture
 def sqlite(tmp_path):
-    """Path of a ledger that is not there yet."""
+    """Path for a ledger that does not exist yet."""
     yield str(tmp_path / "ledger.db")
     _close_all()
 
 
 @pytest.fixture(scope="session")
 def postgres():
-    """A database of PostgreSQL that campaigns of several tests share; None where no server answers."""
+    """A PostgreSQL database that campaigns of several tests share; None without a server."""
     name = f"rankcorr_{secrets.token_hex(6)}"
     try:
         server = psycopg.connect(SERVER, autocommit=True, connect_timeout=60)
@@ -350,7 +350,7 @@ def postgres():
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def target(request, tmp_path):
-    """Where a campaign may be made: a file that is not there yet, or a database of PostgreSQL."""
+    """Where a campaign can be created: a new file, or a PostgreSQL database."""
     if request.param == "sqlite":
         yield str(tmp_path / "other.db")
     else:
@@ -362,7 +362,7 @@ def target(request, tmp_path):
 
 
 def rows_of(campaign, number, seed=0, *, words=WORDS, silent=0.1):
-    """A row for most comparisons of a ballot, as a file has them."""
+    """A row for most comparisons of a ballot, as in a file of votes."""
     rng = np.random.default_rng(seed)
     stored = campaign.ballots()[number - 1]
     ballot = campaign.read(load_ballot, stored)
@@ -383,8 +383,8 @@ def record(campaign, rows):
     return record_file(campaign, VoteFile("votes.csv", tuple(rows)))
 
 
-def voted(target, n_closed=1, *, n_opened=None, items=ITEMS, voters=VOTERS, seed=1, plan=PLAN, **settings):
-    """A campaign with some closed ballots, and votes on the one that is open."""
+def voted_campaign(target, n_closed=1, *, n_opened=None, items=ITEMS, voters=VOTERS, seed=1, plan=PLAN, **settings):
+    """A campaign with some closed ballots, and votes on the open one."""
     campaign = ledger_at(target).new_campaign(
         plan, items, voters, seed, name="Fruit", settings=CampaignSettings(least_answered=0.5, **settings)
     )

@@ -1,4 +1,4 @@
-"""Batches of continuous campaigns on the web: sheets worth coming for, no pair twice, nobody waits for who is away."""
+"""Batches of continuous campaigns on the web: sheet sizes, no repeated pairs, no waiting for absent voters."""
 
 from collections import Counter
 from contextlib import closing, suppress
@@ -29,7 +29,7 @@ from adaptive.ledger._campaign.plan import batch_for, slots_of_batch
 from adaptive.ledger._votes.casting import retract
 from rankcorr.vectors import TargetGroups, reliability_score
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
-from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey
+from tests.adaptive.ledger.test_participation import answer, claim_sheet, join_campaign, journey
 
 
 def continuous(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options):
@@ -39,16 +39,16 @@ def continuous(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options
 
 
 def next_sheet(campaign, voter):
-    """The next sheet of a voter, for whom a batch is drawn where one is due; None where nothing is left."""
-    hand, _ = claimed(campaign, voter)
+    """The next sheet of a voter, with a new batch if one is due; None if nothing is left."""
+    hand, _ = claim_sheet(campaign, voter)
     if hand is None and read(campaign, may_draw, voter):
         draw_batch(campaign, voter_id=voter)
-        hand, _ = claimed(campaign, voter)
+        hand, _ = claim_sheet(campaign, voter)
     return hand
 
 
 def waits(campaign):
-    """Why nothing more is asked, as the overview says it."""
+    """Why the overview says that no more comparisons are asked."""
     return campaign.status().waits
 
 
@@ -72,18 +72,18 @@ def test_a_sheet_has_at_least_half_its_size(size, n_slots, sheet_size):
 
 
 @pytest.mark.parametrize(("n_items", "batch"), [(2, 10), (10, 10), (11, 11), (50, 50), (1_000, 50)])
-def test_a_batch_grows_with_the_list(n_items, batch):
+def test_batches_grow_with_the_number_of_items(n_items, batch):
     assert batch_for(n_items) == batch
 
 
-def test_forty_slots_do_not_cut_a_batch_into_sheets_of_one_pair(ledger):
+def test_forty_slots_do_not_split_a_batch_into_sheets_of_one_pair(ledger):
     campaign = continuous(ledger, 30, 40, batch=50, budget=200, sheet_size=20)
-    vote_on(campaign, joined(campaign))
+    vote_on(campaign, join_campaign(campaign))
     assert sum(sizes(campaign)) == 200
     assert set(sizes(campaign)) <= {16, 17}
 
 
-# One database serves all examples, each with a campaign of its own.
+# All examples share a database; each creates its own campaign.
 @pytest.mark.wide
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -97,7 +97,7 @@ def test_forty_slots_do_not_cut_a_batch_into_sheets_of_one_pair(ledger):
 def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overlap, order, ledger):
     chosen = {"probing": Probing(overlap=overlap)} if overlap else {}
     campaign = continuous(ledger, n_items, 8, batch=batch, budget=20 * n_voters, sheet_size=sheet_size, **chosen)
-    waiting = [joined(campaign) for _ in range(n_voters)]
+    waiting = [join_campaign(campaign) for _ in range(n_voters)]
     seen = {voter: Counter() for voter in waiting}
     while waiting:
         voter = order.choice(waiting)
@@ -112,32 +112,32 @@ def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overla
     assert {count for pairs in seen.values() for count in pairs.values()} == {1}
     n_pairs = n_items * (n_items - 1) // 2
     if sum(ballot.n_comparisons for ballot in campaign.ballots()) < 20 * n_voters:
-        assert {len(pairs) for pairs in seen.values()} == {n_pairs}  # nobody stops while something could be asked
+        assert {len(pairs) for pairs in seen.values()} == {n_pairs}  # no voter stops while a pair could still be asked
         assert waits(campaign) == "pairs"
 
 
-def test_sheets_in_the_hands_of_others_keep_nobody_waiting(ledger):
+def test_sheets_held_by_others_delay_no_voter(ledger):
     campaign = continuous(ledger, 12, 3, batch=10, budget=100, sheet_size=10)
-    hands = [next_sheet(campaign, joined(campaign)) for _ in range(4)]
+    hands = [next_sheet(campaign, join_campaign(campaign)) for _ in range(4)]
     assert [hand is not None for hand in hands] == [True] * 4  # three voters are planned, and half a batch may be open
-    assert next_sheet(campaign, joined(campaign)) is None
+    assert next_sheet(campaign, join_campaign(campaign)) is None
     with pytest.raises(NotReadyError, match="pairs are unanswered"):
         draw_batch(campaign)
     change(campaign, "UPDATE lease SET expires_at = 1")
-    again = next_sheet(campaign, joined(campaign))
-    assert (again.number, again.sheet) == (1, 0)  # what expired goes on before anything is drawn
+    again = next_sheet(campaign, join_campaign(campaign))
+    assert (again.number, again.sheet) == (1, 0)  # expired sheets are given out again before a new batch is drawn
 
 
-def test_a_second_voter_has_a_sheet_to_be_asked_on(ledger):
+def test_a_batch_with_an_overlap_has_a_sheet_for_a_second_voter(ledger):
     campaign = continuous(ledger, 12, 5, batch=10, budget=40, sheet_size=20, probing=Probing(overlap=0.4))
     draw_batch(campaign)
     assert sizes(campaign) == [5, 5]
     assert query(campaign, "SELECT count(*) FROM comparison WHERE probe = 'overlap'") == [(4,)]
 
 
-def test_who_has_seen_all_pairs_is_asked_no_more_and_others_are(ledger):
+def test_a_voter_who_has_seen_all_pairs_is_done_and_others_continue(ledger):
     campaign = continuous(ledger, 4, 2, batch=10, budget=500, sheet_size=10)
-    voters = [joined(campaign) for _ in range(2)]
+    voters = [join_campaign(campaign) for _ in range(2)]
     for number, voter in enumerate(voters, start=1):
         assert waits(campaign) == (None if number == 1 else "pairs")
         vote_on(campaign, voter)
@@ -148,13 +148,13 @@ def test_who_has_seen_all_pairs_is_asked_no_more_and_others_are(ledger):
     assert next_sheet(campaign, voters[0]) is None  # and nothing is drawn for it
     told = query(campaign, "SELECT DISTINCT voter_id FROM audit_event WHERE kind = 'no batch' ORDER BY voter_id")
     assert told == [(voter,) for voter in voters]
-    assert next_sheet(campaign, joined(campaign)) is not None
+    assert next_sheet(campaign, join_campaign(campaign)) is not None
     assert waits(campaign) is None
 
 
 def test_pairs_left_on_the_sheet_of_an_excluded_voter_go_to_others(ledger):
     campaign = continuous(ledger, 4, 2, batch=4, budget=4, sheet_size=4)
-    excluded, other, next_one = (joined(campaign) for _ in range(3))
+    excluded, other, next_one = (join_campaign(campaign) for _ in range(3))
     sheet = next_sheet(campaign, excluded)
     first, second, third, last = (
         VoteCast(new_id(), sheet.number, pair.place, excluded, "left") for pair in sheet.pairs
@@ -162,7 +162,7 @@ def test_pairs_left_on_the_sheet_of_an_excluded_voter_go_to_others(ledger):
     campaign.cast(first)
     assert journey(campaign, other).reason == "none left"  # the voter has an hour to answer the rest
     campaign.voter(excluded).exclude("a test")
-    campaign.cast(second)  # the voter loses nothing as long as no other asks
+    campaign.cast(second)  # the voter keeps the sheet as long as no other voter asks
     assert journey(campaign, other).available
     assert [pair.place for pair in next_sheet(campaign, other).pairs] == [third.place, last.place]
     with pytest.raises(LateVoteError, match="the sheet no longer belongs to this voter"):
@@ -172,28 +172,28 @@ def test_pairs_left_on_the_sheet_of_an_excluded_voter_go_to_others(ledger):
     assert journey(campaign, next_one).reason == "none left"
 
 
-def test_a_batch_that_an_organiser_cannot_have_is_refused_to_no_newcomer(ledger):
-    """Of three pairs, the one voter of the plan can answer no more than three, and all are answered."""
+def test_newcomers_get_a_batch_that_is_refused_to_the_organiser(ledger):
+    """There are three pairs, and the one planned voter has answered all of them."""
     campaign = continuous(ledger, 3, 1, batch=4, budget=30, sheet_size=4)
-    vote_on(campaign, joined(campaign))
+    vote_on(campaign, join_campaign(campaign))
     with pytest.raises(LedgerError, match="as many voters as the plan has could answer all pairs that were drawn"):
         campaign.open_next()
-    newcomer = joined(campaign)
+    newcomer = join_campaign(campaign)
     assert journey(campaign, newcomer).available
     vote_on(campaign, newcomer)
     assert campaign.status().n_answered == 6
 
 
 @pytest.mark.parametrize("n_other_campaigns", [0, 2])
-def test_a_restored_campaign_still_waits_for_what_it_waited_for(n_other_campaigns, ledger, tmp_path, other):
-    """The rows of a restored campaign have other ids, also those of the decisions before a batch was refused."""
+def test_a_restored_campaign_keeps_its_reason_to_wait(n_other_campaigns, ledger, tmp_path, other):
+    """A restored campaign has new row ids, also for the decisions before a batch was refused."""
     plan = ContinuousPlan(4, 400, batch=10, target=0.6)
     chosen = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
     for _ in range(2):
         campaign = ledger.new_campaign(plan, 4, 3, 1, settings=chosen)
-    campaign.voter(joined(campaign)).exclude("a test")
+    campaign.voter(join_campaign(campaign)).exclude("a test")
     while waits(campaign) != "target":
-        voter = joined(campaign)
+        voter = join_campaign(campaign)
         with suppress(LedgerError):
             sheet = next_sheet(campaign, voter)
         for pair in sheet.pairs if waits(campaign) is None else ():
@@ -206,9 +206,9 @@ def test_a_restored_campaign_still_waits_for_what_it_waited_for(n_other_campaign
         assert waits(copy.restore(tmp_path / "campaign.zip")) == "target"
 
 
-def test_sheets_that_nobody_here_may_get_are_told_of_once_the_budget_is_spent(ledger):
+def test_sheets_without_an_eligible_voter_are_reported_once_the_budget_is_spent(ledger):
     campaign = continuous(ledger, 4, 2, batch=6, budget=12, sheet_size=6)
-    voter = joined(campaign)
+    voter = join_campaign(campaign)
     draw_batch(campaign, voter_id=voter)
     draw_batch(campaign, at_once=True)
     answer(campaign, voter, next_sheet(campaign, voter))
@@ -216,7 +216,7 @@ def test_sheets_that_nobody_here_may_get_are_told_of_once_the_budget_is_spent(le
         assert next_sheet(campaign, voter) is None
     assert waits(campaign) == "pairs"
     assert query(campaign, "SELECT count(*) FROM audit_event WHERE kind = 'no batch'") == [(1,)]
-    other = joined(campaign)
+    other = join_campaign(campaign)
     answer(campaign, other, next_sheet(campaign, other))
     assert waits(campaign) is None
 
@@ -227,14 +227,14 @@ def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_ch
     campaign = ledger.new_campaign(plan, 4, 3, 1, settings=chosen)
     votes, hand = [], None
     while waits(campaign) is None:
-        voter = joined(campaign)
+        voter = join_campaign(campaign)
         with suppress(LedgerError):
             hand = next_sheet(campaign, voter)
         for pair in hand.pairs if waits(campaign) is None else ():
             winner = "left" if pair.left < pair.right else "right"
             votes.append(VoteCast(new_id(), hand.number, pair.place, voter, winner))
             campaign.cast(votes[-1])
-    newcomer = joined(campaign)
+    newcomer = join_campaign(campaign)
 
     def may_ask():
         return read(campaign, may_draw, newcomer)
@@ -247,10 +247,10 @@ def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_ch
     assert (waits(campaign), may_ask()) == (None, True)
 
 
-def test_an_answer_given_again_says_alike_of_checks_and_of_others_whether_more_is_asked(ledger):
-    # A voter who gives one answer again would know by whether more is asked then if it was to a check.
+def test_repeated_answers_to_checks_and_comparisons_look_alike(ledger):
+    # Otherwise a voter who repeats an answer could recognise a check by whether more pairs are asked.
     campaign = continuous(ledger, 8, 1, batch=10, budget=40, sheet_size=10, probing=Probing(repeats=0.5))
-    voter = joined(campaign)
+    voter = join_campaign(campaign)
     hand = next_sheet(campaign, voter)
     answer(campaign, voter, hand)
     refused = []
@@ -264,13 +264,13 @@ def test_an_answer_given_again_says_alike_of_checks_and_of_others_whether_more_i
     assert refused == [False] * len(hand.pairs)
 
 
-def test_when_a_batch_comes_does_not_tell_answers_to_checks_from_others(ledger):
-    """One session answers, and another looks after each answer whether there is something to ask."""
+def test_the_time_of_the_next_batch_does_not_reveal_checks(ledger):
+    """One session answers; after each answer, another one checks whether there are new pairs."""
     campaign = continuous(ledger, 12, 1, batch=10, budget=100, sheet_size=10, probing=Probing(repeats=0.4))
-    one, _ = hands = [next_sheet(campaign, voter) for voter in (joined(campaign), joined(campaign))]
+    one, _ = hands = [next_sheet(campaign, voter) for voter in (join_campaign(campaign), join_campaign(campaign))]
     assert [len(hand.pairs) for hand in hands] == [14, 14]
     (voter,) = query(campaign, "SELECT voter_id FROM lease WHERE ballot_id = (SELECT min(id) FROM ballot)")[0]
-    other, numbers = joined(campaign), []
+    other, numbers = join_campaign(campaign), []
     for order in (one.pairs, one.pairs[::-1]):  # repeats come late on a sheet
         answered = []
         while not journey(campaign, other).available:
@@ -282,7 +282,7 @@ def test_when_a_batch_comes_does_not_tell_answers_to_checks_from_others(ledger):
     assert numbers == [9, 9]
 
 
-# Target groups.
+# Target groups
 
 TARGETS = {
     "singer": {"musician": "positive", "person": "positive", "artist": "positive", "song": "distractor"},
@@ -298,7 +298,7 @@ def grouped(ledger, targets=TARGETS, *, answers=2, batch=5, n_slots=3, sheet_siz
 
 
 def vote_by(campaign, choose, voters):
-    """Let voters answer in turn until nothing is left; return the votes as annotator, target, better and worse."""
+    """Let voters answer in turns until nothing is left; return annotator, target, better and worse of each vote."""
     votes, waiting = [], list(voters)
     while waiting:
         for voter in list(waiting):
@@ -322,7 +322,7 @@ def test_pairs_of_target_groups_get_their_quota_within_a_group(ledger):
     votes = vote_by(
         campaign,
         lambda _voter, _target, left, right: "left" if left < right else "right",
-        [joined(campaign) for _ in range(3)],
+        [join_campaign(campaign) for _ in range(3)],
     )
     assert Counter((target, frozenset(pair)) for _, target, *pair in votes) == {
         (target, frozenset(pair)): 3
@@ -343,7 +343,7 @@ def test_pairs_of_target_groups_get_their_quota_within_a_group(ledger):
 
 
 def _by_pair(groups):
-    """Share of the first of two candidates in the order of the alphabet, and number of answers."""
+    """Share of the first of two candidates in alphabetical order, and number of answers."""
     return {
         (target, *sorted((first, second))): (share if first < second else 1 - share, groups.n_answers[key])
         for key, share in groups.shares.items()
@@ -366,7 +366,7 @@ def test_random_target_groups(sizes_of_groups, answers, n_voters, batch, sheet_s
     targets = {f"t{n}": dict.fromkeys(words[:size], "positive") for n, size in enumerate(sizes_of_groups)}
     campaign = grouped(ledger, targets, answers=answers, batch=batch, n_slots=n_voters, sheet_size=sheet_size)
     answer_of = lambda *_: random.choice(["left", "right", "tie"])  # noqa: E731
-    votes = vote_by(campaign, answer_of, [joined(campaign) for _ in range(n_voters)])
+    votes = vote_by(campaign, answer_of, [join_campaign(campaign) for _ in range(n_voters)])
     numbers = Counter((target, frozenset(pair)) for _, target, *pair in votes)
     assert set(numbers.values()) == {min(answers, n_voters)}
     assert sum(numbers.values()) == campaign.info.plan.n_possible(n_voters)
@@ -374,7 +374,7 @@ def test_random_target_groups(sizes_of_groups, answers, n_voters, batch, sheet_s
     assert sum(campaign.target_groups().n_answers.values()) == len(votes)
 
 
-def test_slots_of_voters_get_pairs_of_target_groups_once(ledger):
+def test_each_slot_gets_a_pair_of_a_target_group_once(ledger):
     plan = plan_of_targets(TARGETS, 2, batch=10)
     campaign = ledger.new_campaign(plan, items_of_targets(TARGETS), 3, 1, settings=CampaignSettings(targets=TARGETS))
     shown = set()
@@ -390,11 +390,11 @@ def test_slots_of_voters_get_pairs_of_target_groups_once(ledger):
     assert len(shown) == plan.budget == 20
 
 
-def test_a_tie_is_half_a_vote_and_cannot_say_is_none(ledger):
+def test_a_tie_counts_half_and_cannot_say_does_not_count(ledger):
     targets = {"oak": {"tree": "positive", "plant": "positive"}}
     campaign = grouped(ledger, targets, answers=4, n_slots=4)
     words = iter(["left", "tie", "tie", "cannot say"])
-    vote_by(campaign, lambda *_: next(words), [joined(campaign) for _ in range(4)])
+    vote_by(campaign, lambda *_: next(words), [join_campaign(campaign) for _ in range(4)])
     groups = campaign.target_groups()
     assert list(groups.n_answers.values()) == [3]
     assert set(groups.shares.values()) <= {2 / 3, 1 / 3}
@@ -416,14 +416,14 @@ def test_contents_of_target_groups_are_the_candidates(ledger):
         (5, "categories must be a mapping"),
     ],
 )
-def test_wrong_targets_are_named(targets, message):
+def test_invalid_targets_are_named(targets, message):
     with pytest.raises(LedgerError, match=f"targets: {message}"):
         CampaignSettings(targets=targets)
     with pytest.raises(LedgerError, match=f"targets: {message}"):
         plan_of_targets(targets, 2)
 
 
-def test_plan_items_and_checks_must_be_those_of_the_targets(ledger):
+def test_plan_items_and_checks_must_match_the_targets(ledger):
     items, plan = items_of_targets(TARGETS), plan_of_targets(TARGETS, 2)
 
     def make(plan=plan, items=items, targets=TARGETS, **options):
@@ -454,16 +454,16 @@ def test_plan_items_and_checks_must_be_those_of_the_targets(ledger):
 
 def test_bundles_keep_target_groups(ledger, tmp_path):
     campaign = grouped(ledger)
-    vote_by(campaign, lambda *_: "left", [joined(campaign) for _ in range(2)])
+    vote_by(campaign, lambda *_: "left", [join_campaign(campaign) for _ in range(2)])
     campaign.write_bundle(tmp_path / "copy.zip")
     restored = Ledger.in_memory().restore(tmp_path / "copy.zip")
     assert restored.info.settings == campaign.info.settings
     assert restored.target_groups().shares == campaign.target_groups().shares
 
 
-def test_a_claim_that_passed_over_sheets_for_a_due_batch_asks_for_the_batch(ledger, monkeypatch):
-    """Another request may draw the batch between the two questions whether one is due."""
+def test_a_claim_asks_for_the_batch_for_which_it_skipped_sheets(ledger, monkeypatch):
+    """Another request may draw the batch between the two checks whether one is due."""
     campaign = continuous(ledger, 6, 2, batch=4, budget=8, sheet_size=2)
-    voter, is_due = joined(campaign), iter([True, False])
+    voter, is_due = join_campaign(campaign), iter([True, False])
     monkeypatch.setattr(_voter.batches, "may_draw", lambda *_: next(is_due))
     assert write(campaign, _voter.next_sheet, VotingPages(), voter, may_get_batch=True) is None

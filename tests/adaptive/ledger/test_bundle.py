@@ -1,4 +1,4 @@
-"""A campaign as a zip: deterministic, exact, and the same again in another ledger."""
+"""A campaign as a zip: deterministic, exact, and restored unchanged in another ledger."""
 
 import csv
 import hashlib
@@ -27,21 +27,21 @@ from adaptive.ledger._votes.casting import correct, retract
 from adaptive.ledger.errors import BundleError
 from rankcorr._io.table import unguarded
 from tests.adaptive.ledger.campaigns import check_ids, new_id, pair_ids, read, write
-from tests.adaptive.ledger.databases import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted
-from tests.adaptive.ledger.test_bundle_members import edited, members_of, packed
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted_campaign
+from tests.adaptive.ledger.test_bundle_members import edit_member, members_of, pack_members
 
 
 def lively(target, **options):
-    """A campaign in which everything has happened."""
+    """A campaign with events of every kind."""
     first, second = options.get("items", ITEMS)[:2]
     probing = Probing((KnownPair("gold", first, second, "left"),), 1, 0.2, 0.2)
-    campaign = voted(target, 1, probing=probing, **options)
+    campaign = voted_campaign(target, 1, probing=probing, **options)
     info = campaign.info
     by_name = {str(name): write(campaign, voter_named, str(name)) for name in info.slots}
     rows = rows_of(campaign, 2, 3, words=["left", "right"], silent=0)
-    standing = {vote["place"] for vote in contents(campaign).votes if vote["ballot"] == 2}
+    places = {vote["place"] for vote in contents(campaign).votes if vote["ballot"] == 2}
     place = {name: at for at, name in enumerate(pair_ids(campaign, rows[0].comparison.split("-")[0]))}
-    voted_rows = [row for row in rows if place[row.comparison] in standing]
+    voted_rows = [row for row in rows if place[row.comparison] in places]
     first, second, third = ((place[row.comparison], by_name[row.voter]) for row in voted_rows[:3])
     retract(campaign, new_id(), 2, *first)
     campaign.cast(VoteCast(new_id(), 2, *first, "tie", 1234, "click", "stacked", {"Ж": "=1"}))
@@ -64,25 +64,25 @@ def contents(campaign):
 @pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8)), [1, "one", ("two",), ("a", 2), 3, 4, 5, '6, "7"']])
 @pytest.mark.parametrize("n_closed", [0, 1, 3])
 def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_path):
-    campaign = voted(sqlite, n_closed, items=items)
+    campaign = voted_campaign(sqlite, n_closed, items=items)
     campaign.write_bundle(tmp_path / "b.zip")
     assert (tmp_path / "b.zip").read_bytes() == campaign.bundle()
-    found = verify_bundle(tmp_path / "b.zip")
-    assert (found.key, found.name, found.n_items, found.n_closed) == (campaign.key, "Fruit", 8, n_closed)
-    assert found.n_ballots == min(n_closed + 1, 3)
+    result = verify_bundle(tmp_path / "b.zip")
+    assert (result.key, result.name, result.n_items, result.n_closed) == (campaign.key, "Fruit", 8, n_closed)
+    assert result.n_ballots == min(n_closed + 1, 3)
     if n_closed:
         _, standing = campaign.position()
-        assert_array_equal(found.result.ybar, standing.mean)
+        assert_array_equal(result.result.ybar, standing.mean)
     if n_closed == 3:
-        assert found.result.to_json() == campaign.paper_result().to_json()
+        assert result.result.to_json() == campaign.paper_result().to_json()
         if items[1] != "one":  # labels of several lengths are one cell here, as in votes.csv
             table = csv.reader(io.StringIO(members_of(campaign.bundle())["result.csv"], newline=""))
-            wanted = csv.reader(io.StringIO(campaign.paper_result().to_csv(), newline=""))
-            assert [[*map(unguarded, row)] for row in table] == [*wanted]
+            expected = csv.reader(io.StringIO(campaign.paper_result().to_csv(), newline=""))
+            assert [[*map(unguarded, row)] for row in table] == [*expected]
 
 
 def test_the_zip_has_fixed_times_and_sorted_names(sqlite):
-    data = voted(sqlite).bundle()
+    data = voted_campaign(sqlite).bundle()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
         assert names == sorted(names)
@@ -91,8 +91,8 @@ def test_the_zip_has_fixed_times_and_sorted_names(sqlite):
         assert sums == {n: hashlib.sha256(archive.read(n)).hexdigest() for n in names if n != "SHA256SUMS"}
 
 
-def test_digests_hold_without_software_of_ours(sqlite):
-    """As the data sheet says it, from the files alone."""
+def test_digests_can_be_verified_without_this_package(sqlite):
+    """As the data sheet describes, from the files alone."""
     members = members_of(lively(sqlite).bundle())
     rows = list(csv.DictReader(io.StringIO(members["items.csv"], newline="")))
     labels = {row["place"]: json.loads(row["label"]) for row in rows}
@@ -134,25 +134,25 @@ def test_digests_hold_without_software_of_ours(sqlite):
     assert chain
 
 
-def test_votes_are_those_that_count(sqlite):
+def test_only_counted_votes_are_in_votes_csv(sqlite):
     campaign = lively(sqlite)
     text = members_of(campaign.bundle())["votes.csv"]
     rows = {row["comparison"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
-    found, ids = contents(campaign), {number: pair_ids(campaign, number) for number in (1, 2)}
+    result, ids = contents(campaign), {number: pair_ids(campaign, number) for number in (1, 2)}
     last = {}
-    for vote in found.votes:
-        if vote["place"] < found.ballots[vote["ballot"] - 1]["n_comparisons"]:
+    for vote in result.votes:
+        if vote["place"] < result.ballots[vote["ballot"] - 1]["n_comparisons"]:
             last[ids[vote["ballot"]][vote["place"]]] = vote
-    wanted = [vote for vote in last.values() if vote["kind"] == "cast" and vote["voter"] not in found.excluded]
+    expected = [vote for vote in last.values() if vote["kind"] == "cast" and vote["voter"] not in result.excluded]
     assert {name: row["winner"] for name, row in rows.items()} == {
-        name: vote["answer"] for name, vote in last.items() if vote in wanted
+        name: vote["answer"] for name, vote in last.items() if vote in expected
     }
-    assert len(found.excluded) == 1
+    assert len(result.excluded) == 1
     assert {"retract", "void"} <= {vote["kind"] for vote in last.values()}
 
 
 @pytest.mark.parametrize("options", [{}, {"items": PAIRS}, {"items": list(range(8)), "voters": 4}, {"sheet_size": 3}])
-def test_another_ledger_has_the_same_campaign(options, sqlite, target, tmp_path):
+def test_a_restored_campaign_is_the_same(options, sqlite, target, tmp_path):
     campaign = lively(sqlite, **options)
     campaign.write_bundle(tmp_path / "b.zip")
     again = ledger_at(target).restore(tmp_path / "b.zip")
@@ -163,9 +163,9 @@ def test_another_ledger_has_the_same_campaign(options, sqlite, target, tmp_path)
 
 
 @pytest.mark.parametrize("voters", [4, VOTERS], ids=["numbers", "names"])
-def test_the_campaign_goes_on_in_the_other_ledger(voters, sqlite, target, tmp_path):
-    """With the names, or where voters are numbers, files go on as before; and each ballot is the same."""
-    campaign = voted(sqlite, 1, voters=voters)
+def test_a_restored_campaign_continues(voters, sqlite, target, tmp_path):
+    """With names, or if voters are numbers, files of votes are still accepted; ballots do not change."""
+    campaign = voted_campaign(sqlite, 1, voters=voters)
     campaign.write_bundle(tmp_path / "b.zip", names=True)
     again = ledger_at(target).restore(tmp_path / "b.zip")
     rows = rows_of(campaign, 2, 7, words=["left", "right"], silent=0)
@@ -184,8 +184,8 @@ def test_the_campaign_goes_on_in_the_other_ledger(voters, sqlite, target, tmp_pa
     assert draws[0] == draws[1]
 
 
-def test_an_event_that_is_sent_again_is_known_in_the_other_ledger(sqlite, target, tmp_path):
-    campaign = voted(sqlite, 0, voters=4)
+def test_a_restored_ledger_recognises_repeated_events(sqlite, target, tmp_path):
+    campaign = voted_campaign(sqlite, 0, voters=4)
     row = next(vote for vote in contents(campaign).votes if vote["kind"] == "cast")
     first = {"event_id": row["event_id"], "number": 1, "place": row["place"], "answer": row["answer"]}
     back = new_id()
@@ -198,8 +198,8 @@ def test_an_event_that_is_sent_again_is_known_in_the_other_ledger(sqlite, target
     assert retract(again, back, 1, row["place"], other_id).repeated
 
 
-def test_names_are_in_a_bundle_only_when_asked_for(sqlite):
-    campaign = voted(sqlite, 1, voters=["Ann Smith", "Bob Brown", "Eve Jones"])
+def test_names_are_in_a_bundle_only_on_request(sqlite):
+    campaign = voted_campaign(sqlite, 1, voters=["Ann Smith", "Bob Brown", "Eve Jones"])
     plain, named = (campaign.bundle(names=names) for names in (False, True))
     for name in campaign.info.slots:
         assert not any(name in text for text in members_of(plain).values())
@@ -208,7 +208,7 @@ def test_names_are_in_a_bundle_only_when_asked_for(sqlite):
     assert "keep this file to yourself" in members_of(named)["README.md"]
 
 
-def test_a_campaign_that_is_there_already_is_not_restored_again(sqlite, tmp_path):
+def test_an_existing_campaign_is_not_restored_again(sqlite, tmp_path):
     campaign = lively(sqlite)
     campaign.write_bundle(tmp_path / "b.zip")
     ledger = ledger_at(str(tmp_path / "other.db"))
@@ -225,14 +225,14 @@ def test_a_continuous_campaign_without_records_is_checked_by_its_digests(sqlite,
     for number in (1, 2):
         write(campaign, store_ballot, drawn, np.arange(8), number=number, presentations=2)
     campaign.write_bundle(tmp_path / "b.zip")
-    found = verify_bundle(tmp_path / "b.zip")
-    assert (found.n_ballots, found.n_closed, found.result) == (2, 0, None)
+    result = verify_bundle(tmp_path / "b.zip")
+    assert (result.n_ballots, result.n_closed, result.result) == (2, 0, None)
     again = ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip")
     assert again.bundle() == campaign.bundle()
 
 
 def test_a_ballot_that_is_being_closed_is_open_in_the_bundle(sqlite):
-    campaign = voted(sqlite, 0)
+    campaign = voted_campaign(sqlite, 0)
     before = campaign.bundle()
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1")
@@ -240,14 +240,14 @@ def test_a_ballot_that_is_being_closed_is_open_in_the_bundle(sqlite):
 
 
 def test_a_withdrawn_voter_and_odd_cells_survive(sqlite, tmp_path):
-    campaign = voted(sqlite, 0)
+    campaign = voted_campaign(sqlite, 0)
     campaign.write(withdraw, campaign.voters.named("Bob").id)
     with campaign.database.engine.begin() as connection:
         for key, version in zip([v["voter"] for v in contents(campaign).voters], ["", '""', "a\nb,"], strict=True):
             connection.exec_driver_sql("UPDATE voter SET consent_version = ? WHERE key = ?", (version, key))
     campaign.write_bundle(tmp_path / "b.zip")
-    found, _ = contents_of((tmp_path / "b.zip").read_bytes())
-    assert [voter["consent_version"] for voter in found.voters] == ["", '""', "a\nb,"]
+    result, _ = contents_of((tmp_path / "b.zip").read_bytes())
+    assert [voter["consent_version"] for voter in result.voters] == ["", '""', "a\nb,"]
     assert ledger_at(str(tmp_path / "o.db")).restore(tmp_path / "b.zip").bundle() == campaign.bundle()
 
 
@@ -256,44 +256,44 @@ def test_croissant_metadata_is_read_by_its_own_library(sqlite, tmp_path, monkeyp
     with zipfile.ZipFile(io.BytesIO(lively(sqlite).bundle())) as archive:
         archive.extractall(tmp_path)
     monkeypatch.chdir(tmp_path)
-    found = mlcroissant.Dataset("croissant.json")
-    assert not found.metadata.ctx.issues.errors
+    result = mlcroissant.Dataset("croissant.json")
+    assert not result.metadata.ctx.issues.errors
     n_votes = len((tmp_path / "comparisons.csv").read_text().splitlines()) - 1
-    assert len(list(found.records("comparisons"))) == n_votes
+    assert len(list(result.records("comparisons"))) == n_votes
 
 
 @pytest.mark.parametrize("n_closed", [0, 1])
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
-def test_croissant_metadata_names_every_file_of_data_with_its_sum(items, n_closed, sqlite):
-    members = members_of(voted(sqlite, n_closed, items=items).bundle())
-    found = json.loads(members["croissant.json"])
-    assert found["conformsTo"] == "http://mlcommons.org/croissant/1.0"
-    files = {each["@id"]: each for each in found["distribution"]}
+def test_croissant_metadata_lists_every_data_file_with_its_checksum(items, n_closed, sqlite):
+    members = members_of(voted_campaign(sqlite, n_closed, items=items).bundle())
+    result = json.loads(members["croissant.json"])
+    assert result["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    files = {each["@id"]: each for each in result["distribution"]}
     assert set(files) == set(members) - {"README.md", "SHA256SUMS", "croissant.json"}
     for name, each in files.items():
         assert each["sha256"] == hashlib.sha256(members[name].encode()).hexdigest()
-    for records in found["recordSet"]:
+    for records in result["recordSet"]:
         for field in records["field"]:
             header = members[field["source"]["fileObject"]["@id"]].splitlines()[0].split(",")
             assert field["source"]["extract"]["column"] in header
 
 
-def test_croissant_metadata_says_when_a_campaign_was_closed_and_how_it_is_cited(sqlite):
-    campaign = voted(sqlite, 0)
-    found = json.loads(members_of(campaign.bundle())["croissant.json"])
-    assert "datePublished" not in found
-    assert "license" not in found  # nobody has said one
+def test_croissant_metadata_has_the_closing_date_and_the_citation(sqlite):
+    campaign = voted_campaign(sqlite, 0)
+    result = json.loads(members_of(campaign.bundle())["croissant.json"])
+    assert "datePublished" not in result
+    assert "license" not in result  # no citation was given
     campaign.close(1)
-    found = json.loads(members_of(campaign.bundle())["croissant.json"])
+    result = json.loads(members_of(campaign.bundle())["croissant.json"])
     closed = datetime.fromtimestamp(contents(campaign).ballots[0]["closed_at"] / 1e6, UTC)
-    assert found["datePublished"] == closed.strftime("%Y-%m-%d")
+    assert result["datePublished"] == closed.strftime("%Y-%m-%d")
     key = campaign.key
     cited = f"@misc{{campaign-{key}, title = {{Fruit}}, year = {{{closed.year}}}, note = {{Campaign {key}}}}}"
-    assert found["citeAs"] == cited
+    assert result["citeAs"] == cited
 
 
-def test_a_ledger_that_contradicts_itself_is_not_written(sqlite, tmp_path):
-    campaign = voted(sqlite, 1)
+def test_an_inconsistent_ledger_is_not_exported(sqlite, tmp_path):
+    campaign = voted_campaign(sqlite, 1)
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE ballot SET chain_digest = 'x' WHERE number = 1")
     with pytest.raises(BundleError, match="chain of ballot 1"):
@@ -301,9 +301,9 @@ def test_a_ledger_that_contradicts_itself_is_not_written(sqlite, tmp_path):
     assert not (tmp_path / "b.zip").exists()
 
 
-def test_a_file_that_cannot_be_written_or_read(sqlite, tmp_path):
+def test_unwritable_and_unreadable_files_are_refused(sqlite, tmp_path):
     with pytest.raises(BundleError, match=r"none/b\.zip: cannot be written: No such file"):
-        voted(sqlite, 0).write_bundle(tmp_path / "none" / "b.zip")
+        voted_campaign(sqlite, 0).write_bundle(tmp_path / "none" / "b.zip")
     with pytest.raises(BundleError, match=r"b\.zip: cannot be read: No such file"):
         verify_bundle(tmp_path / "b.zip")
     with pytest.raises(BundleError, match="cannot be read"):
@@ -320,7 +320,7 @@ def continuous(target, items=ITEMS, n_batches=4):
 
 @pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8))], ids=["text", "pairs", "numbers"])
 @pytest.mark.parametrize("ended", [False, True])
-def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite, tmp_path):
+def test_the_table_has_the_strengths_of_the_ledger(items, ended, sqlite, tmp_path):
     campaign = continuous(sqlite, items)
     campaign.voters.named("Bob").exclude("too fast")
     if ended:
@@ -333,8 +333,8 @@ def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite,
     assert names[-2:] == ["rank", "strength"]
     columns = [wanted[0].index(name) for name in names]
     rows = list(csv.reader(io.StringIO(expected, newline="")))
-    found = csv.reader(io.StringIO(table, newline=""))
-    assert [[*map(unguarded, row)] for row in found] == [[row[at] for at in columns] for row in rows]
+    result = csv.reader(io.StringIO(table, newline=""))
+    assert [[*map(unguarded, row)] for row in result] == [[row[at] for at in columns] for row in rows]
     (tmp_path / "b.zip").write_bytes(data)
     assert verify_bundle(tmp_path / "b.zip").n_votes > 20
     assert ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip").bundle() == data
@@ -343,13 +343,13 @@ def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite,
     assert [each["name"] for each in records["field"]] == names
 
 
-def test_another_table_is_refused_and_another_last_digit_is_not(sqlite, tmp_path):
+def test_a_changed_table_is_refused_but_not_a_rounding_difference(sqlite, tmp_path):
     data = continuous(sqlite).bundle()
 
     def changed(change):
-        contents, members = contents_of(edited(data, "result.csv", change))
+        contents, members = contents_of(edit_member(data, "result.csv", change))
         rest = {name: text for name, text in members.items() if name not in ("croissant.json", "SHA256SUMS")}
-        (tmp_path / "b.zip").write_bytes(packed({**rest, "croissant.json": croissant(contents, rest)}))
+        (tmp_path / "b.zip").write_bytes(pack_members({**rest, "croissant.json": croissant(contents, rest)}))
         return verify_bundle(tmp_path / "b.zip")
 
     def one_strength(more):
@@ -377,13 +377,13 @@ def test_another_table_is_refused_and_another_last_digit_is_not(sqlite, tmp_path
             changed(change)
 
 
-def test_items_of_one_strength_may_change_places():
-    wanted = "item,rank,strength\na,1.0,0.5\nb,2.0,0.4999\nc,3.0,-1.0\n"
-    check_strengths("item,rank,strength\nb,1.0,0.5\na,2.0,0.4999\nc,3.0,-1.0\n", wanted)
+def test_items_of_equal_strength_may_swap_places():
+    expected = "item,rank,strength\na,1.0,0.5\nb,2.0,0.4999\nc,3.0,-1.0\n"
+    check_strengths("item,rank,strength\nb,1.0,0.5\na,2.0,0.4999\nc,3.0,-1.0\n", expected)
     with pytest.raises(BundleError, match="its ranks"):
-        check_strengths("item,rank,strength\na,1.0,0.5\nc,2.0,-1.0\nb,3.0,0.4999\n", wanted)
+        check_strengths("item,rank,strength\na,1.0,0.5\nc,2.0,-1.0\nb,3.0,0.4999\n", expected)
 
 
-def test_a_campaign_without_votes_has_the_names_of_the_columns(sqlite):
+def test_a_campaign_without_votes_has_column_headers(sqlite):
     campaign = ledger_at(sqlite).new_campaign(ContinuousPlan(8, 60, batch=12), PAIRS, VOTERS, 1)
     assert members_of(campaign.bundle())["result.csv"] == "item_1,item_2,rank,strength\n"

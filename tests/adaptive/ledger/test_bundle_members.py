@@ -1,4 +1,4 @@
-"""Bundles that somebody has tampered with."""
+"""Bundles that were tampered with."""
 
 import csv
 import hashlib
@@ -23,7 +23,7 @@ from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger._store.schema import label_text
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import read
-from tests.adaptive.ledger.databases import ITEMS, PAIRS, voted
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, voted_campaign
 
 
 def members_of(data):
@@ -31,8 +31,8 @@ def members_of(data):
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-def packed(members, *, sealed=True, **options):
-    """A zip of these members, with sums computed anew unless they are not `sealed`."""
+def pack_members(members, *, sealed=True, **options):
+    """A zip of these members, with new checksums if `sealed`."""
     if sealed:
         rest = {name: text for name, text in members.items() if name != "SHA256SUMS"}
         members = {**rest, "SHA256SUMS": sums_of(rest)}
@@ -47,25 +47,25 @@ def sums_of(members):
     return "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(members.items()))
 
 
-def edited(data, name, change):
-    """The bundle with another text in one member, and with sums that hold."""
+def edit_member(data, name, change):
+    """The bundle with changed text in one member, and with valid checksums."""
     members = members_of(data)
     text = change(members[name])
     assert text != members[name]
-    return packed({**members, name: text})
+    return pack_members({**members, name: text})
 
 
-def edited_json(data, name, change):
+def edit_json(data, name, change):
     def changed(text):
         value = json.loads(text)
         change(value)
         return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
 
-    return edited(data, name, changed)
+    return edit_member(data, name, changed)
 
 
-def edited_line(data, kind, change):
-    """The first line of a type in events.jsonl is another, or gone."""
+def edit_line(data, kind, change):
+    """Change or remove the first line of a type in events.jsonl."""
 
     def changed(text):
         lines = text.splitlines()
@@ -78,20 +78,20 @@ def edited_line(data, kind, change):
             lines[place] = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return "".join(line + "\n" for line in lines)
 
-    return edited(data, "events.jsonl", changed)
+    return edit_member(data, "events.jsonl", changed)
 
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory):
-    campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
-    found = members_of(campaign.bundle())
+    campaign = voted_campaign(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
+    result = members_of(campaign.bundle())
     campaign.database.close()
-    return found
+    return result
 
 
 @pytest.fixture
 def closed(monkeypatch):
-    """No member of a zip is opened."""
+    """Fail if a member of a zip is opened."""
 
     def fail(*_args):
         raise AssertionError("decompressed")
@@ -110,19 +110,19 @@ def assert_refused(data, message, tmp_path, **options):
     "name",
     ["../evil.csv", "/etc/passwd", "..\\evil", "C:\\evil", "items.csv/", "sub/items.csv", "ITEMS.CSV", "\x1b[2J"],
 )
-def test_names_that_no_bundle_has(name, members, tmp_path):
-    assert_refused(packed({**members, name: "x"}), "the zip has .*, which no bundle has", tmp_path)
+def test_unexpected_names_are_refused(name, members, tmp_path):
+    assert_refused(pack_members({**members, name: "x"}), "the zip has .*, which no bundle has", tmp_path)
     assert list(tmp_path.iterdir()) == [tmp_path / "b.zip"]
 
 
 @pytest.mark.parametrize("name", ["items.csv", "README.md", "events.jsonl", "croissant.json", "SHA256SUMS"])
-def test_a_member_is_missing(name, members, tmp_path):
+def test_a_missing_member_is_refused(name, members, tmp_path):
     rest = {other: text for other, text in members.items() if other != name}
-    assert_refused(packed(rest, sealed=name != "SHA256SUMS"), f"the zip lacks {name}", tmp_path)
+    assert_refused(pack_members(rest, sealed=name != "SHA256SUMS"), f"the zip lacks {name}", tmp_path)
 
 
-def test_a_member_comes_twice(members, tmp_path):
-    file = io.BytesIO(packed(members))
+def test_a_repeated_member_is_refused(members, tmp_path):
+    file = io.BytesIO(pack_members(members))
     with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(file, "a") as archive:
         archive.writestr("items.csv", "other")
     assert_refused(file.getvalue(), "the zip must have each file once; it has 'items.csv' twice", tmp_path)
@@ -139,13 +139,15 @@ def test_a_member_comes_twice(members, tmp_path):
         (lambda _: "", "SHA256SUMS: has no line for README.md"),
     ],
 )
-def test_sums_that_do_not_hold(sums, message, members, tmp_path):
-    assert_refused(packed({**members, "SHA256SUMS": sums(members["SHA256SUMS"])}, sealed=False), message, tmp_path)
+def test_wrong_checksums_are_refused(sums, message, members, tmp_path):
+    assert_refused(
+        pack_members({**members, "SHA256SUMS": sums(members["SHA256SUMS"])}, sealed=False), message, tmp_path
+    )
 
 
 def test_a_zip_bomb_is_not_decompressed(members, tmp_path, request):
     """A thousandth of its size on disk."""
-    bomb = packed({**members, "items.csv": "0" * 20_000_000})
+    bomb = pack_members({**members, "items.csv": "0" * 20_000_000})
     assert len(bomb) < 100_000
     request.getfixturevalue("closed")
     message = r"the zip holds 20,\d{3},\d{3} bytes; at most 1,000,000 are read"
@@ -155,19 +157,19 @@ def test_a_zip_bomb_is_not_decompressed(members, tmp_path, request):
 @pytest.mark.parametrize(
     ("name", "most"), [("README.md", 2**20), ("croissant.json", 2**20), ("SHA256SUMS", 2**16), ("plan.json", 2**24)]
 )
-def test_a_member_that_is_larger_than_any_bundle_has_it_is_not_decompressed(name, most, members, tmp_path, request):
-    large = packed({**members, name: "\n" * (most + 1)}, sealed=False)
+def test_an_oversized_member_is_not_decompressed(name, most, members, tmp_path, request):
+    large = pack_members({**members, name: "\n" * (most + 1)}, sealed=False)
     request.getfixturevalue("closed")
     assert_refused(large, rf"b\.zip: {name}: has {most + 1:,} bytes; at most {most:,} are read", tmp_path)
 
 
-def test_a_file_that_is_too_large_is_not_read(members, tmp_path):
-    assert_refused(packed(members), "has more than 1,000 bytes", tmp_path, most_bytes=1_000)
+def test_an_oversized_file_is_not_read(members, tmp_path):
+    assert_refused(pack_members(members), "has more than 1,000 bytes", tmp_path, most_bytes=1_000)
 
 
-def test_a_size_that_lies(members, tmp_path):
-    """The directory says 10 bytes, and 30 million are compressed."""
-    data = bytearray(packed({**members, "README.md": "0" * 30_000_000}))
+def test_a_member_with_a_false_size_is_refused(members, tmp_path):
+    """The directory claims 10 bytes; the compressed data has 30 million."""
+    data = bytearray(pack_members({**members, "README.md": "0" * 30_000_000}))
     for signature, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         start = 0
         while (start := data.find(signature, start)) >= 0:
@@ -186,7 +188,7 @@ def test_a_size_that_lies(members, tmp_path):
         (99, "is compressed"),
     ],
 )
-def test_other_compressions(method, message, members, tmp_path):
+def test_other_compressions_are_refused(method, message, members, tmp_path):
     file = io.BytesIO()
     rest = {name: text for name, text in members.items() if name != "SHA256SUMS"}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if method == 99 else method) as archive:
@@ -198,21 +200,21 @@ def test_other_compressions(method, message, members, tmp_path):
     assert_refused(bytes(data), message, tmp_path)
 
 
-def test_an_encrypted_member(members, tmp_path):
-    data = bytearray(packed(members))
+def test_an_encrypted_member_is_refused(members, tmp_path):
+    data = bytearray(pack_members(members))
     start = data.find(b"PK\x01\x02")
     struct.pack_into("<H", data, start + 8, struct.unpack_from("<H", data, start + 8)[0] | 1)
     assert_refused(bytes(data), "is encrypted", tmp_path)
 
 
-def test_a_damaged_member(members, tmp_path):
-    data = bytearray(packed(members))
+def test_a_damaged_member_is_refused(members, tmp_path):
+    data = bytearray(pack_members(members))
     start = data.find(b"comparisons.csv") + len("comparisons.csv") + 20
     data[start : start + 8] = b"\xff" * 8
     assert_refused(bytes(data), r"comparisons\.csv: is damaged", tmp_path)
 
 
-def test_text_that_is_not_utf_8(members, tmp_path):
+def test_text_that_is_not_utf_8_is_refused(members, tmp_path):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, text in members.items():
@@ -221,12 +223,12 @@ def test_text_that_is_not_utf_8(members, tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"PK", b"plain text", b"PK\x05\x06" + b"\0" * 18, zlib.compress(b"x")])
-def test_what_is_no_zip(data, tmp_path):
+def test_files_that_are_no_zip_are_refused(data, tmp_path):
     assert_refused(data, "not a zip that can be read|the zip lacks", tmp_path)
 
 
-def test_a_zip_that_is_cut_off(members, tmp_path):
-    assert_refused(packed(members)[:-40], "not a zip that can be read", tmp_path)
+def test_a_truncated_zip_is_refused(members, tmp_path):
+    assert_refused(pack_members(members)[:-40], "not a zip that can be read", tmp_path)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('\r\n",= '), max_size=8)
@@ -235,10 +237,10 @@ CELL = st.none() | TEXT | st.sampled_from(["", '""', '""""', "\r", "\n"])
 
 @pytest.fixture(scope="module")
 def contents(tmp_path_factory):
-    campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
-    found = read(campaign, read_contents, names=True)
+    campaign = voted_campaign(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
+    result = read(campaign, read_contents, names=True)
     campaign.database.close()
-    return found
+    return result
 
 
 @pytest.mark.wide
@@ -256,9 +258,9 @@ def test_any_text_survives(labels, cells, extra, contents):
     voters = [{**own, "name": cell, "consent_version": cell} for own, cell in zip(contents.voters, cells, strict=False)]
     votes = [{**vote, "extra": extra or None, "reason": cells[0]} for vote in contents.votes]
     changed = replace(contents, items=items, voters=voters, votes=votes)
-    found = parsed(data_members(changed))
-    assert (found.items, found.voters, found.votes) == (items, voters, votes)
-    assert found.labels == tuple(labels)
+    result = parsed(data_members(changed))
+    assert (result.items, result.voters, result.votes) == (items, voters, votes)
+    assert result.labels == tuple(labels)
     rows = list(csv.reader(io.StringIO(votes_csv(changed), newline=""), strict=True))
     assert len({len(row) for row in rows}) == 1
     assert len(rows) == 1 + sum(row["kind"] == "cast" for row in votes)
@@ -266,9 +268,9 @@ def test_any_text_survives(labels, cells, extra, contents):
 
 @pytest.mark.parametrize("name", ["events.jsonl", "comparisons.csv", "items.csv", "ballots.json"])
 @pytest.mark.parametrize("before", ["", "as it is"])
-def test_lines_of_nothing_are_refused_one_by_one(name, before, sqlite):
-    """All of them at once would take nine times their bytes, before the first is looked at."""
-    members = members_of(voted(sqlite).bundle())
+def test_blank_lines_are_refused_without_reading_all_of_them(name, before, sqlite):
+    """Splitting all lines at once would take nine times their bytes."""
+    members = members_of(voted_campaign(sqlite).bundle())
     n_lines = 4_000_000
     members[name] = (members[name] if before else "") + "\n" * n_lines
     tracemalloc.start()
@@ -286,8 +288,8 @@ NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 @pytest.mark.parametrize("settings", [{}, {"n_closed": 0}], ids=["closed", "no ranking yet"])
 @pytest.mark.parametrize("items", [None, PAIRS], ids=["labels", "pairs"])
-def test_no_cell_of_a_bundle_is_run_by_a_spreadsheet_and_all_come_back(settings, items, sqlite, tmp_path):
-    campaign = voted(sqlite, items=items or ITEMS, voters=["Ann", "=cmd|' /C calc'!A0", "-@Eve"], **settings)
+def test_formulas_in_cells_are_guarded_and_restored(settings, items, sqlite, tmp_path):
+    campaign = voted_campaign(sqlite, items=items or ITEMS, voters=["Ann", "=cmd|' /C calc'!A0", "-@Eve"], **settings)
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE voter SET consent_version = '+1+1' WHERE id = 1")
     members = members_of(campaign.bundle(names=True))
@@ -323,14 +325,14 @@ PAGES = VotingPages({"en": PageTexts("Fruit", "Which?", consent="I agree.")}, pl
 
 
 def campaign_with_pages(target):
-    campaign = voted(target)
+    campaign = voted_campaign(target)
     for version in range(2):
         shown = replace(PAGES, consent_version=str(version + 1))
         campaign.set_pages(shown, replaces=version)
     return campaign
 
 
-def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
+def test_a_bundle_has_every_version_of_the_pages(sqlite, tmp_path):
     campaign = campaign_with_pages(sqlite)
     for names in (False, True):
         data = campaign.bundle(names=names)
@@ -358,7 +360,7 @@ def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
         (lambda rows: rows[1].update(version="2"), "version must be of type int"),
     ],
 )
-def test_pages_that_no_ledger_writes_are_refused(change, message, sqlite):
+def test_invalid_pages_are_refused(change, message, sqlite):
     members = members_of(campaign_with_pages(sqlite).bundle())
     rows = json.loads(members["pages.json"])
     change(rows)

@@ -1,4 +1,4 @@
-"""Answers to checks are votes that are counted apart."""
+"""Answers to checks are stored and counted separately from votes."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -50,7 +50,7 @@ def counts(campaign):
     return now.spending.n_probes, on_sheets, now.n_votes, votes, now.n_voters, n_events
 
 
-def test_an_answer_to_a_check_counts_as_no_vote(campaign, holder):
+def test_an_answer_to_a_check_does_not_count_as_a_vote(campaign, holder):
     name = check_ids(campaign)[0]
     assert campaign.cast(vote(holder, PLACE)).revision == 1
     assert counts(campaign) == (1, 0, 0, 0, 0, 0)
@@ -65,7 +65,7 @@ def test_an_answer_to_a_check_counts_as_no_vote(campaign, holder):
     assert counts(campaign) == (1, 0, 0, 0, 0, 0)
 
 
-def test_an_event_id_is_one_of_a_vote_or_of_an_answer_to_a_check(campaign, holder):
+def test_votes_and_answers_to_checks_share_no_event_id(campaign, holder):
     for first, second in ((PLACE, 0), (1, PLACE)):
         place_of = dict(query(campaign, "SELECT place, sheet FROM comparison"))
         own = [place for place in (first, second) if place_of[place] == 0]
@@ -80,11 +80,11 @@ def test_an_event_id_is_one_of_a_vote_or_of_an_answer_to_a_check(campaign, holde
         retract(campaign, new_id(), 1, own[0], holder)
 
 
-def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):
-    """The two are in different tables, whose keys would not keep them apart."""
+def test_a_vote_and_a_simultaneous_late_vote_with_its_id_become_one(ledger):
+    """The two are in different tables, so no key enforces this."""
     campaign = campaign_of(ledger, n_voters=1, sheet_size=6, probing=Probing(repeats=0.5))
     rows = query(campaign, "SELECT place, sheet FROM comparison ORDER BY place")
-    sheets = [[place for place, sheet in rows if sheet == wanted] for wanted in (0, 1)]
+    sheets = [[place for place, sheet in rows if sheet == expected] for expected in (0, 1)]
     [(voter,)] = query(campaign, "SELECT DISTINCT voter_id FROM lease")
     [heir] = voters_of(campaign, 9)[8:]
     write(campaign, give_sheet, campaign.ballots()[0].id, 0, heir)
@@ -120,7 +120,7 @@ def test_a_late_answer_is_kept_and_does_not_count(campaign, holder):
     assert counts(campaign)[0] == 0
 
 
-def test_who_leaves_takes_back_the_answers_to_checks_too(campaign, holder):
+def test_leaving_voids_answers_to_checks_too(campaign, holder):
     campaign.cast(vote(holder, PLACE))
     [(place,)] = query(campaign, "SELECT min(place) FROM comparison WHERE sheet = 0")
     campaign.cast(vote(holder, place))

@@ -1,4 +1,4 @@
-"""The probes of a ballot: no pair that the voter is asked anyway, repeats far from their comparisons, few and fair."""
+"""The checks of a ballot: no pair that the voter gets anyway, repeats far from their comparisons, even distribution."""
 
 import json
 from collections import Counter
@@ -15,14 +15,14 @@ from adaptive.ledger._campaign.settings import KnownPair, Pay, Probing
 from adaptive.ledger._store.schema import json_of
 from adaptive.ledger._votes.imports import read_known_pairs
 from rankcorr.errors import TableError
-from tests.adaptive.ledger.campaigns import drawn_for, known_pairs, places_by_sheet, probes_of
+from tests.adaptive.ledger.campaigns import draw_slots, known_pairs, places_by_sheet, probes_of
 
 
 @st.composite
 def ballots_with_probes(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n_items = draw(st.integers(2, 9))
-    drawn = drawn_for(
+    drawn = draw_slots(
         n_items, draw(st.integers(1, 8)), draw(st.integers(1, 5)), draw(st.sampled_from([None, 1, 2, 3, 5])), rng
     )
     # Some known pairs are among the items of the ballot, and some are not.
@@ -46,7 +46,7 @@ def pair(left, right):
 
 
 @given(ballots_with_probes())
-def test_no_pair_comes_twice_but_as_a_repeat(case):
+def test_only_repeats_ask_a_pair_twice(case):
     probing, known, drawn, rng = case
     probes = probes_of(probing, known, drawn, rng=rng)
     own = asked_by_slot(drawn)
@@ -55,16 +55,16 @@ def test_no_pair_comes_twice_but_as_a_repeat(case):
         if probe.kind == "repeat":
             continue
         slot = int(drawn.slots[probe.sheet])
-        asked = pair(probe.left, probe.right)
-        assert asked not in own[slot]
-        shown[probe.sheet, asked] += 1
-        overlaps[slot, asked] += probe.kind == "overlap"
+        checked_pair = pair(probe.left, probe.right)
+        assert checked_pair not in own[slot]
+        shown[probe.sheet, checked_pair] += 1
+        overlaps[slot, checked_pair] += probe.kind == "overlap"
     assert max(shown.values(), default=1) == 1
     assert max(overlaps.values(), default=1) <= 1
 
 
 @given(ballots_with_probes())
-def test_repeats_come_later_with_the_sides_swapped(case):
+def test_repeats_come_later_with_swapped_sides(case):
     probing, known, drawn, rng = case
     again = [each for each in probes_of(probing, known, drawn, rng=rng) if each.kind == "repeat"]
     sizes = {sheet: len(places) for sheet, places in places_by_sheet(drawn).items()}
@@ -74,7 +74,7 @@ def test_repeats_come_later_with_the_sides_swapped(case):
         assert (probe.left, probe.right, probe.expected) == (drawn.right[place], drawn.left[place], None)
         between = probe.position - drawn.position[place] - 1
         assert between >= (sizes[probe.sheet] - 1) // 2
-        assert probe.position < sizes[probe.sheet]  # before the last comparison: it is asked for sure
+        assert probe.position < sizes[probe.sheet]  # before the last comparison, so it is certainly asked
     assert len({probe.repeats for probe in again}) == len(again)
     numbers = Counter(probe.sheet for probe in again)
     for sheet, size in sizes.items():
@@ -101,7 +101,7 @@ def test_overlaps_are_comparisons_of_others(case):
 @given(ballots_with_probes())
 def test_known_pairs_keep_their_answer_on_either_side(case):
     probing, known, drawn, rng = case
-    wanted = {pair(each.left, each.right): each for each in known}
+    expected = {pair(each.left, each.right): each for each in known}
     codes = {"left": 1, "right": -1, "tie": 0}
     own = asked_by_slot(drawn)
     probes = probes_of(probing, known, drawn, rng=rng)
@@ -109,18 +109,18 @@ def test_known_pairs_keep_their_answer_on_either_side(case):
     for probe in probes:
         if probe.kind in ("repeat", "overlap"):
             continue
-        each = wanted[pair(probe.left, probe.right)]
+        each = expected[pair(probe.left, probe.right)]
         assert probe.kind == each.kind
         assert probe.expected == (codes[each.expected] if probe.left == each.left else -codes[each.expected])
         dealt[probe.sheet] += probe.kind != "practice"
     for sheet, slot in enumerate(drawn.slots.tolist()):
-        free = sum(p not in own[slot] and each.kind != "practice" for p, each in wanted.items())
+        free = sum(p not in own[slot] and each.kind != "practice" for p, each in expected.items())
         assert dealt[sheet] == min(probing.known_per_sheet, free)
 
 
-def test_practice_begins_the_first_sheet_of_whoever_is_new():
+def test_practice_begins_the_first_sheet_of_a_new_voter():
     rng = np.random.default_rng(1)
-    drawn = drawn_for(8, 6, 4, 3, rng)
+    drawn = draw_slots(8, 6, 4, 3, rng)
     known = known_pairs(range(8, 14), practice=3)
     probes = probes_of(Probing(known, 1), known, drawn, practised={2}, rng=rng)
     first = {slot: drawn.slots.tolist().index(slot) for slot in (0, 1, 3)}
@@ -132,7 +132,7 @@ def test_practice_begins_the_first_sheet_of_whoever_is_new():
 def test_known_pairs_take_turns_over_sheets_and_ballots():
     rng = np.random.default_rng(2)
     known = known_pairs(range(8, 18))
-    drawn = drawn_for(8, 12, 2, 3, rng)  # 24 comparisons of each slot, in 8 sheets
+    drawn = draw_slots(8, 12, 2, 3, rng)  # 24 comparisons of each slot, in 8 sheets
     seen = {(0, 0): 1, (0, 1): 1, (0, 2): 1}
     probes = probes_of(Probing(known, 1), known, drawn, seen=seen, rng=rng)
     index = {pair(each.left, each.right): at for at, each in enumerate(known)}
@@ -143,8 +143,8 @@ def test_known_pairs_take_turns_over_sheets_and_ballots():
     assert len({probe.left < probe.right for probe in probes}) == 2  # sides are drawn
 
 
-def test_the_same_generator_draws_the_same():
-    drawn = drawn_for(8, 6, 4, None, np.random.default_rng(1))
+def test_the_same_seed_draws_the_same_checks():
+    drawn = draw_slots(8, 6, 4, None, np.random.default_rng(1))
     known = known_pairs(range(8, 14))
     probing = Probing(known, 1, 0.2, 0.2)
     first, again, other = (probes_of(probing, known, drawn, rng=np.random.default_rng(seed)) for seed in (5, 5, 6))
@@ -174,7 +174,7 @@ GOLD = KnownPair("gold", "a", "b", "left")
         (lambda: CampaignSettings(pay=0.1), r"pay must be None or a Pay; got 0\.1"),
     ],
 )
-def test_what_makes_no_probing_is_refused(make, message):
+def test_invalid_settings_are_refused(make, message):
     with pytest.raises(LedgerError, match=message):
         make()
 
@@ -210,7 +210,7 @@ HEADER = "left,right,winner,kind\n"
         ("left,winner,kind\na,tie,gold\n", r'p\.csv:1: no column "right"'),
     ],
 )
-def test_a_file_of_known_pairs_is_refused_by_line(tmp_path, text, message):
+def test_errors_in_a_file_of_known_pairs_name_the_line(tmp_path, text, message):
     (tmp_path / "p.csv").write_text(text)
     with pytest.raises(TableError, match=message):
         read_known_pairs(tmp_path / "p.csv", ["a", "b", "c"])
@@ -225,20 +225,20 @@ def test_a_file_of_known_pairs_has_items_of_several_parts(tmp_path):
 
 @pytest.mark.wide
 @pytest.mark.parametrize("size", [None, 7, 2])
-def test_the_expected_number_is_the_mean_of_what_is_drawn(size):
+def test_the_expected_number_of_checks_is_the_mean_of_draws(size):
     plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=9)
     probing = Probing((), 2, 0.15, 0.25)
-    wanted = expected_probes(plan, 5, CampaignSettings(sheet_size=size, probing=probing))
+    expected = expected_probes(plan, 5, CampaignSettings(sheet_size=size, probing=probing))
     rng = np.random.default_rng(3)
     counts = []
     for _ in range(300):
         counts.append(0)
         for number in (1, 2):
-            drawn = drawn_for(plan.sizes[number - 1], plan.presentations, 5, size, rng)
+            drawn = draw_slots(plan.sizes[number - 1], plan.presentations, 5, size, rng)
             counts[-1] += len(probes_of(probing, (), drawn, rng=rng))
     error = np.std(counts) / np.sqrt(len(counts))
     assert error < 0.5
-    assert abs(np.mean(counts) - wanted) < 4 * error + 1e-9
+    assert abs(np.mean(counts) - expected) < 4 * error + 1e-9
 
 
 def test_known_pairs_are_counted_by_sheet_and_practice_by_slot():

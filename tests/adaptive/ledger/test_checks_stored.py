@@ -1,4 +1,4 @@
-"""Probes in a ledger: drawn with their ballot, shown with it, answered beside its votes, and never scored."""
+"""Checks in a ledger: drawn and shown with their ballot, answered like its comparisons, and never scored."""
 
 from collections import Counter, defaultdict
 from itertools import combinations
@@ -33,7 +33,7 @@ from tests.adaptive.ledger.campaigns import (
     voters_of,
     write,
 )
-from tests.adaptive.ledger.test_participation import answer, claimed
+from tests.adaptive.ledger.test_participation import answer, claim_sheet
 
 KNOWN = (("practice", "ash", "yew", "left"), ("attention", "ash", "oak", "left"), ("gold", "birch", "yew", "tie"))
 PROBING = Probing(tuple(KnownPair(*each) for each in KNOWN), 1, 0.25, 0.25)
@@ -56,14 +56,14 @@ def campaign(ledger):
     return campaign_of(ledger, probing=PROBING, sheet_size=5)
 
 
-def test_the_ballot_is_drawn_as_without_probes(campaign):
+def test_probes_do_not_change_the_draw_of_the_ballot(campaign):
     standing = Position.first(PLAN)
-    wanted = draw_ballot(standing.labels(ITEMS), PLAN.presentations, range(3), ballot_rng(1, 1, "draw"))
+    expected = draw_ballot(standing.labels(ITEMS), PLAN.presentations, range(3), ballot_rng(1, 1, "draw"))
     rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE probe IS NULL ORDER BY place")
-    assert rows == list(zip(wanted.left.tolist(), wanted.right.tolist(), strict=True))
+    assert rows == list(zip(expected.left.tolist(), expected.right.tolist(), strict=True))
 
 
-def test_probes_are_drawn_by_a_stream_of_their_own_and_frozen_in_the_digest(campaign):
+def test_probes_have_a_separate_random_stream_and_are_part_of_the_digest(campaign):
     stored = campaign.ballots()[0]
     probes = probes_in(campaign)
     assert {probe.kind for probe in probes} >= {"practice", "repeat", "overlap"}
@@ -78,7 +78,7 @@ def test_probes_are_drawn_by_a_stream_of_their_own_and_frozen_in_the_digest(camp
         change(campaign, "UPDATE comparison SET expected = 1")
 
 
-def test_checks_are_shown_where_they_were_drawn_under_ids_like_all_others(campaign):
+def test_checks_are_shown_at_their_drawn_positions_with_ordinary_ids(campaign):
     shown = [each.id for each in read(campaign, asked_of)]
     sizes = Counter(name.rpartition("-")[0] for name in shown)
     assert shown == [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
@@ -94,11 +94,11 @@ def answers_to_all(campaign):
     return [row(pair.id, "left") for pair in read(campaign, asked_of, number=1)]
 
 
-def test_answers_come_with_the_votes_and_count_apart(campaign):
+def test_answers_arrive_with_the_votes_and_are_counted_separately(campaign):
     n_probes = len(probes_in(campaign))
     rows = answers_to_all(campaign)
-    found = record(campaign, *rows)
-    assert (found.n_new, found.n_probes, found.n_known) == (12, n_probes, 0)
+    result = record(campaign, *rows)
+    assert (result.n_new, result.n_probes, result.n_known) == (12, n_probes, 0)
     assert read(campaign, asked_of, unanswered=True) == ()
     before = query(campaign, "SELECT * FROM vote_event")
     again = record(campaign, *rows)
@@ -118,17 +118,17 @@ def test_probes_are_never_scored(ledger):
     assert records[0].to_dict() == records[1].to_dict()
 
 
-def test_a_contradiction_is_kept_and_the_first_answer_stands(campaign):
+def test_a_contradiction_is_kept_and_the_first_answer_counts(campaign):
     one, other, *_ = check_ids(campaign)
     record(campaign, row(one, "left"))
-    found = record(campaign, row(one, "right"), row(other, "tie"))
-    assert (found.n_conflicts, found.n_probes, found.n_late) == (1, 1, 0)
+    result = record(campaign, row(one, "right"), row(other, "tie"))
+    assert (result.n_conflicts, result.n_probes, result.n_late) == (1, 1, 0)
     assert record(campaign, row(one, "right")).n_known == 1  # kept already
     assert query(campaign, "SELECT revision, answer FROM vote_event ORDER BY place") == [(1, 1), (1, 0)]
     assert query(campaign, "SELECT revision, answer, why FROM late_vote") == [(1, -1, "conflict")]
     listed = read(campaign, conflicts)
-    found = [(each.comparison, each.recorded, each.conflicting, each.corrected) for each in listed]
-    assert found == [(one, "left", "right", False)]
+    result = [(each.comparison, each.recorded, each.conflicting, each.corrected) for each in listed]
+    assert result == [(one, "left", "right", False)]
     now = read(campaign, status_of)
     assert (now.n_conflicts, now.n_late, now.spending.n_probes, now.n_votes, now.n_voters) == (1, 0, 2, 0, 0)
     assert read(campaign, spending_of).spent is None
@@ -159,20 +159,20 @@ def test_late_answers_are_kept_and_do_not_count(campaign):
         (row("1-p0", "left"), r'an id like "2-0-17": ballot, sheet and position; got \'1-p0\''),
     ],
 )
-def test_a_row_that_means_nothing_refuses_the_file(campaign, came, message):
+def test_an_invalid_row_refuses_the_file(campaign, came, message):
     with pytest.raises(VoteError, match=message):
         record(campaign, *(row(name, "left") for name in pair_ids(campaign)[-2:]), came)
     assert query(campaign, "SELECT count(*) FROM vote_event") == [(0,)]
 
 
-def test_probes_of_other_items_make_no_campaign(ledger):
+def test_probes_with_other_items_are_refused(ledger):
     probing = Probing((KnownPair("gold", "ash", "nut", "left"),))
     with pytest.raises(LedgerError, match="'nut' of a check is not an item of the campaign"):
         campaign_of(ledger, probing=probing)
     assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
 
 
-def test_practice_comes_once_and_known_pairs_take_turns_over_ballots(ledger):
+def test_practice_is_asked_once_and_known_pairs_rotate_over_ballots(ledger):
     # Pairs of items that no ballot compares within a slot: it asks the known ones instead.
     campaign = campaign_of(ledger, probing=Probing(PROBING.known, 2), n_voters=6)
     record(campaign, *answers_to_all(campaign))
@@ -198,17 +198,17 @@ def sheets_with_a_common_pair(pairs_of_sheet):
     )
 
 
-def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(overlapping):
+def test_a_claimed_sheet_repeats_no_pair_of_an_overlap(overlapping):
     campaign, voter = overlapping[0], voters_of(overlapping[0], 1)[0]
     pairs = []
-    while (hand := claimed(campaign, voter)[0]) is not None:
+    while (hand := claim_sheet(campaign, voter)[0]) is not None:
         pairs += [frozenset([pair.left, pair.right]) for pair in hand.pairs]
         answer(campaign, voter, hand)
     assert len(set(pairs)) == len(pairs) > 4
     assert read(campaign, voter_named, "0") == voter
 
 
-def test_a_sheet_of_new_pairs_comes_before_one_that_is_begun_and_has_a_pair_seen_before(ledger, overlapping):
+def test_sheets_with_only_new_pairs_are_given_first(ledger, overlapping):
     campaign, pairs_of_sheet = overlapping
     ballot, (voter, other) = campaign.ballots()[0].id, voters_of(campaign, 2)
     first, begun = sheets_with_a_common_pair(pairs_of_sheet)
@@ -221,10 +221,10 @@ def test_a_sheet_of_new_pairs_comes_before_one_that_is_begun_and_has_a_pair_seen
     write(campaign, give_sheet, ballot, first, voter)
     change(ledger, "UPDATE lease SET exclusive = (1 = 1) WHERE voter_id = :voter", voter=voter)
     answer(campaign, voter, read(campaign, sheet_of_voter, voter))
-    assert not pairs_of_sheet[claimed(campaign, voter)[0].sheet] & pairs_of_sheet[first]
+    assert not pairs_of_sheet[claim_sheet(campaign, voter)[0].sheet] & pairs_of_sheet[first]
 
 
-def test_a_sheet_with_a_pair_that_the_voter_has_seen_is_not_given(overlapping):
+def test_a_sheet_with_a_pair_the_voter_has_seen_is_not_given(overlapping):
     campaign, pairs_of_sheet = overlapping
     ballot, voter = campaign.ballots()[0].id, voters_of(campaign, 1)[0]
     first, other = sheets_with_a_common_pair(pairs_of_sheet)

@@ -1,4 +1,4 @@
-"""Processes that are killed: what was acknowledged is there, nothing is there twice, and others go on at once."""
+"""Killed processes: acknowledged votes are stored, nothing is stored twice, and other processes continue at once."""
 
 import os
 import random
@@ -20,16 +20,16 @@ from adaptive.ledger._votes.casting import correct, retract
 from rankcorr._io import source as files
 from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
-    all_answered,
     answer_all,
-    asked,
+    answered_campaign,
+    asked_comparisons,
+    campaign_in_second_ballot,
     campaign_of,
     change,
     check_ledger,
+    first_comparison,
     in_ballots,
-    in_second_ballot,
     new_id,
-    one_asked,
     query,
     vote,
     voters_of,
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.wide
 
 
 def killed_at_each_point(ledger, prepare, step, check, *, of_statements=False):
-    """Run `step` of a campaign in children that are killed, each at another point, until one gets to its end."""
+    """Run `step` of a campaign in children, each killed at the next point, until one finishes."""
     point = 0
 
     def die():
@@ -61,7 +61,7 @@ def killed_at_each_point(ledger, prepare, step, check, *, of_statements=False):
 
 
 def wait_for_server(campaign):
-    """Wait until PostgreSQL has ended what it was doing for a client that was killed: it may still commit."""
+    """Wait until PostgreSQL has finished the work of a killed client, which it may still commit."""
     busy = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'"
     if not campaign.database.is_sqlite:
         eventually(lambda: not query(campaign, f"{busy} AND pid <> pg_backend_pid()"), what="the end of its sessions")
@@ -72,7 +72,7 @@ def votes_of(campaign):
     return in_ballots(campaign, columns, "vote_event", "ORDER BY t.place, t.revision")
 
 
-def test_a_vote_killed_at_any_point_and_sent_again_is_there_once(ledger):
+def test_a_vote_killed_at_any_point_and_sent_again_is_stored_once(ledger):
     event_id = ""
 
     def prepare():
@@ -81,7 +81,7 @@ def test_a_vote_killed_at_any_point_and_sent_again_is_there_once(ledger):
         return campaign_of(ledger)
 
     def cast(campaign):
-        place, _, voter = asked(campaign)[0]
+        place, _, voter = asked_comparisons(campaign)[0]
         return campaign.cast(vote(voter, place, event_id=event_id))
 
     def check(campaign, done):
@@ -94,11 +94,11 @@ def test_a_vote_killed_at_any_point_and_sent_again_is_there_once(ledger):
     assert killed_at_each_point(ledger, prepare, cast, check, of_statements=True) >= 8
 
 
-def test_a_vote_taken_back_or_corrected_is_whole_or_not_there(ledger):
+def test_retractions_and_corrections_are_atomic(ledger):
     ids = {}
 
     def prepare():
-        campaign, place, voter = one_asked(ledger)
+        campaign, place, voter = first_comparison(ledger)
         campaign.cast(vote(voter, place))
         ids.update(event=new_id(), voter=voter)
         return campaign
@@ -121,7 +121,7 @@ def test_a_vote_taken_back_or_corrected_is_whole_or_not_there(ledger):
         assert killed_at_each_point(ledger, prepare, step, check) >= 2
 
 
-def test_a_sheet_claimed_or_given_by_a_killed_process_is_in_one_hand(ledger):
+def test_a_sheet_claimed_or_given_by_a_killed_process_has_one_holder(ledger):
     first = second = ballot = 0
 
     def prepare():
@@ -162,7 +162,7 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_is_in_one_hand(ledger):
 
 
 def overdue(ledger, campaign):
-    """Let the time of a dead closer be up."""
+    """Let the lease of a dead closer expire."""
     change(
         ledger,
         "UPDATE ballot SET closer_until = closer_until - 61000000 WHERE state = 'closing' AND campaign_id = :id",
@@ -170,11 +170,11 @@ def overdue(ledger, campaign):
     )
 
 
-def test_a_ballot_whose_closer_is_killed_at_any_point_is_closed_by_the_next(ledger):
+def test_another_process_closes_a_ballot_whose_closer_was_killed(ledger):
     def close(campaign):
         return campaign.close(1)
 
-    expected = close(all_answered(ledger))
+    expected = close(answered_campaign(ledger))
 
     def check(campaign, done):
         state = campaign.ballots()[0].state
@@ -192,17 +192,17 @@ def test_a_ballot_whose_closer_is_killed_at_any_point_is_closed_by_the_next(ledg
         closed = "SELECT count(*) FROM audit_event WHERE kind = 'closed' AND campaign_id = :id"
         assert query(ledger, closed, id=campaign.info.id) == [(1,)]
 
-    assert killed_at_each_point(ledger, lambda: all_answered(ledger), close, check) >= 6
+    assert killed_at_each_point(ledger, lambda: answered_campaign(ledger), close, check) >= 6
 
 
-def test_voting_goes_on_when_the_time_of_a_dead_closer_is_up(ledger):
+def test_voting_resumes_when_the_lease_of_a_dead_closer_expires(ledger):
     campaign = campaign_of(ledger)
-    (place, _, voter), *others = asked(campaign)
+    (place, _, voter), *others = asked_comparisons(campaign)
     for at, _, holder in others:
         campaign.cast(vote(holder, at))
 
     def die(_report):
-        ledger.database.read = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # the election is over, the count begins
+        ledger.database.read = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # closing has begun, the count has not
         campaign.close(1)
 
     child = processes.start(die)
@@ -219,9 +219,9 @@ def test_voting_goes_on_when_the_time_of_a_dead_closer_is_up(ledger):
     check_ledger(ledger)
 
 
-def test_campaigns_and_ballots_are_whole_or_not_there(ledger):
+def test_creating_campaigns_and_ballots_is_atomic(ledger):
     def ready():
-        campaign = all_answered(ledger)
+        campaign = answered_campaign(ledger)
         campaign.close(1)
         return campaign
 
@@ -233,7 +233,7 @@ def test_campaigns_and_ballots_are_whole_or_not_there(ledger):
             id=campaign.info.id,
         )
         assert drawn or not done
-        assert all(wanted == found for wanted, found in drawn)
+        assert all(expected == result for expected, result in drawn)
         if not drawn:
             assert campaign.open_next() == 2
         answer_all(campaign, 2)
@@ -252,7 +252,7 @@ def test_campaigns_and_ballots_are_whole_or_not_there(ledger):
     assert killed_at_each_point(ledger, ready, lambda c: c.reopen(1, "a mistake"), check_reopened) >= 2
 
 
-def test_tables_are_all_there_or_none(empty_target):
+def test_creating_tables_is_atomic(empty_target):
     ledger = Ledger(empty_target)
     n_points = int(processes.run(lambda report: report(str(_points_of_create(ledger))))[0])
     assert n_points > 60
@@ -285,7 +285,7 @@ def _emptied(ledger):
 
 
 def crowd(campaign, places, report):
-    """Vote on places in threads, and report each event once it was acknowledged."""
+    """Vote on places in threads, and report each acknowledged event."""
 
     def votes(mine):
         for event_id, place, voter in mine:
@@ -302,12 +302,12 @@ def crowd(campaign, places, report):
 BIG = plan_ballots(60, n_ballots=2, fraction=0.5, presentations=20)  # ballot 1 has 600 comparisons
 
 
-def test_votes_of_processes_killed_at_random_are_neither_lost_nor_doubled(ledger):
+def test_randomly_killed_processes_lose_and_duplicate_no_votes(ledger):
     campaign = campaign_of(ledger, n_voters=8, plan=BIG)
-    wanted = [(new_id(), place, voter) for place, _, voter in asked(campaign)]
+    expected = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
     acknowledged, rng = set(), random.Random(1)
     for round_ in range(1, 4):
-        left = [each for each in wanted if each[0] not in acknowledged]
+        left = [each for each in expected if each[0] not in acknowledged]
         halves = left[::2], left[1::2]
         children = [processes.start(lambda report, h=half: crowd(campaign, h, report)) for half in halves]
         assert any(child.has_reported() for child in children)
@@ -317,22 +317,22 @@ def test_votes_of_processes_killed_at_random_are_neither_lost_nor_doubled(ledger
         for child in children:
             acknowledged.update(child.lines())
             child.wait()
-        found = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
-        assert acknowledged <= found
-        # At most one vote of each thread was not acknowledged in time, in this round and in those before.
-        assert len(found) <= len(acknowledged) + 8 * round_
+        result = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
+        assert acknowledged <= result
+        # At most one vote of each thread and round was stored but not acknowledged.
+        assert len(result) <= len(acknowledged) + 8 * round_
     assert acknowledged
-    for event_id, place, voter in wanted:
+    for event_id, place, voter in expected:
         receipt = campaign.cast(vote(voter, place, event_id=event_id))
         assert receipt.revision == 1
         assert receipt.repeated or event_id not in acknowledged
-    assert query(ledger, "SELECT count(*) FROM vote_event") == [(len(wanted),)]
+    assert query(ledger, "SELECT count(*) FROM vote_event") == [(len(expected),)]
     check_ledger(ledger)
     campaign.close(1)
 
 
 class Lines:
-    """Counts the lines of some modules that run, and kills the process before one of them."""
+    """Counts executed lines of some modules, and kills the process before one of them."""
 
     def __init__(self, modules, fatal=None):
         self.n_passed, self.fatal, self.files = 0, fatal, {module.__file__ for module in modules}
@@ -352,7 +352,7 @@ class Lines:
 
 
 def killed_at_each_line(module, step, check):
-    """Run `step` in children that are killed, each before another line of the module or of the writer of files."""
+    """Run `step` in children, each killed before another line of the module or of the file writer."""
     point = 0
 
     def die():
@@ -371,12 +371,12 @@ def killed_at_each_line(module, step, check):
 def source(tmp_path):
     """A file of a campaign with a closed ballot and an open one."""
     ledger = Ledger.create(tmp_path / "source.db")
-    yield in_second_ballot(ledger)
+    yield campaign_in_second_ballot(ledger)
     ledger.close()
 
 
 def whole(path, expected):
-    """Whether a ledger is there; it must be the campaign then, and nothing else must lie beside it."""
+    """Whether the ledger exists; if so, it must hold the campaign, without leftover files next to it."""
     if not path.exists():
         return False
     ledger = Ledger.open(path)
@@ -387,14 +387,14 @@ def whole(path, expected):
     return True
 
 
-def test_a_backup_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
+def test_a_backup_killed_at_any_line_is_complete_or_absent(source, tmp_path):
     copy, expected = tmp_path / "copy.db", source.bundle(names=True)
 
     def check(done):
         assert whole(copy, expected) or not done
         assert source.bundle(names=True) == expected
         copy.unlink(missing_ok=True)
-        database.back_up(source.database, copy)  # what was left behind is in nobody's way
+        database.back_up(source.database, copy)  # leftover files do no harm
         assert whole(copy, expected)
         copy.unlink()
 
@@ -406,7 +406,7 @@ def imports(*arguments):
     assert result.exit_code == 0, result.output
 
 
-def test_a_new_ledger_of_an_import_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
+def test_an_import_killed_at_any_line_leaves_a_complete_ledger_or_none(source, tmp_path):
     copy, expected = tmp_path / "copy.db", source.bundle(names=True)
     (tmp_path / "b.zip").write_bytes(expected)
 
@@ -422,7 +422,7 @@ def test_a_new_ledger_of_an_import_killed_at_any_line_is_whole_or_not_there(sour
     assert whole(copy, expected)
 
 
-def test_an_import_into_a_ledger_killed_at_a_statement_is_whole_or_not_there(ledger, source, tmp_path):
+def test_an_import_killed_at_any_statement_is_atomic(ledger, source, tmp_path):
     (tmp_path / "b.zip").write_bytes(source.bundle(names=True))
     beside = campaign_of(ledger)
     answer_all(beside)
@@ -445,7 +445,7 @@ def test_an_import_into_a_ledger_killed_at_a_statement_is_whole_or_not_there(led
     assert made.bundle(names=True) == (tmp_path / "b.zip").read_bytes()
 
 
-def test_a_name_that_somebody_took_meanwhile_is_not_replaced(source, tmp_path):
+def test_a_file_created_during_an_import_is_not_replaced(source, tmp_path):
     (tmp_path / "b.zip").write_bytes(source.bundle())
     copy = tmp_path / "copy.db"
     with (  # noqa: PT012

@@ -1,4 +1,4 @@
-"""Transactions of a database that is busy, full, damaged, out of reach, or used by a process that forks."""
+"""Transactions when the database is busy, full, damaged or unreachable, or when the process forks."""
 
 import gc
 import os
@@ -22,12 +22,12 @@ from adaptive.ledger._store.migrations import create_tables
 from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,
-    asked,
+    asked_comparisons,
     campaign_of,
     change,
     check_ledger,
+    first_comparison,
     new_id,
-    one_asked,
     query,
     target_of,
     vote,
@@ -53,17 +53,17 @@ def test_other_databases_are_refused(target):
         Ledger(target)
 
 
-def test_messages_hide_the_password():
+def test_errors_do_not_show_the_password():
     for url in ("ann:secret@host/votes", "ann:se@cret@host/votes", "host/votes?user=ann&password=secret"):
         assert Ledger(f"postgresql://{url}").database.name == "postgresql://host/votes"
-    with pytest.raises(LedgerError, match="not a URL of a database, such as") as found:
+    with pytest.raises(LedgerError, match="not a URL of a database, such as") as result:
         Ledger("postgresql://ann:secret@host:port/votes")
-    assert "secret" not in str(found.value)
+    assert "secret" not in str(result.value)
 
 
 @pytest.fixture
 def database(postgresql):
-    """Make a database of PostgreSQL, and return its URL; it is dropped after the test."""
+    """Create a PostgreSQL database and return its URL; it is dropped after the test."""
     names = []
 
     def make(options=""):
@@ -78,7 +78,7 @@ def database(postgresql):
 
 @contextmanager
 def role_of(url):
-    """A role that may connect, and the URL with it in place of the administrator."""
+    """Create a role that may only connect, and return the URL for it."""
     name = f"reader_{new_id().replace('-', '')}"
     administrator = sa.create_engine(
         sa.make_url(url).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT"
@@ -94,10 +94,10 @@ def role_of(url):
     administrator.dispose()
 
 
-def test_a_role_without_rights_is_told_so(database):
+def test_missing_privileges_are_reported(database):
     url = database()
     with closing(Ledger.create(url)) as ledger, role_of(url) as (name, role_url, connection):
-        campaign, place, voter = one_asked(ledger)
+        campaign, place, voter = first_comparison(ledger)
         with pytest.raises(UnreachableError, match="permission denied for table ledger_revision"):
             Ledger.open(role_url)
         connection.exec_driver_sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}")
@@ -109,35 +109,35 @@ def test_a_role_without_rights_is_told_so(database):
         assert campaign.cast(vote(voter, place)).revision == 1
 
 
-def test_text_that_postgresql_cannot_hold_is_an_error_of_the_ledger(ledger):
-    """SQLite looks it up, and finds nothing."""
-    campaign, *_ = one_asked(ledger)
+def test_text_that_postgresql_cannot_hold_raises_a_ledger_error(ledger):
+    """SQLite accepts it and finds nothing."""
+    campaign, *_ = first_comparison(ledger)
     message = "there is no voter with the key|PostgreSQL text fields cannot contain NUL"
     with pytest.raises(LedgerError, match=message):
         campaign.voters.with_key("a\0b")
 
 
-def test_tables_that_are_gone_are_said(database):
+def test_missing_tables_are_reported(database):
     with closing(Ledger.create(database())) as ledger:
-        campaign, place, voter = one_asked(ledger)
+        campaign, place, voter = first_comparison(ledger)
         change(ledger, "DROP SCHEMA public CASCADE")
         with pytest.raises(UnreachableError, match='relation "comparison" does not exist'):
             campaign.cast(vote(voter, place))
 
 
-def test_letters_outlive_a_database_that_stores_bytes(database, monkeypatch):
+def test_unicode_survives_a_database_with_encoding_sql_ascii(database, monkeypatch):
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
     with closing(Ledger.create(database("ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'"))) as ledger:
         items = ["\u0416\u0443\u043a", "caf\u00e9", "\u866b", "ant"]
         made = ledger.new_campaign(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), items, ["\u0416"], 1)
         made.open_next()
         assert made.record({pair.id: "left" for pair in made.asked()}).n_new == 4
-        found = ledger.campaign(made.key)
-        assert found.info.items == tuple(items)
-        assert [row.name for row in found.voters.rows(names=True)] == ["\u0416"]
+        result = ledger.campaign(made.key)
+        assert result.info.items == tuple(items)
+        assert [row.name for row in result.voters.rows(names=True)] == ["\u0416"]
 
 
-def test_a_database_that_lacks_letters_takes_no_ledger(database):
+def test_a_database_with_a_limited_encoding_is_refused(database):
     url = database("ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
     with pytest.raises(
         LedgerError, match="has the encoding LATIN1, which lacks some letters; create the database with"
@@ -151,14 +151,14 @@ def test_a_database_that_lacks_letters_takes_no_ledger(database):
         made.voters.invite(["Ann\u00e9"])
 
 
-def test_a_server_that_does_not_answer_is_said_at_once():
+def test_an_unreachable_server_is_reported_at_once():
     start = time.monotonic()
     with pytest.raises(UnreachableError, match="refused"):
         Ledger.open("postgresql://postgres@127.0.0.1:9/postgres")
     assert time.monotonic() - start < PATIENCE_SECONDS  # it is not tried again
 
 
-def test_what_is_no_database_is_said(tmp_path):
+def test_files_that_are_no_database_are_reported(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("comparison,voter\n" * 100)
     with pytest.raises(UnreachableError, match="file is not a database"):
@@ -167,9 +167,9 @@ def test_what_is_no_database_is_said(tmp_path):
         Ledger.create(tmp_path / "no folder" / "ledger.db")
 
 
-def test_a_child_makes_connections_of_its_own(ledger):
+def test_a_forked_child_opens_new_connections(ledger):
     campaign = campaign_of(ledger)
-    places = [(place, voter) for place, _, voter in asked(campaign)]
+    places = [(place, voter) for place, _, voter in asked_comparisons(campaign)]
     n_votes = min(8, len(places) // 2)
     with ledger.database.engine.connect() as held:  # in use while the process forks
         held.execute(sa.text("SELECT 1"))
@@ -179,7 +179,7 @@ def test_a_child_makes_connections_of_its_own(ledger):
             for place, voter in places[:n_votes]:
                 campaign.cast(vote(voter, place))
             assert ledger.database.engine is not mine
-            gc.collect()  # connections of the parent must not be closed with what refers to them
+            gc.collect()  # garbage collection in the child must not close connections of the parent
             ledger.close()
             report("voted")
 
@@ -194,9 +194,9 @@ def test_a_child_makes_connections_of_its_own(ledger):
 
 
 def test_a_child_can_write_although_a_thread_of_the_parent_was_writing(ledger, monkeypatch):
-    monkeypatch.setattr(module, "_FORK_SECONDS", 60.0)  # a fork may have to wait for a busy machine
+    monkeypatch.setattr(module, "_FORK_SECONDS", 60.0)  # forking takes longer on a busy machine
     campaign = campaign_of(ledger)
-    (place, _, voter), *_ = asked(campaign)
+    (place, _, voter), *_ = asked_comparisons(campaign)
     writes, forked = threading.Event(), threading.Event()
 
     def hold(connection):
@@ -215,7 +215,7 @@ def test_a_child_can_write_although_a_thread_of_the_parent_was_writing(ledger, m
 
 
 def lose_the_answer(ledger, *, after_commit):
-    """Break the connection at the next commit, before or after the server has done it."""
+    """Break the connection at the next commit, before or after the server has committed."""
     of_postgresql(ledger)
     dialect = ledger.database.engine.dialect
     commit = dialect.do_commit
@@ -237,7 +237,7 @@ def test_a_commit_without_an_answer_is_done_once(ledger, after_commit):
     assert query(ledger, "SELECT count(*), min(id) FROM campaign") == [(1, campaign.info.id)]
     lose_the_answer(ledger, after_commit=after_commit)
     assert campaign.open_next() == 1
-    place, _, voter = asked(campaign)[0]
+    place, _, voter = asked_comparisons(campaign)[0]
     lose_the_answer(ledger, after_commit=after_commit)
     receipt = campaign.cast(vote(voter, place))
     assert (receipt.revision, receipt.repeated) == (1, after_commit)
@@ -245,9 +245,9 @@ def test_a_commit_without_an_answer_is_done_once(ledger, after_commit):
     check_ledger(ledger)
 
 
-def test_a_session_that_the_server_ends_is_replaced(ledger):
+def test_a_session_ended_by_the_server_is_replaced(ledger):
     of_postgresql(ledger)
-    campaign, place, voter = one_asked(ledger)
+    campaign, place, voter = first_comparison(ledger)
     change(
         ledger,
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -256,8 +256,8 @@ def test_a_session_that_the_server_ends_is_replaced(ledger):
     assert campaign.cast(vote(voter, place)).revision == 1
 
 
-def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(ledger):
-    campaign, place, voter = one_asked(ledger)
+def test_a_blocked_step_is_refused_and_changes_nothing(ledger):
+    campaign, place, voter = first_comparison(ledger)
     ballot = campaign.ballots()[0].id
     hasty = Ledger.create(target_of(ledger), patience=0.3)
     held, done = threading.Event(), threading.Event()
@@ -274,7 +274,7 @@ def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(led
     try:
         with pytest.raises(LedgerBusyError, match=r"busy for 0.3 s, .* nothing was changed"):
             hasty.campaign(campaign.key).cast(vote(voter, place))
-        assert 0.3 <= time.monotonic() - began < PATIENCE_SECONDS  # and not as long as others try
+        assert 0.3 <= time.monotonic() - began < PATIENCE_SECONDS  # not as long as others hold the lock
     finally:
         done.set()
         thread.join()
@@ -283,7 +283,7 @@ def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(led
     hasty.close()
 
 
-def test_a_report_may_be_fitted_for_longer_than_a_lock_may_be_held(ledger):
+def test_fitting_a_report_may_take_longer_than_the_lock_timeout(ledger):
     of_postgresql(ledger)
     limit = sa.text("SHOW idle_in_transaction_session_timeout")
     for _ in range(2):
@@ -292,12 +292,12 @@ def test_a_report_may_be_fitted_for_longer_than_a_lock_may_be_held(ledger):
         assert ledger.database.look_up(lambda connection: connection.execute(limit).scalar()) == "1min"
 
 
-def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(ledger):
+def test_the_server_ends_a_stalled_transaction(ledger):
     of_postgresql(ledger)
     with ledger.database.engine.connect() as connection:
         assert connection.execute(sa.text("SHOW lock_timeout")).scalar() == "5s"
         assert connection.execute(sa.text("SHOW idle_in_transaction_session_timeout")).scalar() == "1min"
-    campaign, place, voter = one_asked(ledger)
+    campaign, place, voter = first_comparison(ledger)
     calls = []
 
     def is_there(pid):
@@ -308,7 +308,7 @@ def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(led
         calls.append(pid)
         if len(calls) == 1:
             connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = '50ms'"))
-            end = time.monotonic() + 30  # the server ends it by itself after 60
+            end = time.monotonic() + 30  # by itself, the server would end it after 60 s
             while is_there(pid):
                 assert time.monotonic() < end
                 time.sleep(0.05)
@@ -323,13 +323,13 @@ def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(led
 LIMITS = "SELECT current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')"
 
 
-def test_behind_a_pooler_a_session_keeps_no_limits_and_no_statements(ledger, monkeypatch):
+def test_sessions_behind_a_pooler_keep_no_limits_and_no_statements(ledger, monkeypatch):
     """A pooler tells its clients other numbers than those of the sessions of the server."""
     of_postgresql(ledger)
     ledger.close()
     monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _: 0))
     campaign = campaign_of(ledger, n_voters=2)
-    for place, _, voter in asked(campaign):
+    for place, _, voter in asked_comparisons(campaign):
         campaign.cast(vote(voter, place))
     session = [("0", "0", 0)]
     assert query(ledger, f"{LIMITS}, (SELECT count(*) FROM pg_prepared_statements)") == session
@@ -365,7 +365,7 @@ def pooler(server):
 def test_votes_by_a_pooler_that_gives_each_transaction_to_any_session(pooler):
     with closing(Ledger.create(pooler, patience=60.0)) as ledger, closing(Ledger.create(pooler)) as second:
         campaign = campaign_of(ledger, n_voters=4)
-        places, failed = [(place, voter) for place, _, voter in asked(campaign)], []
+        places, failed = [(place, voter) for place, _, voter in asked_comparisons(campaign)], []
 
         def votes(mine, several):
             for place, voter in mine:
@@ -392,7 +392,7 @@ def test_votes_by_a_pooler_that_gives_each_transaction_to_any_session(pooler):
 def test_time_limits_of_an_operator_delay_a_vote(database, setting):
     url = database()
     with closing(Ledger.create(url)) as ledger, closing(Ledger.create(url)) as other:
-        campaign, place, voter = one_asked(ledger)
+        campaign, place, voter = first_comparison(ledger)
         change(other, f"ALTER DATABASE {other.database.url.database} SET {setting}")
         ledger.database.engine.dispose()  # the limit is that of new sessions
         campaign.status()
@@ -411,10 +411,10 @@ def test_time_limits_of_an_operator_delay_a_vote(database, setting):
         thread.join()
 
 
-def test_a_server_that_an_operator_makes_read_only_takes_no_vote(database):
+def test_a_read_only_server_refuses_votes(database):
     url = database()
     with closing(Ledger.create(url)) as ledger:
-        campaign, place, voter = one_asked(ledger)
+        campaign, place, voter = first_comparison(ledger)
         name = ledger.database.url.database
         change(ledger, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         ledger.database.engine.dispose()  # as for new sessions
@@ -434,24 +434,24 @@ def test_a_server_that_an_operator_makes_read_only_takes_no_vote(database):
         ledger.check()
 
 
-def test_the_first_of_several_hosts_that_takes_votes_is_used(database):
+def test_the_first_writable_host_is_used(database):
     url = sa.make_url(database())
     several = f"postgresql://{url.username}:a,b@127.0.0.1:1,{url.host}:{url.port or 5432}/{url.database}"
     with closing(Ledger.create(f"{several}?target_session_attrs=read-write")) as ledger:
         assert ledger.name == f"postgresql://127.0.0.1:1,{url.host}:{url.port or 5432}/{url.database}"
-        campaign, place, voter = one_asked(ledger)
+        campaign, place, voter = first_comparison(ledger)
         assert campaign.cast(vote(voter, place)).revision == 1
     assert Ledger("postgresql://ann:a,b@host/votes").name == "postgresql://host/votes"
 
 
-def test_a_damaged_table_is_said(ledger):
+def test_a_damaged_table_is_reported(ledger):
     of_postgresql(ledger)
     statement = sa.text("DO $$ BEGIN RAISE 'invalid page in block 3' USING ERRCODE = 'XX001'; END $$")
     with pytest.raises(UnreachableError, match="invalid page in block 3"):
         ledger.database.read(lambda connection: connection.execute(statement))
 
 
-def test_a_campaign_whose_commit_a_crash_has_lost_is_not_acknowledged(server):
+def test_a_campaign_lost_in_a_crash_is_not_acknowledged(server):
     """The server gives the number of the lost transaction to another one."""
     with closing(Ledger.create(server.url, patience=120.0)) as ledger:
         with psycopg.connect(server.url, autocommit=True) as connection:
@@ -480,7 +480,7 @@ def test_a_campaign_whose_commit_a_crash_has_lost_is_not_acknowledged(server):
 def test_a_full_disk_refuses_votes_and_loses_none(ledger):
     of_sqlite(ledger)
     campaign = campaign_of(ledger)
-    places = [(new_id(), place, voter) for place, _, voter in asked(campaign)]
+    places = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
     (n_pages,) = query(ledger, "PRAGMA page_count")[0]
     full = Ledger.open(ledger.database.path)
     sa.event.listen(
@@ -489,7 +489,7 @@ def test_a_full_disk_refuses_votes_and_loses_none(ledger):
     full.database.engine.dispose()
     crowded = full.campaign()
     acknowledged, refused = [], []
-    note = {"note": "x" * 3500}  # a page each: the file has some that are free
+    note = {"note": "x" * 3500}  # one page each, because the file has free pages
     for event_id, place, voter in places:
         try:
             crowded.cast(vote(voter, place, event_id=event_id, extra=note))
@@ -509,10 +509,10 @@ def test_a_full_disk_refuses_votes_and_loses_none(ledger):
 
 
 @pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGINT, signal.SIGKILL])
-def test_votes_outlive_a_server_that_stops(server, how):
-    ledger = Ledger.create(server.url, patience=120.0)  # recovery takes a busy machine long
+def test_votes_survive_a_stopped_server(server, how):
+    ledger = Ledger.create(server.url, patience=120.0)  # recovery takes long on a busy machine
     campaign = campaign_of(ledger, n_voters=4)
-    places = [(new_id(), place, voter) for place, _, voter in asked(campaign)]
+    places = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
     pause, acknowledged, failed = threading.Event(), [], []
 
     def votes(mine):
@@ -542,7 +542,7 @@ def test_votes_outlive_a_server_that_stops(server, how):
 @pytest.mark.parametrize("hours", [1, -1])
 def test_a_clock_an_hour_off_in_some_processes_loses_nothing(ledger, hours, monkeypatch):
     campaign = campaign_of(ledger, n_voters=2)
-    places = [(place, voter) for place, _, voter in asked(campaign)]
+    places = [(place, voter) for place, _, voter in asked_comparisons(campaign)]
     true_time = time.time_ns
 
     def shifted():
@@ -568,16 +568,16 @@ def test_a_clock_an_hour_off_in_some_processes_loses_nothing(ledger, hours, monk
     assert child.lines() == []
     child.wait()
     (until,) = query(ledger, "SELECT closer_until FROM ballot")[0]
-    if ledger.database.is_sqlite:  # the closer's time by a wrong clock is over for all others
+    if ledger.database.is_sqlite:  # with its wrong clock, the closer's lease has expired for all others
         assert abs(until - true_time() // 1000) > 3_000_000_000
-    else:  # the server's clock counts
+    else:  # the clock of the server is used
         assert 0 < until - true_time() // 1000 <= 60_100_000
         change(ledger, "UPDATE ballot SET closer_until = closer_until - 61000000")
     campaign.close(1)
     check_ledger(ledger)
 
 
-def test_a_file_of_other_software_is_refused_and_left_as_it_is(tmp_path):
+def test_a_file_of_other_software_is_refused_and_not_changed(tmp_path):
     path = tmp_path / "bookmarks.db"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE bookmarks (url TEXT)")
@@ -595,7 +595,7 @@ def soon():
     return time.monotonic() + 60
 
 
-def test_who_came_first_is_first():
+def test_turns_are_first_come_first_served():
     turns, order, threads = FairLock(), [], []
 
     def take(name):
@@ -614,7 +614,7 @@ def test_who_came_first_is_first():
     assert order == list(range(20))
 
 
-def test_one_thread_at_a_time_also_where_some_give_up():
+def test_only_one_thread_has_the_turn_even_if_others_give_up():
     turns, inside, most, gave_up = FairLock(), [], [], []
 
     def take(name):

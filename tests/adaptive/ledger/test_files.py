@@ -1,4 +1,4 @@
-"""Ledgers where nothing can be written: somebody else's folder, a disk that is full."""
+"""Ledgers in files that cannot be written, on a full disk, or that are moved and replaced."""
 
 import os
 import secrets
@@ -18,7 +18,15 @@ from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._store import database
 from adaptive.ledger._store.database import reason
 from tests.adaptive.ledger import databases as processes
-from tests.adaptive.ledger.campaigns import all_answered, asked, campaign_of, check_ledger, new_id, query, vote
+from tests.adaptive.ledger.campaigns import (
+    answered_campaign,
+    asked_comparisons,
+    campaign_of,
+    check_ledger,
+    new_id,
+    query,
+    vote,
+)
 
 NOBODY = 65534
 
@@ -35,12 +43,12 @@ def folder():
 
 def voted(folder):
     ledger = Ledger.create(folder / "ledger.db")
-    campaign = all_answered(ledger)
+    campaign = answered_campaign(ledger)
     return ledger, campaign
 
 
 def as_reader(folder, work):
-    """Run `work` as somebody who may read the folder and write nothing; its answer, or the error that it raised."""
+    """Run `work` as a user who may read but not write the folder; return its answer or its error."""
     folder.chmod(0o555)
     for path in folder.iterdir():
         path.chmod(0o444)
@@ -58,22 +66,22 @@ def as_reader(folder, work):
     return processes.run(run)
 
 
-def test_a_ledger_in_a_folder_of_somebody_else_is_read(folder):
+def test_a_ledger_in_a_read_only_folder_is_read(folder):
     ledger, campaign = voted(folder)
     expected = campaign.bundle()
-    campaign.result(interim=True)  # compiles the loops, which the reader has no place to keep
+    campaign.result(interim=True)  # compile the kernels first: the reader could not cache them
     ledger.close()
     assert os.listdir(folder) == ["ledger.db"]
 
     def reads():
-        found = Ledger.open(folder / "ledger.db")
-        mine = found.campaign()
+        result = Ledger.open(folder / "ledger.db")
+        mine = result.campaign()
         assert mine.status().n_votes == 12
         assert mine.result(interim=True).n_votes == 12
         assert mine.verify().n_votes == 12
         assert mine.bundle() == expected
         with tempfile.TemporaryDirectory() as other:
-            found.back_up(Path(other) / "copy.db")
+            result.back_up(Path(other) / "copy.db")
             copy = Ledger.open(Path(other) / "copy.db")
             assert copy.campaign().bundle() == expected
             copy.close()
@@ -83,7 +91,7 @@ def test_a_ledger_in_a_folder_of_somebody_else_is_read(folder):
     assert os.listdir(folder) == ["ledger.db"]
 
 
-def test_it_says_that_it_cannot_be_written(folder):
+def test_writing_to_a_read_only_ledger_is_refused(folder):
     ledger, _ = voted(folder)
     ledger.close()
 
@@ -91,11 +99,11 @@ def test_it_says_that_it_cannot_be_written(folder):
         return Ledger.open(folder / "ledger.db").campaign().close(1)
 
     path = folder / "ledger.db"
-    wanted = f"UnreachableError {path}: cannot be written: the file or its folder is read-only"
-    assert as_reader(folder, writes) == [wanted]
+    expected = f"UnreachableError {path}: cannot be written: the file or its folder is read-only"
+    assert as_reader(folder, writes) == [expected]
 
 
-def test_it_is_read_beside_somebody_who_writes(folder):
+def test_a_read_only_ledger_is_read_while_another_process_writes(folder):
     ledger, _ = voted(folder)
     with ledger.database.engine.connect() as held:
         held.exec_driver_sql("SELECT count(*) FROM vote_event").scalar()
@@ -105,8 +113,8 @@ def test_it_is_read_beside_somebody_who_writes(folder):
     ledger.close()
 
     def reads():
-        found = Ledger.open(folder / "new" / "ledger.db")
-        mine = found.campaign()
+        result = Ledger.open(folder / "new" / "ledger.db")
+        mine = result.campaign()
         return mine.status().n_votes
 
     assert sorted(each.name for each in (folder / "new").iterdir()) == ["ledger.db", "ledger.db-shm", "ledger.db-wal"]
@@ -118,7 +126,7 @@ def test_it_is_read_beside_somebody_who_writes(folder):
     (folder / "new").chmod(0o755)
 
 
-def test_a_ledger_that_is_written_while_it_is_read_without_locks_is_not_believed(folder, monkeypatch):
+def test_a_lockless_read_during_a_write_is_discarded(folder, monkeypatch):
     ledger, campaign = voted(folder)
     ledger.close()
     monkeypatch.setattr(database, "is_read_only", lambda _: True)
@@ -134,7 +142,7 @@ def test_a_ledger_that_is_written_while_it_is_read_without_locks_is_not_believed
 
 
 @pytest.mark.parametrize(("free", "said"), [(0, "the disk is full"), (2**30, "disk I/O error")])
-def test_a_disk_is_full_or_broken(free, said, monkeypatch, tmp_path):
+def test_disk_errors_are_reported(free, said, monkeypatch, tmp_path):
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free, f_frsize=1))
@@ -143,7 +151,7 @@ def test_a_disk_is_full_or_broken(free, said, monkeypatch, tmp_path):
 
 @pytest.fixture
 def tiny_disk(folder):
-    """A disk of its own, and what makes it larger."""
+    """A small file system, and a function that enlarges it."""
     mounted = ["mount", "-t", "tmpfs", "-o", "size=512k,mode=0777", "none", folder]
     if os.getuid() != 0 or subprocess.run(mounted, check=False, capture_output=True).returncode:
         pytest.skip("a disk cannot be mounted here")
@@ -152,12 +160,12 @@ def tiny_disk(folder):
 
 
 @pytest.mark.parametrize("left", [0, 40_000, 100_000])
-def test_a_full_disk_is_called_full_and_votes_go_on_when_it_has_room(tiny_disk, left):
-    """Where the file of locks does not fit any more, SQLite speaks of an I/O error."""
+def test_a_full_disk_is_reported_and_voting_resumes_when_space_is_freed(tiny_disk, left):
+    """If there is no space for the file of locks, SQLite reports an I/O error."""
     disk, enlarge = tiny_disk
     ledger = Ledger.create(disk / "ledger.db")
     campaign = campaign_of(ledger)
-    places = asked(campaign)
+    places = asked_comparisons(campaign)
     ledger.close()
     free = os.statvfs(disk)
     (disk / "other").write_bytes(b"x" * (free.f_bavail * free.f_frsize - left))
@@ -168,7 +176,7 @@ def test_a_full_disk_is_called_full_and_votes_go_on_when_it_has_room(tiny_disk, 
 
 
 @pytest.mark.wide
-def test_a_full_disk_of_postgresql_is_called_full_and_loses_no_vote(tiny_disk, server):
+def test_a_full_disk_of_postgresql_is_reported_and_loses_no_vote(tiny_disk, server):
     disk, enlarge = tiny_disk
     subprocess.run(["mount", "-o", "remount,size=12m", disk], check=True)
     shutil.chown(disk, "postgres", "postgres")
@@ -179,7 +187,7 @@ def test_a_full_disk_of_postgresql_is_called_full_and_loses_no_vote(tiny_disk, s
     make.close()
     ledger = Ledger.create(server.url)
     campaign = campaign_of(ledger)
-    places = asked(campaign)
+    places = asked_comparisons(campaign)
     acknowledged = check_full(campaign, places, "the disk of the server is full: could not extend file")
     enlarge()
     votes_go_on(ledger, campaign, places, acknowledged)
@@ -187,7 +195,7 @@ def test_a_full_disk_of_postgresql_is_called_full_and_loses_no_vote(tiny_disk, s
 
 
 def check_full(campaign, places, message):
-    """Vote until the disk is full; the events that were acknowledged."""
+    """Vote until the disk is full; return the acknowledged events."""
     acknowledged = {}
     with pytest.raises(UnreachableError, match=message):  # noqa: PT012
         for place, _, voter in places:
@@ -211,14 +219,14 @@ def campaign(tmp_path):
     """A campaign in a file, with one vote, whose connections stay open."""
     ledger = Ledger.create(tmp_path / "votes.db", patience=0.5)
     made = campaign_of(ledger)
-    place, _, voter = asked(made)[0]
+    place, _, voter = asked_comparisons(made)[0]
     made.cast(vote(voter, place))
     yield made
     ledger.close()
 
 
 def next_vote(campaign):
-    place, _, voter = asked(campaign)[1]
+    place, _, voter = asked_comparisons(campaign)[1]
     return vote(voter, place)
 
 
@@ -251,20 +259,20 @@ def log_of(path):
         lambda path: Path(f"{path}-shm").unlink(),
     ],
 )
-def test_no_vote_is_acknowledged_after_the_file_was_changed(campaign, change):
+def test_no_vote_is_acknowledged_after_the_file_was_moved_or_replaced(campaign, change):
     new = next_vote(campaign)
     change(campaign.database.path)
     with pytest.raises(LedgerMovedError, match="so the change is not acknowledged"):
         campaign.cast(new)
 
 
-def test_what_is_read_from_a_file_that_was_moved_is_refused_too(campaign):
+def test_reading_from_a_moved_file_is_refused_too(campaign):
     move(campaign.database.path)
     with pytest.raises(LedgerMovedError):
         campaign.status()
 
 
-def test_a_file_that_was_deleted_is_not_made_anew(campaign):
+def test_a_deleted_file_is_not_recreated(campaign):
     new = next_vote(campaign)
     delete_all(campaign.database.path)
     for _ in range(2):
@@ -273,7 +281,7 @@ def test_a_file_that_was_deleted_is_not_made_anew(campaign):
     assert not campaign.database.path.exists()
 
 
-def test_votes_go_on_when_the_file_is_back_and_each_counts_once(campaign, tmp_path):
+def test_voting_resumes_when_the_file_is_back_and_each_vote_counts_once(campaign, tmp_path):
     new = next_vote(campaign)
     path = campaign.database.path
     path.rename(tmp_path / "away.db")
@@ -301,7 +309,7 @@ def test_a_vote_whose_file_is_replaced_during_its_commit_is_not_acknowledged(cam
         campaign.cast(new)
 
 
-def test_another_process_that_opens_and_closes_the_ledger_disturbs_nobody(campaign):
+def test_opening_and_closing_in_another_process_does_no_harm(campaign):
     for _ in range(2):
         other = Ledger.open(campaign.database.path)
         other.new_campaign(ContinuousPlan(4, 20), 4, 1, seed=1, name="other")
@@ -311,7 +319,7 @@ def test_another_process_that_opens_and_closes_the_ledger_disturbs_nobody(campai
 
 def campaign_with_votes(ledger):
     campaign = campaign_of(ledger)
-    for place, _, voter in asked(campaign):
+    for place, _, voter in asked_comparisons(campaign):
         campaign.cast(vote(voter, place, "left" if place % 3 else "tie"))
     campaign.close(1)
     return campaign

@@ -1,4 +1,4 @@
-"""Grades of a preference: what voters, files, bundles and results make of "left 2"."""
+"""Graded preferences such as "left 2", from voters and files to bundles and results."""
 
 import csv
 import io
@@ -25,15 +25,15 @@ from adaptive.ledger._ballots.stored import current_votes, stored_ballots
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import campaign_of, new_id, query, read, write_rows
-from tests.adaptive.ledger.databases import ITEMS, PAIRS, ledger_at, record, rows_of, voted
-from tests.adaptive.ledger.test_bundle_members import edited_json, members_of
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, ledger_at, record, rows_of, voted_campaign
+from tests.adaptive.ledger.test_bundle_members import edit_json, members_of
 
 GRADED = ["left", "right", "tie", "cannot say", "left 2", "right 2", "left 3", "right 3"]
 
 
 def graded(target, n_closed=1, words=GRADED, **options):
     """A campaign with some closed ballots, and graded votes."""
-    campaign = voted(target, 0, n_opened=0, grades=3, **options)
+    campaign = voted_campaign(target, 0, n_opened=0, grades=3, **options)
     for number in range(1, n_closed + 2):
         campaign.open_next()
         record(campaign, rows_of(campaign, number, number, words=words))
@@ -46,7 +46,7 @@ def table_of(export):
     return list(csv.DictReader(io.StringIO(export.files["votes.csv"], newline="")))
 
 
-def test_a_campaign_takes_its_grades_and_no_others(ledger):
+def test_a_campaign_accepts_only_its_own_grades(ledger):
     for grades, refused in [(1, ["left 2", "left 1", "tie 2"]), (2, ["left 3", "right 3", "LEFT 2"]), (3, ["left 4"])]:
         campaign = campaign_of(ledger, grades=grades)
         (pair, *_) = campaign.asked()
@@ -60,7 +60,7 @@ def test_a_campaign_takes_its_grades_and_no_others(ledger):
         CampaignSettings(grades=4)
 
 
-def test_settings_without_grades_are_those_of_earlier_releases():
+def test_settings_without_grades_are_written_as_by_earlier_releases():
     assert "grades" not in CampaignSettings().to_dict()
     with_grades = CampaignSettings(grades=2)
     assert CampaignSettings.from_dict(json.loads(json.dumps(with_grades.to_dict()))) == with_grades
@@ -91,7 +91,7 @@ def test_votes_with_grades_are_cast_corrected_and_taken_back(ledger):
 
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
 def test_ballots_close_as_without_grades(items, sqlite, other):
-    with_grades, without = graded(sqlite, 0, items=items), voted(other, 0, n_opened=0, items=items)
+    with_grades, without = graded(sqlite, 0, items=items), voted_campaign(other, 0, n_opened=0, items=items)
     without.open_next()
     rows = rows_of(with_grades, 1, 1, words=GRADED)
     record(without, [row._replace(answer=row.answer.removesuffix(" 2").removesuffix(" 3")) for row in rows])
@@ -122,7 +122,7 @@ def test_the_strengths_are_those_of_the_grades_in_the_exported_file(target, tmp_
     assert "graded votes" in result.report().methods
 
 
-def test_exports_have_the_grade_or_count_what_they_lack(sqlite):
+def test_exports_have_the_grade_or_count_the_votes_they_omit(sqlite):
     campaign = graded(sqlite, 0)
     votes = read(campaign, lambda transaction: current_votes(transaction, stored_ballots(transaction)[0].id))
     export = campaign.export_votes("csv")
@@ -139,9 +139,9 @@ def test_exports_have_the_grade_or_count_what_they_lack(sqlite):
 
 
 @pytest.mark.parametrize("with_ids", [True, False])
-def test_files_bring_grades_also_for_items_on_the_other_sides(with_ids, sqlite, other, tmp_path):
+def test_grades_are_imported_also_for_swapped_items(with_ids, sqlite, other, tmp_path):
     source = graded(sqlite, 0)
-    target = voted(other, 0, n_opened=0, grades=3)
+    target = voted_campaign(other, 0, n_opened=0, grades=3)
     target.open_next()
     rows = table_of(source.export_votes("csv", names=True, guard=False))
     flipped = {"left": "right", "right": "left"}
@@ -171,7 +171,7 @@ def test_files_bring_grades_also_for_items_on_the_other_sides(with_ids, sqlite, 
         ("", "2", "grade '2' needs the winner 'left' or 'right'; got 'none'"),
     ],
 )
-def test_grades_of_files_that_fit_no_answer(winner, grade, message, sqlite, tmp_path):
+def test_imported_grades_must_fit_the_answer(winner, grade, message, sqlite, tmp_path):
     campaign = graded(sqlite, 0, words=["left"])
     path = tmp_path / "votes.csv"
     path.write_text(f"comparison,winner,grade\n1-0-0,{winner},{grade}\n", encoding="utf-8")
@@ -191,7 +191,7 @@ def test_a_bundle_keeps_grades(n_closed, sqlite, other, tmp_path):
     assert restored.bundle() == campaign.bundle()
     again = restored.result(interim=True).graded.theta
     assert_array_equal(again, campaign.result(interim=True).graded.theta)
-    data = edited_json(campaign.bundle(), "plan.json", lambda plan: plan["settings"].pop("grades"))
+    data = edit_json(campaign.bundle(), "plan.json", lambda plan: plan["settings"].pop("grades"))
     (tmp_path / "b.zip").write_bytes(data)
     with pytest.raises(BundleError, match="has no answer, or one too many"):
         verify_bundle(tmp_path / "b.zip")
@@ -230,7 +230,7 @@ def test_campaigns_whose_votes_are_few_or_all_alike_have_a_result(ledger):
         assert np.isfinite([row["standard_error"] for row in result.rows()]).all()
 
 
-def test_checks_and_agreement_ask_for_the_side_alone(ledger):
+def test_checks_and_agreement_compare_only_the_side(ledger):
     probing = Probing((KnownPair("gold", "a", "b", "left"),), 1, 0.3, 0.3)
     campaign = campaign_of(ledger, items=list("abcdef"), grades=2, probing=probing)
     by_pair = {}
@@ -245,7 +245,7 @@ def test_checks_and_agreement_ask_for_the_side_alone(ledger):
         assert voter.repeats.n_so == voter.repeats.n
 
 
-def test_whoever_is_left_out_is_left_out_of_the_graded_fit(ledger):
+def test_excluded_voters_are_excluded_from_the_graded_fit(ledger):
     campaign = campaign_of(ledger, grades=2)
     record(campaign, rows_of(campaign, 1, 5, words=["left", "left 2", "right", "tie"], silent=0))
     name = str(campaign.info.slots[0])
@@ -260,7 +260,7 @@ def test_whoever_is_left_out_is_left_out_of_the_graded_fit(ledger):
 
 
 def test_voters_who_never_contradict_each_other_have_a_result(ledger):
-    """Their strengths are held by the prior; without votes against the order, nothing else bounds them."""
+    """Without votes against the order, only the prior bounds the strengths."""
     items = list(range(20))
     plan = ContinuousPlan(20, 190, batch=190)
     campaign = ledger.new_campaign(plan, items, 1, 1, settings=CampaignSettings(grades=2))
@@ -277,12 +277,12 @@ def test_voters_who_never_contradict_each_other_have_a_result(ledger):
     assert np.isfinite(result.graded.standard_errors).all()
 
 
-def test_a_result_of_few_voters_says_that_their_votes_count_as_independent(sqlite):
+def test_a_result_of_few_voters_notes_that_votes_count_as_independent(sqlite):
     warning = "with fewer than 10 voters, intervals of graded votes are as if all votes were independent"
     assert warning in graded(sqlite, 0).result(interim=True).warnings
 
 
-def test_more_items_than_a_fit_of_grades_takes(ledger):
+def test_too_many_items_for_a_graded_fit_are_refused(ledger):
     plan = ContinuousPlan(1_501, 50)
     with pytest.raises(LedgerError, match="grades are for at most 1,500 items; got 1,501"):
         ledger.new_campaign(plan, 1_501, 3, 1, settings=CampaignSettings(grades=2))
@@ -291,7 +291,7 @@ def test_more_items_than_a_fit_of_grades_takes(ledger):
 
 
 def test_grades_as_pandas_writes_a_column_with_gaps(sqlite, tmp_path):
-    campaign = voted(sqlite, 0, n_opened=0, grades=3)
+    campaign = voted_campaign(sqlite, 0, n_opened=0, grades=3)
     campaign.open_next()
     pairs = [pair.id for pair in campaign.asked()][:4]
     rows = zip(pairs, ["left", "right", "tie", "cannot say"], ["2.0", "-3.0", "0.0", ""], strict=True)

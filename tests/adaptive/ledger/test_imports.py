@@ -1,4 +1,4 @@
-"""Files of votes beside everything else that happens: closings, other files, sheets that are given away."""
+"""Importing files of votes during closings, other imports and reassigned sheets."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from adaptive.ledger._voters.membership import register
 from adaptive.ledger._votes.casting import conflicts, correct
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (
-    asked,
+    asked_comparisons,
     campaign_of,
     change,
     check_ledger,
@@ -31,7 +31,7 @@ def file_of(campaign, places, answer="left"):
     return VoteFile("votes.csv", tuple(rows))
 
 
-def test_a_file_waits_while_its_ballot_is_being_closed_and_goes_on_when_the_closer_is_dead(ledger):
+def test_an_import_waits_for_a_closing_and_continues_if_the_closer_dies(ledger):
     campaign = campaign_of(ledger)
     until = "closer_until = (SELECT max(opened_at) FROM ballot) + :more"
     change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'x', {until}", more=60_000_000)
@@ -42,7 +42,7 @@ def test_a_file_waits_while_its_ballot_is_being_closed_and_goes_on_when_the_clos
     assert record_file(campaign, file_of(campaign, range(12))).n_new == 12
 
 
-def test_files_at_once_are_all_recorded_and_no_vote_twice(ledger):
+def test_simultaneous_imports_record_each_vote_once(ledger):
     campaign = campaign_of(ledger)
     parts = [range(8), range(4, 12), range(12), range(0, 12, 2)]
 
@@ -50,17 +50,17 @@ def test_files_at_once_are_all_recorded_and_no_vote_twice(ledger):
         return record_file(campaign, file_of(campaign, places))
 
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(record, parts))
-    assert sum(each.n_new for each in found) == 12
-    assert sum(each.n_new + each.n_known for each in found) == sum(map(len, parts))
+        result = list(pool.map(record, parts))
+    assert sum(each.n_new for each in result) == 12
+    assert sum(each.n_new + each.n_known for each in result) == sum(map(len, parts))
     assert query(ledger, "SELECT count(*), max(revision) FROM vote_event") == [(12, 1)]
     assert query(ledger, "SELECT sum(n_answered) FROM sheet") == [(12,)]
 
 
-def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
-    """Whichever comes first: all votes of the sheet count, or all of them are late."""
+def test_during_a_reassignment_all_votes_of_a_sheet_count_or_are_late(ledger):
+    """It depends on which comes first."""
     campaign = campaign_of(ledger)
-    places = [place for place, sheet, _ in asked(campaign) if sheet == 0]
+    places = [place for place, sheet, _ in asked_comparisons(campaign) if sheet == 0]
     ballot = campaign.ballots()[0].id
     ids = pair_ids(campaign)
     first = VoteFile("votes.csv", tuple(VoteRow(2, ids[place], "0", None, None, "left") for place in places))
@@ -74,29 +74,29 @@ def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
 
     with ThreadPoolExecutor(2) as pool:
         giving = pool.submit(given)
-        found = pool.submit(record_file, campaign, first).result()
+        result = pool.submit(record_file, campaign, first).result()
         refused = giving.result()
     if refused is None:
-        assert (found.n_new, found.n_late) == (0, len(places))
+        assert (result.n_new, result.n_late) == (0, len(places))
     else:
         assert "is already answered" in refused
-        assert (found.n_new, found.n_late) == (len(places), 0)
+        assert (result.n_new, result.n_late) == (len(places), 0)
 
 
-def test_late_votes_count_when_they_come_again_in_time(ledger):
-    """A ballot that was opened again takes the votes that came after it was closed."""
+def test_late_votes_count_when_resent_after_reopening(ledger):
+    """A reopened ballot accepts votes that had come after it was closed."""
     campaign = campaign_of(ledger)
     record_file(campaign, file_of(campaign, range(9)))
     campaign.close(1, least_answered=0.5)
     late = record_file(campaign, file_of(campaign, range(12)))
     assert (late.n_new, late.n_known, late.n_late) == (0, 9, 3)
-    assert record_file(campaign, file_of(campaign, range(12))).n_late == 0  # kept once
+    assert record_file(campaign, file_of(campaign, range(12))).n_late == 0  # stored once
     campaign.reopen(1, "votes of one group came late")
     again = record_file(campaign, file_of(campaign, range(12)))
     assert (again.n_new, again.n_known, again.n_late) == (3, 9, 0)
 
 
-def test_what_was_corrected_or_voided_does_not_come_back_with_its_file(ledger):
+def test_importing_again_does_not_restore_corrected_or_voided_votes(ledger):
     campaign = campaign_of(ledger)
     record_file(campaign, file_of(campaign, range(12)))
     correct(campaign, new_id(), 1, 0, "tie", "misread")
@@ -111,8 +111,8 @@ def decided(campaign):
 
 
 @pytest.mark.parametrize("hours", [1, -1])
-def test_whether_a_conflict_is_decided_goes_by_revisions_and_not_by_clocks(ledger, monkeypatch, hours):
-    """The correction before the conflict decides nothing, and the one after it does, whatever the clocks say."""
+def test_resolved_conflicts_are_recognised_by_revision_not_by_time(ledger, monkeypatch, hours):
+    """Only a correction after the conflict resolves it, whatever the clocks show."""
     campaign = campaign_of(ledger)
     true_time, shift = time.time_ns, 0
     monkeypatch.setattr(time, "time_ns", lambda: true_time() + shift * 3_600_000_000_000)
@@ -127,11 +127,11 @@ def test_whether_a_conflict_is_decided_goes_by_revisions_and_not_by_clocks(ledge
     assert decided(campaign) == [True]
 
 
-def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_again(ledger):
+def test_a_late_vote_resent_with_its_id_counts_after_reopening(ledger):
     campaign = campaign_of(ledger)
     record_file(campaign, file_of(campaign, range(11)))
     campaign.close(1, least_answered=0.5)
-    place, _, voter = asked(campaign)[11]
+    place, _, voter = asked_comparisons(campaign)[11]
     late = vote(voter, place)
     for _ in range(2):
         with pytest.raises(LateVoteError, match="ballot 1 is closed: the vote was stored, but does not count"):
@@ -148,11 +148,11 @@ def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_agai
     check_ledger(ledger)
 
 
-def test_a_late_vote_sent_again_stays_late_where_another_stands_or_has_the_sheet(ledger):
+def test_a_resent_late_vote_stays_late_if_another_voter_has_the_pair(ledger):
     campaign = campaign_of(ledger)
     record_file(campaign, file_of(campaign, range(10)))
     campaign.close(1, least_answered=0.5)
-    (first, _, voter), (second, sheet, other) = asked(campaign)[10:]
+    (first, _, voter), (second, sheet, other) = asked_comparisons(campaign)[10:]
     answered, given = vote(voter, first), vote(other, second)
     for late in (answered, given):
         with pytest.raises(LateVoteError, match="ballot 1 is closed"):
@@ -169,12 +169,12 @@ def test_a_late_vote_sent_again_stays_late_where_another_stands_or_has_the_sheet
     check_ledger(ledger)
 
 
-def test_a_conflict_of_a_file_is_kept_in_a_restored_ledger_too(ledger, tmp_path):
-    """Somebody has there the id that another voter has here: the events of the two are not the same."""
+def test_a_restored_ledger_keeps_conflicts_of_files(ledger, tmp_path):
+    """A voter there has the id of another voter here, so their events differ."""
     campaign_of(ledger, n_voters=1)  # takes an id
     campaign = campaign_of(ledger, n_voters=2)
-    theirs, sheet = max((voter, sheet) for _, sheet, voter in asked(campaign))
-    *places, last = (place for place, of, _ in asked(campaign) if of == sheet)
+    theirs, sheet = max((voter, sheet) for _, sheet, voter in asked_comparisons(campaign))
+    *places, last = (place for place, of, _ in asked_comparisons(campaign) if of == sheet)
     record_file(campaign, file_of(campaign, set(range(12)) - {last}))
     assert record_file(campaign, file_of(campaign, places[:1], "tie")).n_conflicts == 1
     campaign.write_bundle(tmp_path / "b.zip", names=True)

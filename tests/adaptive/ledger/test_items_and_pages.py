@@ -1,4 +1,4 @@
-"""Tables of items, with all that is wrong by line."""
+"""Tables of items, with every error by line; and pages."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -45,14 +45,14 @@ def test_cells_with_several_lines_count_as_one_row():
         ("fir,,,", "column \"item\": 'fir' is also on line 2; items must be unique"),
     ],
 )
-def test_what_is_wrong_has_its_line_and_column(row, fault):
-    found = faults(f"item,kind,content,alt_text\nfir,,,\n{row}\noak,,,\n")
-    assert len(found) == 1
-    assert found[0].startswith("line 3: ")
-    assert fault in found[0]
+def test_errors_have_line_and_column(row, fault):
+    result = faults(f"item,kind,content,alt_text\nfir,,,\n{row}\noak,,,\n")
+    assert len(result) == 1
+    assert result[0].startswith("line 3: ")
+    assert fault in result[0]
 
 
-def test_a_row_says_all_that_is_wrong_with_it():
+def test_all_errors_of_a_row_are_listed():
     assert faults("item,kind,content\nant,text,an ant\nant,image,x.png\n,text,\n,film,\nbee,audio,/bee.mp3\n") == [
         "line 3: column \"item\": 'ant' is also on line 2; items must be unique",
         'line 3: column "alt_text": an item of kind image needs a text that describes it (alt_text); got none',
@@ -65,14 +65,14 @@ def test_a_row_says_all_that_is_wrong_with_it():
     ]
 
 
-def test_a_file_that_is_missing_is_listed_beside_what_else_is_wrong():
+def test_missing_files_are_listed_with_other_errors():
     text = b"item,kind,content,alt_text\nfir,,,\nfir,image,fir.png,\nyew,image,../yew.png,A yew\n"
-    found = read_item_sheet(text, why_no_file=lambda path: f"there is no {path}").faults
-    assert [(fault.line, fault.column) for fault in found] == [
+    result = read_item_sheet(text, why_no_file=lambda path: f"there is no {path}").faults
+    assert [(fault.line, fault.column) for fault in result] == [
         (3, "item"), (3, "alt_text"), (3, "content"), (4, "content")
     ]  # fmt: skip
-    assert found[2].message == "there is no fir.png"
-    assert "must be the path of a file" in found[3].message
+    assert result[2].message == "there is no fir.png"
+    assert "must be the path of a file" in result[3].message
 
 
 def test_no_more_than_a_hundred_faults_are_listed():
@@ -93,17 +93,17 @@ def test_no_more_than_a_hundred_faults_are_listed():
     ],
 )
 def test_a_table_that_cannot_be_read_has_one_fault(data, fault):
-    (found,) = read_item_sheet(data).faults
-    assert fault in str(found)
+    (result,) = read_item_sheet(data).faults
+    assert fault in str(result)
 
 
-def test_the_first_faults_are_an_error_where_one_is_wanted():
+def test_the_first_faults_can_be_raised_as_an_error():
     sheet = read_item_sheet(b"item\n" + b"ash\n" * 9)
     with pytest.raises(TableError, match=r"line 3: .*line 7: .*; and 3 more"):
         sheet.checked()
 
 
-def test_a_file_has_the_items_and_contents_of_its_table(tmp_path):
+def test_a_file_is_read_like_its_table(tmp_path):
     text = "item,kind,content,alt_text\nfir,,,\noak,image,oak.png,an oak\nyew,markdown,**yew**,\n"
     path = tmp_path / "items.csv"
     path.write_text(text)
@@ -132,7 +132,7 @@ def test_a_file_has_the_items_and_contents_of_its_table(tmp_path):
         ({"completion_url": "http://a.example/"}, "must begin with https://"),
     ],
 )
-def test_pages_that_cannot_be_are_refused(changes, message):
+def test_invalid_pages_are_refused(changes, message):
     with pytest.raises(LedgerError, match=message):
         VotingPages(**changes)
 
@@ -152,7 +152,7 @@ def test_pages_that_cannot_be_are_refused(changes, message):
         (("a", "b", "", "c\u2067d"), "consent must have no control characters, and none that reverse text"),
     ],
 )
-def test_texts_that_cannot_be_are_refused(texts, message):
+def test_invalid_texts_are_refused(texts, message):
     with pytest.raises(LedgerError, match=message):
         PageTexts(*texts)
 
@@ -168,7 +168,7 @@ def test_texts_that_cannot_be_are_refused(texts, message):
     ],
     ids=["Persian", "French", "emoji", "Hebrew with a mark of direction", "no-break space"],
 )
-def test_text_of_any_script_is_taken_as_it_is(text, ledger):
+def test_text_of_any_script_is_kept_unchanged(text, ledger):
     campaign = campaign_of(ledger, pay=Pay(per_vote=1, currency=text))
     pages = VotingPages({"fa": PageTexts(text, text, f"{text}\r\n\t{text}", text, text)})
     campaign.set_pages(pages, replaces=0)
@@ -177,7 +177,7 @@ def test_text_of_any_script_is_taken_as_it_is(text, ledger):
     assert query(ledger, "SELECT external_id FROM voter_identity WHERE external_id = :text", text=text) == [(text,)]
 
 
-def test_of_many_who_change_the_pages_at_once_one_does(ledger):
+def test_only_one_of_several_simultaneous_changes_of_pages_succeeds(ledger):
     campaign, start = campaign_of(ledger), Barrier(4)
 
     def changed(number):
@@ -188,8 +188,8 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
             return str(error)
 
     with ThreadPoolExecutor(4) as threads:
-        found = sorted(map(str, threads.map(changed, range(1, 5))))
-    assert found == ["1"] + ["the pages now have version 1, but the change was made to version 0"] * 3
+        result = sorted(map(str, threads.map(changed, range(1, 5))))
+    assert result == ["1"] + ["the pages now have version 1, but the change was made to version 0"] * 3
 
 
 @pytest.mark.parametrize(
@@ -210,6 +210,6 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
         ),
     ],
 )
-def test_codes_and_times_that_no_platform_can_use(fields, message):
+def test_invalid_codes_and_times_are_refused(fields, message):
     with pytest.raises(LedgerError, match=message):
         VotingPages(**fields)

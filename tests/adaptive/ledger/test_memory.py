@@ -1,4 +1,4 @@
-"""A campaign in memory is the protocol of the paper, whatever the order of its votes, and has nothing on a disk."""
+"""A campaign in memory follows the paper's protocol, whatever the order of its votes, and writes nothing to disk."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ from tests.adaptive.strategies import PLAN, PLANS, SEEDS, Voting, answers_to, ch
 
 @pytest.fixture(scope="module")
 def memory():
-    """One ledger of many campaigns: to make the tables takes a fifth of a second."""
+    """One ledger for many campaigns, because creating the tables takes a fifth of a second."""
     made = Ledger.in_memory()
     yield made
     made.close()
@@ -38,17 +38,17 @@ def votes_on(campaign, number, seed):
     """A vote for most comparisons of a ballot, by id; every item has one."""
     ballot, pairs = drawn(campaign, number), campaign.asked(number=number)
     words = {1: "left", 0: "tie", -1: "right"}
-    said = {}
+    answers = {}
     for place, code in enumerate(answers_to(ballot, seed).tolist()):
         left, right = ballot.items[ballot.left[place]], ballot.items[ballot.right[place]]
-        said.setdefault((str(ballot.voters[ballot.voter[place]]), str(left), str(right)), []).append(words.get(code))
-    votes = {pair.id: said[str(pair.voter), str(pair.left), str(pair.right)].pop(0) for pair in pairs}
+        answers.setdefault((str(ballot.voters[ballot.voter[place]]), str(left), str(right)), []).append(words.get(code))
+    votes = {pair.id: answers[str(pair.voter), str(pair.left), str(pair.right)].pop(0) for pair in pairs}
     return {name: word for name, word in votes.items() if word is not None}
 
 
 @pytest.mark.wide
 @given(PLANS, SEEDS, st.randoms(use_true_random=False))
-def test_votes_in_any_order_and_in_parts_give_the_protocol_of_the_paper(plan, seed, random):
+def test_votes_in_any_order_and_in_parts_follow_the_papers_protocol(plan, seed, random):
     ledger = Ledger.in_memory()
     straight, scattered = (ledger.new_campaign(plan, plan.n_items, 4, seed) for _ in range(2))
     ballots = []
@@ -84,7 +84,7 @@ def test_the_seed_decides_the_ballots(memory):
     assert first(1) == Voting(PLAN, 8, 5, 1).open_ballot()
 
 
-def test_each_ballot_has_a_stream_for_its_draw_and_one_for_its_cut(memory):
+def test_each_ballot_has_separate_random_streams_for_its_draw_and_its_cut(memory):
     def stream(ballot, purpose):
         return np.random.default_rng(np.random.SeedSequence(1, spawn_key=(ballot, purpose)))
 
@@ -100,7 +100,7 @@ def test_each_ballot_has_a_stream_for_its_draw_and_one_for_its_cut(memory):
             items = [items[place] for place in chosen]
 
 
-def test_comparisons_name_voters_and_items(memory):
+def test_comparisons_have_the_names_of_voters_and_items(memory):
     campaign = memory.new_campaign(PLAN, PAIRS, ["Ann", "Bob", "Eve"], 1)
     campaign.open_next()
     ballot = drawn(campaign, 1)
@@ -111,7 +111,7 @@ def test_comparisons_name_voters_and_items(memory):
     assert campaign.asked(number=2) == ()
 
 
-def test_steps_out_of_order(memory):
+def test_steps_out_of_order_are_refused(memory):
     campaign = memory.new_campaign(PLAN, 8, 5, 1)
     with pytest.raises(VoteError, match="ballot 1 has not been opened"):
         campaign.record({"1-0-0": "left"})
@@ -129,7 +129,7 @@ def test_steps_out_of_order(memory):
         campaign.open_next()
 
 
-def test_a_ballot_with_a_silent_item_stays_open(memory):
+def test_a_ballot_with_an_unanswered_item_stays_open(memory):
     campaign = memory.new_campaign(PLAN, PAIRS, 5, 1)
     campaign.open_next()
     first, *_ = pairs = campaign.asked()
@@ -145,7 +145,7 @@ def test_a_ballot_with_a_silent_item_stays_open(memory):
     assert campaign.close(1, least_answered=0.1).number == 1
 
 
-def test_batches_whose_answers_rank_nothing_can_be_reviewed_and_closed(memory):
+def test_batches_without_a_ranking_can_be_reviewed_and_closed(memory):
     campaign = memory.new_campaign(ContinuousPlan(5, 20, 10), 5, 2, 1)
     campaign.open_next()
     campaign.record({pair.id: "cannot say" for pair in campaign.asked()})
@@ -166,7 +166,7 @@ def test_batches_whose_answers_rank_nothing_can_be_reviewed_and_closed(memory):
         ({"seed": -1}, "seed must be a whole number of 0 or more; got -1"),
     ],
 )
-def test_what_makes_no_campaign(arguments, message, memory):
+def test_invalid_campaigns_are_refused(arguments, message, memory):
     with pytest.raises(AdaptiveError, match=message):
         memory.new_campaign(PLAN, **{"items": 8, "voters": 5, "seed": 1, **arguments})
 
@@ -183,7 +183,7 @@ def test_what_makes_no_campaign(arguments, message, memory):
         ({"2-0-1": 1}, "an answer must be .* got 1"),
     ],
 )
-def test_votes_that_are_refused_leave_nothing_behind(votes, message, memory):
+def test_refused_votes_leave_nothing_behind(votes, message, memory):
     campaign = memory.new_campaign(PLAN, 8, 1, 1)
     campaign.open_next()
     campaign.record({pair.id: "tie" for pair in campaign.asked()})
@@ -209,7 +209,7 @@ def test_two_ledgers_share_nothing_and_leave_no_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-def test_threads_record_in_turns(memory):
+def test_threads_take_turns_to_record(memory):
     campaign = memory.new_campaign(PLAN, 8, 1, 1)
     campaign.open_next()
     votes = [{pair.id: "tie"} for pair in campaign.asked()]
@@ -231,7 +231,7 @@ def test_threads_record_in_turns(memory):
         lambda _, text: Ledger(f"votes{text}.db"),
     ],
 )
-def test_half_a_surrogate_pair_in_a_text_is_an_error_and_changes_nothing(step, tmp_path):
+def test_a_lone_surrogate_in_a_text_is_refused(step, tmp_path):
     ledger = Ledger.create(tmp_path / "votes.db")
     campaign = ledger.new_campaign(ContinuousPlan(4, 4), 4, 1, seed=1)
     campaign.open_next()

@@ -1,4 +1,4 @@
-"""The tables of new and of upgraded ledgers are those of the schema, and keep their history."""
+"""New and upgraded ledgers have the tables of the schema, and protect their history."""
 
 import re
 from pathlib import Path
@@ -14,10 +14,10 @@ from adaptive.ledger._store import migrations, schema
 from adaptive.ledger._store.schema import answer_name
 from adaptive.ledger._voters.membership import erase
 from tests.adaptive.ledger.campaigns import (
-    asked,
+    asked_comparisons,
     change,
     check_ledger,
-    one_asked,
+    first_comparison,
     query,
     target_of,
     vote,
@@ -36,8 +36,8 @@ def ledger(empty_target):
 
 @pytest.fixture
 def full(ledger):
-    """A ledger with a row in each table of the past."""
-    campaign, place, voter = one_asked(ledger)
+    """A ledger with a row in each table of history."""
+    campaign, place, voter = first_comparison(ledger)
     campaign.cast(vote(voter, place))
     change(
         ledger,
@@ -51,7 +51,7 @@ def full(ledger):
 
 
 def refused(ledger, statement):
-    """Whether the history is kept, and everything is as it was."""
+    """Whether the statement is refused and nothing has changed."""
     tables = sorted(schema.metadata.tables)
     before = [sorted(map(str, query(ledger, f"SELECT * FROM {table}"))) for table in tables]
     with pytest.raises(sa.exc.DBAPIError, match="the ledger keeps its history"):
@@ -76,7 +76,7 @@ def test_rows_of_history_are_neither_changed_nor_deleted(full, table):
 
 
 @pytest.mark.parametrize("table", ["campaign", "ballot", "sheet", "voter", "lease", "token"])
-def test_rows_that_change_are_never_deleted_and_keep_what_they_are(full, table):
+def test_mutable_rows_are_never_deleted_and_keep_their_identity(full, table):
     assert refused(full, f"DELETE FROM {table}")
     fixed = {
         "campaign": ["key", "mode", "plan", "slots", "seed", "hash_key", "created_at"],
@@ -91,7 +91,7 @@ def test_rows_that_change_are_never_deleted_and_keep_what_they_are(full, table):
     check_not_emptied(full, table)
 
 
-def test_only_who_a_voter_is_may_be_deleted(full):
+def test_only_identities_of_voters_may_be_deleted(full):
     campaign = full.campaign()
     (voter,) = voters_of(campaign, 1)
     assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(1,)]
@@ -107,17 +107,17 @@ def check_tables(ledger):
         options = {"version_table": "ledger_revision", "compare_type": True, "compare_server_default": True}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, schema.metadata) == []
-        found = sa.inspect(connection)
-        for table in schema.metadata.sorted_tables:  # what alembic does not compare
-            wanted = {each.name for each in table.constraints if isinstance(each, sa.CheckConstraint)}
-            assert wanted == {each["name"] for each in found.get_check_constraints(table.name)}
+        result = sa.inspect(connection)
+        for table in schema.metadata.sorted_tables:  # not compared by alembic
+            expected = {each.name for each in table.constraints if isinstance(each, sa.CheckConstraint)}
+            assert expected == {each["name"] for each in result.get_check_constraints(table.name)}
 
 
 def test_tables_are_those_of_the_schema(ledger):
     check_tables(ledger)
 
 
-def test_a_ledger_of_the_first_release_is_brought_up_with_its_votes(full):
+def test_a_ledger_of_the_first_release_is_upgraded_with_its_votes(full):
     change(full, "ALTER TABLE comparison DROP COLUMN other_items")  # the first release had no sets
     change(full, "UPDATE ledger_revision SET version_num = '0003'")
     votes = query(full, "SELECT * FROM vote_event")
@@ -131,15 +131,15 @@ def test_a_ledger_of_the_first_release_is_brought_up_with_its_votes(full):
     assert refused(full, "UPDATE comparison SET other_items = NULL")
 
 
-def test_each_fact_of_history_has_its_trigger(ledger):
+def test_each_table_of_history_has_its_triggers(ledger):
     names = (
         "SELECT name FROM sqlite_master WHERE type = 'trigger'"
         if ledger.database.is_sqlite
         else "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
     )
-    found = {name for (name,) in query(ledger, names)}
+    result = {name for (name,) in query(ledger, names)}
     verbs = ["update", "delete"] + ["truncate"] * (not ledger.database.is_sqlite)
-    assert {f"tr_{table}_{verb}" for table in schema.HISTORY for verb in verbs} <= found
+    assert {f"tr_{table}_{verb}" for table in schema.HISTORY for verb in verbs} <= result
 
 
 LATER = """
@@ -161,7 +161,7 @@ def upgrade():
 
 @pytest.fixture
 def later(full, tmp_path, monkeypatch):
-    """A ledger with rows, and this release made a later one, whose revision 0005 adds a column to the votes."""
+    """A ledger with rows, and a patched release whose new revision adds a column to the votes."""
     (tmp_path / "0005_later.py").write_text(LATER)
     folder = Path(migrations.__path__[0])
     scripts = ScriptDirectory(str(folder), version_locations=[str(folder / "versions"), str(tmp_path)])
@@ -170,9 +170,9 @@ def later(full, tmp_path, monkeypatch):
     return full
 
 
-def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(later):
+def test_an_older_ledger_is_upgraded_with_its_votes_and_digests(later):
     campaign = later.campaign()
-    for place, _, voter in asked(campaign)[1:]:
+    for place, _, voter in asked_comparisons(campaign)[1:]:
         campaign.cast(vote(voter, place))
     campaign.close(1)
     with pytest.raises(RevisionError, match="has tables of revision 0004, but this release reads 0005"):
@@ -180,21 +180,21 @@ def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(later):
     assert later.migrate() == "0004"
     assert later.migrate() is None
     later.check()
-    assert campaign.verify().n_closed == 1  # draws, votes and the chain have the digests that were written
+    assert campaign.verify().n_closed == 1  # draws, votes and the chain keep their digests
     rows = query(later, "SELECT event_id, place, voter_id, answer FROM vote_event WHERE note = 'written before 0005'")
     assert len(rows) == campaign.ballots()[0].n_comparisons
     event_id, place, voter, answer = rows[0]
     assert campaign.cast(vote(voter, place, answer_name(answer), event_id=event_id)).repeated
     assert refused(later, "UPDATE vote_event SET note = NULL")
     campaign.open_next()
-    for place, _, voter in asked(campaign, 2):
+    for place, _, voter in asked_comparisons(campaign, 2):
         campaign.cast(vote(voter, place, "right", number=2))
     campaign.close(2)
     assert campaign.verify().n_closed == 2
     check_ledger(later)
 
 
-def test_a_revision_without_an_upgrade_is_refused_and_left_alone(full):
+def test_a_revision_without_an_upgrade_is_refused_and_not_changed(full):
     change(full, "UPDATE ledger_revision SET version_num = '0002'")
     with pytest.raises(RevisionError, match=r"cannot be upgraded: .*'0002'"):
         full.migrate()
@@ -206,7 +206,7 @@ def test_the_head_is_the_last_file():
 
 
 @pytest.mark.parametrize("revision", ["0000", "9999"])
-def test_another_revision_is_refused_and_left_alone(ledger, revision):
+def test_an_unknown_revision_is_refused_and_not_changed(ledger, revision):
     change(ledger, f"UPDATE ledger_revision SET version_num = '{revision}'")
     for how in (Ledger.open, Ledger.create):
         with pytest.raises(RevisionError, match=f"has tables of revision {revision}, but this release reads 0004"):
@@ -214,13 +214,13 @@ def test_another_revision_is_refused_and_left_alone(ledger, revision):
     assert query(ledger, "SELECT version_num FROM ledger_revision") == [(revision,)]
 
 
-def test_a_database_without_tables_is_no_ledger(empty_target):
+def test_a_database_without_tables_is_refused(empty_target):
     message = "is not a ledger" if "://" in empty_target else "does not exist"
     with pytest.raises(LedgerError, match=message):
         Ledger.open(empty_target)
 
 
-def test_tables_of_other_software_are_left_alone(empty_target):
+def test_tables_of_other_software_are_not_changed(empty_target):
     other = Ledger(empty_target)
     change(other, "CREATE TABLE item (id INTEGER)")
     other.close()

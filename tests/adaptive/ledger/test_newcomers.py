@@ -1,4 +1,4 @@
-"""Sheets that wait for a first answer, on both databases; to let time pass, the ends of leases are moved back."""
+"""Sheets without a first answer, on both databases; tests let time pass by moving the ends of leases back."""
 
 import time
 from contextlib import closing
@@ -16,7 +16,7 @@ from adaptive.ledger._voter import next_sheet
 from adaptive.ledger._voters.membership import consent, join
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
-from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, joined, journey, web_campaign
+from tests.adaptive.ledger.test_participation import PAGES, answer, claim_sheet, join_campaign, journey, web_campaign
 
 HOUR, MINUTE = 3_600_000_000, 60_000_000
 STUDY = VotingPages(open_link=True, platform="prolific", study="s1", study_minutes=45)
@@ -24,13 +24,13 @@ STUDY = VotingPages(open_link=True, platform="prolific", study="s1", study_minut
 
 @pytest.fixture
 def campaign(ledger):
-    """Six sheets of two comparisons, which a voter who answers has for half an hour."""
+    """Six sheets of two comparisons; a voter who answers has a lease of half an hour."""
     return web_campaign(ledger, lease_minutes=30)
 
 
 def come(campaign, address=None, most=4, voter=None):
-    """A voter, by default a new one, asks for a sheet from an address: voter, sheet and reason."""
-    voter = joined(campaign) if voter is None else voter
+    """Let a voter, by default a new one, ask for a sheet from an address; return voter, sheet and reason."""
+    voter = join_campaign(campaign) if voter is None else voter
     origin = None if address is None else Origin(address, most)
     state = write(campaign, next_sheet, PAGES, voter, origin)
     return voter, (state.sheet if state.available else None), state.reason
@@ -41,7 +41,7 @@ def pass_time(campaign, microseconds):
 
 
 def minutes_left(campaign, voter):
-    """Minutes, to the next whole one, for which a voter's sheet is kept."""
+    """Remaining minutes of a voter's lease, rounded."""
     ((time,),) = query(
         campaign, "SELECT expires_at - given_at FROM lease WHERE voter_id = :voter AND ended_at IS NULL", voter=voter
     )
@@ -52,7 +52,7 @@ def marks(campaign):
     return [address for (address,) in query(campaign, "SELECT address FROM lease ORDER BY id") if address is not None]
 
 
-def test_a_sheet_is_kept_for_two_minutes_and_with_the_first_answer_for_the_lease(campaign):
+def test_a_sheet_is_reserved_for_two_minutes_and_after_an_answer_for_the_lease(campaign):
     voter, hand, _ = come(campaign)
     assert minutes_left(campaign, voter) == 2
     answer(campaign, voter, hand, 0)
@@ -69,7 +69,7 @@ def test_asking_again_prolongs_nothing_before_an_answer(campaign):
     assert come(campaign, voter=voter)[1].expires_at > hand.expires_at + 27 * MINUTE
 
 
-def test_practice_is_an_answer_too(ledger):
+def test_an_answer_to_practice_prolongs_the_lease_too(ledger):
     known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"),)
     campaign = web_campaign(ledger, lease_minutes=30, probing=Probing(known))
     voter, hand, _ = come(campaign, "192.0.2.1")
@@ -79,7 +79,7 @@ def test_practice_is_an_answer_too(ledger):
 
 
 @pytest.mark.parametrize(("settings", "first", "then"), [({"lease_minutes": 1}, 1, 1), ({"first_minutes": 5}, 5, None)])
-def test_the_first_minutes_are_the_campaign_s_and_never_longer_than_its_lease(ledger, settings, first, then):
+def test_the_first_minutes_are_a_setting_and_never_exceed_the_lease(ledger, settings, first, then):
     campaign = web_campaign(ledger, **settings)
     voter, hand, _ = come(campaign)
     assert minutes_left(campaign, voter) == first
@@ -89,73 +89,73 @@ def test_the_first_minutes_are_the_campaign_s_and_never_longer_than_its_lease(le
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), "2"])
-def test_first_minutes_that_no_clock_can_have(minutes):
+def test_invalid_first_minutes_are_refused(minutes):
     with pytest.raises(LedgerError, match="first_minutes must be a finite number above 0; got"):
         CampaignSettings(first_minutes=minutes)
 
 
-def test_who_thinks_for_long_loses_nothing_while_nobody_else_wants_the_sheet(campaign):
+def test_a_slow_voter_keeps_the_sheet_until_another_needs_it(campaign):
     voter, hand, _ = come(campaign)
     pass_time(campaign, 10 * MINUTE)
     answer(campaign, voter, hand)
     assert journey(campaign, voter).n_answers == 2
 
 
-def test_an_address_holds_so_many_unanswered_sheets_at_once(campaign):
-    came = [come(campaign, "192.0.2.1") for _ in range(5)]
-    assert [reason for _, _, reason in came] == [None] * 4 + ["wait"]
+def test_unanswered_sheets_are_limited_by_address(campaign):
+    claims = [come(campaign, "192.0.2.1") for _ in range(5)]
+    assert [reason for _, _, reason in claims] == [None] * 4 + ["wait"]
     assert come(campaign, "192.0.2.2")[2] is None
-    voter, hand, _ = came[0]
-    answer(campaign, voter, hand, 0)  # a class: who has begun makes room for the next
-    assert come(campaign, "192.0.2.1", voter=came[4][0])[2] is None
+    voter, hand, _ = claims[0]
+    answer(campaign, voter, hand, 0)  # as in a classroom: voters who have begun make room for others
+    assert come(campaign, "192.0.2.1", voter=claims[4][0])[2] is None
 
 
-def test_an_address_that_lets_sheets_lapse_holds_ever_fewer_and_one_at_the_least(campaign):
-    came = [come(campaign, "192.0.2.1") for _ in range(4)]
-    assert {reason for *_, reason in came} == {None}
+def test_the_limit_of_an_address_falls_with_lapsed_sheets_to_one(campaign):
+    claims = [come(campaign, "192.0.2.1") for _ in range(4)]
+    assert {reason for *_, reason in claims} == {None}
     pass_time(campaign, 2 * MINUTE)
     assert [come(campaign, "192.0.2.1")[2] for _ in range(2)] == [None, "wait"]
     others = [come(campaign, f"192.0.2.{n}") for n in range(2, 7)]
-    assert {reason for *_, reason in others} == {None}  # the sheets are there for those who come from elsewhere
+    assert {reason for *_, reason in others} == {None}  # voters from other addresses get the sheets
     pass_time(campaign, HOUR + 2 * MINUTE)
-    assert [come(campaign, "192.0.2.1")[2] for _ in range(4)] == [None] * 4  # what was an hour ago is forgotten
+    assert [come(campaign, "192.0.2.1")[2] for _ in range(4)] == [None] * 4  # lapses are forgotten after an hour
     assert len(marks(campaign)) == 4
 
 
-def test_those_who_were_invited_are_not_counted_by_address(campaign):
+def test_invited_voters_are_not_limited_by_address(campaign):
     campaign.voters.invite(["Ann", "Bob"])
     voters = [voter for (voter,) in query(campaign, "SELECT id FROM voter ORDER BY id")]
     assert [come(campaign, "192.0.2.1", 1, voter)[2] for voter in voters] == [None, None]
     assert marks(campaign) == []
 
 
-def test_an_address_is_kept_as_24_bits(campaign):
+def test_addresses_are_hashed_to_24_bits(campaign):
     hashes = {Origin(address, 1).hash_address(campaign.info) for address in ("192.0.2.1", "192.0.2.2", "unknown")}
     assert {len(each) for each in hashes} == {6}
     assert len(hashes) == 3
 
 
-def test_those_who_have_answered_something_need_not_wait_for_others_at_their_address(campaign):
+def test_voters_with_an_answer_are_not_limited_by_address(campaign):
     voter, hand, _ = come(campaign, "192.0.2.1", 1)
     answer(campaign, voter, hand)
     assert [come(campaign, "192.0.2.1", 1)[2] for _ in range(3)] == [None, "wait", "wait"]
     assert come(campaign, "192.0.2.1", 1, voter)[2] is None
-    assert len(marks(campaign)) == 1  # theirs is not counted for the address, or a class would stop after one sheet
+    assert len(marks(campaign)) == 1  # their sheets do not count for the address, or a class would stop after one sheet
 
 
 @pytest.fixture
 def ended(ledger):
-    """A campaign whose ballot was closed while a voter had a sheet with one answer: campaign, voter and sheet."""
+    """Campaign, voter and sheet: the ballot was closed when the voter had given one answer."""
     campaign = web_campaign(ledger, least_answered=0.0)
     voter, hand, _ = come(campaign)
     answer(campaign, voter, hand, 0)
-    while (found := come(campaign))[1] is not None:
-        answer(campaign, *found[:2])
+    while (result := come(campaign))[1] is not None:
+        answer(campaign, *result[:2])
     campaign.close(1)
     return campaign, voter, hand
 
 
-def test_a_sheet_that_was_not_answered_before_its_ballot_closed_is_not_done(ended):
+def test_a_sheet_unfinished_at_the_close_does_not_count_as_done(ended):
     campaign, voter, _ = ended
     campaign.open_next()
     assert come(campaign, voter=voter)[1].number == 2
@@ -163,7 +163,7 @@ def test_a_sheet_that_was_not_answered_before_its_ballot_closed_is_not_done(ende
     assert journey(campaign, voter).n_sheets_done == 0
 
 
-def test_a_vote_on_a_sheet_that_the_end_of_its_ballot_took_counts_once_it_is_open_again(ended):
+def test_a_vote_on_a_sheet_lost_at_the_close_counts_after_reopening(ended):
     campaign, voter, hand = ended
     assert come(campaign, voter=voter)[1] is None
     campaign.reopen(1, "too soon")
@@ -171,7 +171,7 @@ def test_a_vote_on_a_sheet_that_the_end_of_its_ballot_took_counts_once_it_is_ope
     assert journey(campaign, voter).n_answers == 2
 
 
-def test_an_address_is_kept_as_a_hash_until_the_first_answer_and_for_an_hour_at_most(campaign):
+def test_the_hash_of_an_address_is_deleted_at_the_first_answer_or_after_an_hour(campaign):
     voter, hand, _ = come(campaign, "192.0.2.1")
     other, _, _ = come(campaign, "192.0.2.1")
     come(campaign, "192.0.2.1")
@@ -186,7 +186,7 @@ def test_an_address_is_kept_as_a_hash_until_the_first_answer_and_for_an_hour_at_
     assert marks(campaign) == []
 
 
-def test_no_hash_of_an_address_outlives_the_ballot_or_is_in_a_bundle(ledger):
+def test_hashes_of_addresses_end_with_the_ballot_and_are_in_no_bundle(ledger):
 
     campaign = web_campaign(ledger, least_answered=0.0, sheet_size=None)
     for _ in range(3):
@@ -201,19 +201,19 @@ def test_no_hash_of_an_address_outlives_the_ballot_or_is_in_a_bundle(ledger):
     assert marks(campaign) == []
 
 
-def test_newcomers_hear_when_a_sheet_comes_back(campaign):
+def test_newcomers_are_told_when_a_sheet_becomes_free(campaign):
     held = [come(campaign) for _ in range(6)]
     assert {hand.sheet for _, hand, _ in held} == set(range(6))
     late, hand, reason = come(campaign)
     assert (hand, reason) == (None, "wait")
-    found = journey(campaign, late)
-    assert (found.step, found.available, found.reason) == ("vote", False, "wait")
-    assert 100 < found.wait_seconds <= 120
+    result = journey(campaign, late)
+    assert (result.step, result.available, result.reason) == ("vote", False, "wait")
+    assert 100 < result.wait_seconds <= 120
     pass_time(campaign, 2 * MINUTE)
     assert come(campaign, voter=late)[2] is None
 
 
-def test_a_sheet_that_is_being_answered_promises_nothing(campaign):
+def test_no_time_is_promised_for_a_sheet_being_answered(campaign):
     for voter, hand, _ in [come(campaign) for _ in range(6)]:
         answer(campaign, voter, hand, 0)
     late, _, reason = come(campaign)
@@ -223,15 +223,15 @@ def test_a_sheet_that_is_being_answered_promises_nothing(campaign):
 
 def test_a_voter_is_not_promised_a_sheet_of_known_pairs(ledger):
     campaign = web_campaign(ledger, sheet_size=None)
-    everything = joined(campaign)
-    while (hand := claimed(campaign, everything)[0]) is not None:
+    everything = join_campaign(campaign)
+    while (hand := claim_sheet(campaign, everything)[0]) is not None:
         answer(campaign, everything, hand)
     assert journey(campaign, everything).reason == "none left"
     come(campaign)
     assert journey(campaign, everything).reason == "none left"  # what another holds has a pair of this voter
 
 
-def test_an_organiser_sees_what_is_held_and_until_when(campaign):
+def test_the_organiser_sees_held_sheets_and_when_they_become_free(campaign):
     def seen():
         return read(campaign, awaited_sheets)
 
@@ -253,32 +253,32 @@ def of_study(campaign, pages=STUDY):
     return voter
 
 
-def test_a_participant_has_a_sheet_for_as_long_as_the_study_allows_from_joining_on(campaign):
+def test_a_participants_lease_runs_from_joining_for_the_time_of_the_study(campaign):
     voter = of_study(campaign)
-    hand, _ = claimed(campaign, voter, STUDY)
+    hand, _ = claim_sheet(campaign, voter, STUDY)
     assert minutes_left(campaign, voter) == 2
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 45
     pass_time(campaign, 10 * MINUTE)
-    again, _ = claimed(campaign, voter, STUDY)
-    assert minutes_left(campaign, voter) == 45  # from joining on: asking again prolongs nothing
+    again, _ = claim_sheet(campaign, voter, STUDY)
+    assert minutes_left(campaign, voter) == 45  # counted from joining: asking again prolongs nothing
     answer(campaign, voter, again, 1)
     assert journey(campaign, voter, STUDY).n_sheets_done == 1
 
 
-def test_the_time_of_a_study_is_not_shorter_by_the_slow_clock_of_a_server(ledger, monkeypatch):
+def test_a_slow_server_clock_does_not_shorten_the_time_of_a_study(ledger, monkeypatch):
     if ledger.database.is_sqlite:
         pytest.skip("without a clock of the database")
     campaign = web_campaign(ledger)
     monkeypatch.setattr("adaptive.ledger._voters.membership.now", lambda: now() - 30 * MINUTE)
     voter = of_study(campaign)
-    hand, _ = claimed(campaign, voter, STUDY)
+    hand, _ = claim_sheet(campaign, voter, STUDY)
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 45
 
 
-def test_a_sheet_is_given_at_once_in_a_ballot_that_the_statistics_do_not_know(empty_target):
-    """PostgreSQL took the ballot for one with a single vote, and half a minute with 2,000."""
+def test_outdated_statistics_do_not_slow_down_claims(empty_target):
+    """PostgreSQL expected a single vote in the ballot, and took half a minute with 2,000."""
     with closing(Ledger.create(empty_target)) as ledger:
         if ledger.database.is_sqlite:
             pytest.skip("without statistics")
@@ -293,7 +293,7 @@ def test_a_sheet_is_given_at_once_in_a_ballot_that_the_statistics_do_not_know(em
             settings = CampaignSettings(assigned=False, sheet_size=20)
             campaign = ledger.new_campaign(plan, n_items, 5, 1, name=str(n_items), settings=settings)
             campaign.open_next()
-            change(ledger, vote_all, voter=joined(campaign))
+            change(ledger, vote_all, voter=join_campaign(campaign))
             if n_items == 20:
                 change(ledger, "ANALYZE")
         began = time.monotonic()
@@ -302,14 +302,14 @@ def test_a_sheet_is_given_at_once_in_a_ballot_that_the_statistics_do_not_know(em
         assert time.monotonic() - began < 5
 
 
-def test_those_who_come_otherwise_have_the_lease_of_the_campaign(campaign):
+def test_other_voters_have_the_lease_of_the_campaign(campaign):
     of_study(campaign)
     voter, hand, _ = come(campaign)
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 30
 
 
-def test_asking_alone_does_not_keep_a_sheet_that_was_begun_for_ever(campaign, monkeypatch):
+def test_asking_without_answering_does_not_prolong_a_lease(campaign, monkeypatch):
     voter, hand, _ = come(campaign)
     monkeypatch.setattr("adaptive.ledger._votes.casting.now", lambda: now() - 31 * MINUTE)
     answer(campaign, voter, hand, 0)
@@ -318,10 +318,10 @@ def test_asking_alone_does_not_keep_a_sheet_that_was_begun_for_ever(campaign, mo
     assert query(campaign, "SELECT expires_at FROM lease") == ends
 
 
-def test_a_participant_who_answers_after_the_time_of_the_study_has_the_first_minutes_again(ledger):
+def test_an_answer_after_the_time_of_the_study_gives_the_first_minutes_again(ledger):
     campaign = web_campaign(ledger)  # a lease that never ends by itself
     voter = of_study(campaign, pages=replace(STUDY, study_minutes=0.001))
-    hand, _ = claimed(campaign, voter, STUDY)
+    hand, _ = claim_sheet(campaign, voter, STUDY)
     answer(campaign, voter, hand, 0)
     pass_time(campaign, HOUR)
     answer(campaign, voter, hand, 1)
@@ -329,7 +329,7 @@ def test_a_participant_who_answers_after_the_time_of_the_study_has_the_first_min
     assert expires > now() + MINUTE
 
 
-def test_answers_of_a_file_are_first_answers_too(campaign):
+def test_imported_answers_count_as_first_answers(campaign):
     voter, hand, _ = come(campaign, "192.0.2.1")
     pair = hand.pairs[0]
     row = VoteRow(2, pair_id(hand.number, hand.sheet, pair.position), None, None, None, "left")

@@ -1,4 +1,4 @@
-"""A voter's way through a campaign, step by step, on both databases."""
+"""The steps of a voter through a campaign, on both databases."""
 
 import pytest
 
@@ -46,14 +46,14 @@ def web_campaign(ledger, **settings):
     return campaign_of(ledger, assigned=False, **{"sheet_size": 2, **settings})
 
 
-def joined(campaign, pages=PAGES):
+def join_campaign(campaign, pages=PAGES):
     voter = write(campaign, join, pages, None)
     write(campaign, consent, pages, voter, "1")
     return voter
 
 
-def claimed(campaign, voter, pages=PAGES):
-    """The sheet of a voter and None, or None and the reason why there is none."""
+def claim_sheet(campaign, voter, pages=PAGES):
+    """Claim a sheet; return the sheet and None, or None and the reason for the refusal."""
     state = write(campaign, next_sheet, pages, voter)
     return (state.sheet if state.available else None), state.reason
 
@@ -69,75 +69,75 @@ def answer(campaign, voter, hand, *positions):
             campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, "left"))
 
 
-def test_a_voter_comes_agrees_votes_and_finishes(ledger):
+def test_a_voter_joins_consents_votes_and_finishes(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
     voter = write(campaign, join, pages, None)
     assert journey(campaign, voter, pages).step == "consent"
     write(campaign, consent, pages, voter, "1")
     assert journey(campaign, voter, pages).step == "vote"
     for done in range(2):
-        hand, reason = claimed(campaign, voter, pages)
+        hand, reason = claim_sheet(campaign, voter, pages)
         assert (len(hand.pairs), hand.answers, reason) == (2, {}, None)
         answer(campaign, voter, hand, 0)
-        again, _ = claimed(campaign, voter, pages)
+        again, _ = claim_sheet(campaign, voter, pages)
         assert (again.sheet, sorted(again.answers), [pair.position for pair in again.missing]) == (hand.sheet, [0], [1])
         assert journey(campaign, voter, pages).n_sheets_done == done
         answer(campaign, voter, hand, 1)
-    assert claimed(campaign, voter, pages) == (None, "limit")
+    assert claim_sheet(campaign, voter, pages) == (None, "limit")
     end = journey(campaign, voter, pages)
     assert (end.step, end.n_sheets_done, end.n_answers, end.available, end.reason) == ("finish", 2, 4, False, "limit")
     check_ledger(campaign)
 
 
-def test_answers_to_probes_are_counted_as_a_voter_counts_them(ledger):
+def test_the_voter_sees_answers_to_checks_counted_with_the_others(ledger):
     known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"), KnownPair("attention", ITEMS[2], ITEMS[3], "left"))
     campaign = web_campaign(ledger, probing=Probing(known))
-    voter, other = joined(campaign), joined(campaign)
-    hand, _ = claimed(campaign, voter)
+    voter, other = join_campaign(campaign), join_campaign(campaign)
+    hand, _ = claim_sheet(campaign, voter)
     answer(campaign, voter, hand)
-    answer(campaign, other, claimed(campaign, other)[0])
+    answer(campaign, other, claim_sheet(campaign, other)[0])
     names = [pair_id(1, hand.sheet, pair.position) for pair in hand.pairs]
     assert len(set(names) & set(check_ids(campaign))) == 2
-    assert journey(campaign, voter).n_answers == 3  # but for practice
-    asked = hand.pairs[names.index(check_ids(campaign)[2 * hand.sheet + 1])]
-    retract(campaign, new_id(), hand.number, asked.place, voter)
+    assert journey(campaign, voter).n_answers == 3  # except practice
+    check = hand.pairs[names.index(check_ids(campaign)[2 * hand.sheet + 1])]
+    retract(campaign, new_id(), hand.number, check.place, voter)
     assert journey(campaign, voter).n_answers == 2
 
 
-def test_probes_stand_among_the_pairs_and_practice_comes_once(ledger):
+def test_checks_are_among_the_pairs_and_practice_is_asked_once(ledger):
     known = tuple(KnownPair(kind, *pair, "left") for kind, pair in (("practice", ITEMS[:2]), ("attention", ITEMS[2:4])))
     campaign = web_campaign(ledger, probing=Probing(known), sheet_size=3)
-    voter = joined(campaign)
-    first, _ = claimed(campaign, voter)
+    voter = join_campaign(campaign)
+    first, _ = claim_sheet(campaign, voter)
     assert [pair.is_practice for pair in first.pairs][:1] == [True]
     assert first.pairs[0].expected in ("left", "right")
-    assert all(pair.expected is None for pair in first.pairs[1:])  # what an attention check expects is nobody's to see
+    assert all(pair.expected is None for pair in first.pairs[1:])  # expected answers of attention checks are hidden
     assert [pair.position for pair in first.pairs] == list(range(len(first.pairs)))
     answer(campaign, voter, first)
-    second, _ = claimed(campaign, voter)
+    second, _ = claim_sheet(campaign, voter)
     assert (second.number, second.sheet) != (first.number, first.sheet)
     assert not any(pair.is_practice for pair in second.pairs)
-    other, _ = claimed(campaign, joined(campaign))
+    other, _ = claim_sheet(campaign, join_campaign(campaign))
     assert other.pairs[0].is_practice
 
 
-def test_a_probe_that_was_put_off_keeps_the_sheet_in_hand(ledger):
+def test_a_skipped_check_keeps_the_sheet_leased(ledger):
     known = (KnownPair("attention", ITEMS[2], ITEMS[3], "left"),)
     campaign = web_campaign(ledger, probing=Probing(known), sheet_size=3)
-    voter = joined(campaign)
-    hand, _ = claimed(campaign, voter)
+    voter = join_campaign(campaign)
+    hand, _ = claim_sheet(campaign, voter)
     probe = next(pair for pair in hand.pairs if pair_id(1, hand.sheet, pair.position) in check_ids(campaign))
     answer(campaign, voter, hand, *(pair.position for pair in hand.pairs if pair != probe))
     assert journey(campaign, voter, VotingPages(open_link=True, sheets=1)).step == "vote"
-    again, _ = claimed(campaign, voter)
+    again, _ = claim_sheet(campaign, voter)
     assert again.missing == (probe,)
     answer(campaign, voter, hand, probe.position)
-    assert claimed(campaign, voter)[0].sheet != hand.sheet
+    assert claim_sheet(campaign, voter)[0].sheet != hand.sheet
 
 
-def test_another_version_of_the_consent_is_asked_for_again(ledger):
+def test_a_new_version_of_the_consent_text_needs_consent_again(ledger):
     campaign = web_campaign(ledger)
-    voter = joined(campaign)
+    voter = join_campaign(campaign)
     later = VotingPages(open_link=True, consent_version="2")
     assert journey(campaign, voter, later).step == "consent"
     with pytest.raises(LedgerError, match=r"the consent text has version 2; got '1'"):
@@ -146,12 +146,12 @@ def test_another_version_of_the_consent_is_asked_for_again(ledger):
     assert kinds == [("consented", '{"version":"1"}')]
 
 
-def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
+def test_leaving_erases_the_voter_and_voids_votes_of_open_ballots(ledger):
     campaign = web_campaign(ledger)
-    voter, other = joined(campaign), joined(campaign)
-    hand, _ = claimed(campaign, voter)
+    voter, other = join_campaign(campaign), join_campaign(campaign)
+    hand, _ = claim_sheet(campaign, voter)
     answer(campaign, voter, hand)
-    theirs, _ = claimed(campaign, other)
+    theirs, _ = claim_sheet(campaign, other)
     answer(campaign, other, theirs)
     token = write(campaign, issue, "session", voter_id=voter)
     assert campaign.voter(voter).leave() == 2
@@ -160,9 +160,9 @@ def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
     assert query(campaign, "SELECT external_hash FROM voter WHERE id = :id", id=voter) == [(None,)]
     assert campaign.read(holder_of, token, ["session"]) is None
     assert journey(campaign, other).n_answers == 2
-    third = joined(campaign)
-    taken, _ = claimed(campaign, third)
-    assert taken.sheet == hand.sheet  # what was voided is asked of somebody else
+    third = join_campaign(campaign)
+    taken, _ = claim_sheet(campaign, third)
+    assert taken.sheet == hand.sheet  # another voter is asked the voided pairs
     answer(campaign, third, taken)
     check_ledger(campaign)
 
@@ -170,9 +170,9 @@ def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
 def with_closed_ballot(ledger):
     """A campaign whose first ballot is closed, and its voters."""
     campaign = web_campaign(ledger, sheet_size=None, least_answered=0.0)
-    voters = [joined(campaign) for _ in range(3)]
+    voters = [join_campaign(campaign) for _ in range(3)]
     for voter in voters:
-        answer(campaign, voter, claimed(campaign, voter)[0])
+        answer(campaign, voter, claim_sheet(campaign, voter)[0])
     campaign.close(1)
     return campaign, voters
 
@@ -185,14 +185,14 @@ def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
     assert len(query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")) == 0
 
 
-def test_an_open_link_is_open_only_where_it_is(ledger):
+def test_open_links_work_only_if_enabled(ledger):
     campaign = web_campaign(ledger)
     with pytest.raises(LedgerError, match="only for invited voters"):
         write(campaign, join, VotingPages(), None)
     assert not query(campaign, "SELECT 1 FROM voter")
 
 
-def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledger):
+def test_a_returning_participant_is_the_same_voter(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(platform="prolific", study="s1")
 
     def come(participant="5f" * 12, study="s1", pages=pages):
@@ -211,7 +211,7 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
     assert len(query(campaign, "SELECT 1 FROM voter")) == 2
 
 
-def test_invitations_are_capabilities_of_which_only_a_hash_is_kept(ledger):
+def test_only_the_hash_of_an_invitation_is_stored(ledger):
     campaign = web_campaign(ledger)
     tokens = campaign.voters.invite(["Ann", "Bob"])
     assert len({*tokens}) == 2
@@ -226,7 +226,7 @@ def test_invitations_are_capabilities_of_which_only_a_hash_is_kept(ledger):
         campaign.voters.invite(["Cid", "Cid"])
 
 
-def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
+def test_a_token_is_valid_for_its_purpose_until_it_expires(ledger):
     campaign = web_campaign(ledger)
 
     def opens(token, *kinds):
@@ -241,7 +241,7 @@ def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
     assert not opens(lasting, "organiser")
 
 
-def test_pages_are_kept_version_by_version(ledger):
+def test_every_version_of_the_pages_is_kept(ledger):
     campaign = web_campaign(ledger)
     assert campaign.pages() == (0, VotingPages())
     hebrew = {"he": PageTexts("מה קודם?", "מי קודם?", consent="אני מסכים"), "en": PageTexts("First?", "Which?")}
@@ -257,7 +257,7 @@ def test_pages_are_kept_version_by_version(ledger):
     assert len(query(campaign, "SELECT 1 FROM voting_pages")) == 1
 
 
-def test_items_have_contents_of_their_own(ledger):
+def test_items_have_contents(ledger):
     contents = [ItemContent(), ItemContent("markdown", "**fir**"), ItemContent("image", "trees/oak.png", "an oak")]
     contents += [ItemContent("text", "a tree") for _ in range(3)]
     made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=CampaignSettings(assigned=False), contents=contents)
@@ -281,31 +281,31 @@ def test_items_have_contents_of_their_own(ledger):
         (("image", "a/.hidden/b.png", "a"), "path of a file"),
     ],
 )
-def test_contents_that_cannot_be_are_refused(content, message):
+def test_invalid_contents_are_refused(content, message):
     with pytest.raises(LedgerError, match=message):
         ItemContent(*content)
 
 
 def test_an_event_is_found_by_its_id(ledger):
     campaign = web_campaign(ledger)
-    voter = joined(campaign)
-    hand, _ = claimed(campaign, voter)
+    voter = join_campaign(campaign)
+    hand, _ = claim_sheet(campaign, voter)
     given = vote(voter, hand.pairs[1].place)
     campaign.cast(given)
-    found = read(campaign, pair_of_event, given.event_id)
-    assert found == VoteEvent(1, hand.pairs[1].place, f"1-{hand.sheet}-1", voter)
+    result = read(campaign, pair_of_event, given.event_id)
+    assert result == VoteEvent(1, hand.pairs[1].place, f"1-{hand.sheet}-1", voter)
     assert read(campaign, pair_of_event, new_id()) is None
 
 
-def test_a_pair_of_an_earlier_batch_never_comes_to_its_voter(ledger):
+def test_no_voter_gets_a_pair_of_an_earlier_batch_again(ledger):
     plan = ContinuousPlan(n_items=6, budget=30, batch=10)
     campaign = ledger.new_campaign(plan, 6, 10, 1, settings=CampaignSettings(assigned=False, sheet_size=1))
-    voters = [joined(campaign) for _ in range(2)]
+    voters = [join_campaign(campaign) for _ in range(2)]
 
     def pairs_of(voter):
-        """All that a voter is given of the batches that are there, in order."""
+        """All pairs that a voter gets from the existing batches, in order."""
         pairs = []
-        while (hand := claimed(campaign, voter)[0]) is not None:
+        while (hand := claim_sheet(campaign, voter)[0]) is not None:
             pairs += [frozenset((pair.left, pair.right)) for pair in hand.pairs]
             answer(campaign, voter, hand)
         return pairs
@@ -317,38 +317,38 @@ def test_a_pair_of_an_earlier_batch_never_comes_to_its_voter(ledger):
     assert (after := pairs_of(voters[0]))
     assert not set(before[0]) & set(after)
     drawn = query(campaign, "SELECT left_item, right_item FROM comparison WHERE ballot_id = 2")
-    assert {frozenset(pair) for pair in drawn} & set(before[0])  # what is not given is there, for others
+    assert {frozenset(pair) for pair in drawn} & set(before[0])  # the remaining pairs are left for other voters
 
 
-def test_who_is_left_out_gets_no_further_sheet(ledger):
+def test_an_excluded_voter_gets_no_further_sheet(ledger):
     campaign = web_campaign(ledger)
-    voter = joined(campaign)
-    hand, _ = claimed(campaign, voter)
+    voter = join_campaign(campaign)
+    hand, _ = claim_sheet(campaign, voter)
     campaign.voter(voter).exclude("coins")
-    assert claimed(campaign, voter)[0].sheet == hand.sheet  # what was begun is not taken away
+    assert claim_sheet(campaign, voter)[0].sheet == hand.sheet  # a sheet in progress is not taken away
     answer(campaign, voter, hand)
-    assert claimed(campaign, voter) == (None, "none left")
+    assert claim_sheet(campaign, voter) == (None, "none left")
     assert journey(campaign, voter).step == "finish"
     campaign.voter(voter).include("a mistake")
-    assert claimed(campaign, voter)[0] is not None
+    assert claim_sheet(campaign, voter)[0] is not None
 
 
-def test_before_and_between_ballots_voting_is_not_open(ledger):
+def test_voting_is_closed_before_and_between_ballots(ledger):
     campaign = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=CampaignSettings(assigned=False, least_answered=0.0))
-    voter = joined(campaign)
-    assert claimed(campaign, voter) == (None, "not open")
+    voter = join_campaign(campaign)
+    assert claim_sheet(campaign, voter) == (None, "not open")
     for number in (1, 2):
         assert journey(campaign, voter).reason == "not open"
         campaign.open_next()
-        while (hand := claimed(campaign, other := joined(campaign))[0]) is not None:
+        while (hand := claim_sheet(campaign, other := join_campaign(campaign))[0]) is not None:
             answer(campaign, other, hand)
         assert journey(campaign, voter).reason == "none left"
         campaign.close(number)
-    assert journey(campaign, voter).reason == "none left"  # the campaign is at its end
+    assert journey(campaign, voter).reason == "none left"  # the campaign has ended
 
 
 @pytest.mark.parametrize(("size", "sheets"), [(None, [4, 4, 4]), (3, [2, 2] * 3), (2, [2, 2] * 3), (5, [4] * 3)])
-def test_sheets_are_few_and_even(ledger, size, sheets):
+def test_sheets_have_nearly_equal_sizes(ledger, size, sheets):
     campaign = campaign_of(ledger, sheet_size=size)
     assert query(campaign, "SELECT n_comparisons FROM sheet ORDER BY number") == [(n,) for n in sheets]
     rows = query(campaign, "SELECT sheet, position FROM comparison ORDER BY sheet, position")
@@ -363,12 +363,12 @@ def reassigned(campaign, voter):
     return write(campaign, ask_others, voter)
 
 
-def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
+def test_comparisons_of_an_excluded_voter_are_given_to_others(ledger):
     campaign = web_campaign(ledger)
-    voter = joined(campaign)
-    done, _ = claimed(campaign, voter)
+    voter = join_campaign(campaign)
+    done, _ = claim_sheet(campaign, voter)
     answer(campaign, voter, done)
-    begun, _ = claimed(campaign, voter)
+    begun, _ = claim_sheet(campaign, voter)
     answer(campaign, voter, begun, 0)
     with pytest.raises(LedgerError, match="the voter is not excluded"):
         reassigned(campaign, voter)
@@ -377,22 +377,22 @@ def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
     check_ledger(campaign)
     assert query(campaign, "SELECT DISTINCT reason FROM vote_event WHERE kind = 'void'") == [("asked of others",)]
     assert journey(campaign, voter).sheet is None
-    assert claimed(campaign, voter) == (None, "none left")
-    other = joined(campaign)
-    taken = [claimed(campaign, other)[0] for _ in (done, begun)]
+    assert claim_sheet(campaign, voter) == (None, "none left")
+    other = join_campaign(campaign)
+    taken = [claim_sheet(campaign, other)[0] for _ in (done, begun)]
     answer(campaign, other, taken[0])
-    taken[1] = claimed(campaign, other)[0]
+    taken[1] = claim_sheet(campaign, other)[0]
     assert {hand.sheet for hand in taken} == {done.sheet, begun.sheet}
     assert [len(hand.pairs) for hand in taken] == [2, 2]
     answer(campaign, other, taken[1])
-    assert reassigned(campaign, voter) == 0  # what others answered stays
+    assert reassigned(campaign, voter) == 0  # answers of others are kept
     exclude(campaign, voter, False)
     assert journey(campaign, other).n_answers == 4
     assert journey(campaign, voter).n_answers == 0
     check_ledger(campaign)
 
 
-def test_votes_of_closed_ballots_are_nobody_s_to_void(ledger):
+def test_votes_of_closed_ballots_cannot_be_voided(ledger):
     campaign, voters = with_closed_ballot(ledger)
     exclude(campaign, voters[0])
     assert reassigned(campaign, voters[0]) == 0
@@ -408,7 +408,7 @@ STUDY_PAGES = VotingPages(platform="prolific", study=STUDY, completion_code="C0D
 
 
 def participant(campaign):
-    """A participant with a sheet that is answered, and the answers."""
+    """A participant with an answered sheet, and the answers."""
     visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=STUDY)
     voter, _ = campaign.voters.join(STUDY_PAGES, consent="1", hours=1, visit=visit)
     hand = voter.next_sheet(STUDY_PAGES).sheet
@@ -418,7 +418,7 @@ def participant(campaign):
     return voter, votes
 
 
-def test_after_the_end_an_answer_can_be_changed_and_not_taken_back(ledger):
+def test_after_the_end_an_answer_can_be_changed_but_not_retracted(ledger):
     campaign = web_campaign(ledger)
     voter, votes = participant(campaign)
     other = VoteCast(new_id(), votes[0].number, votes[0].place, voter.id, "right")
@@ -435,7 +435,7 @@ def test_after_the_end_an_answer_can_be_changed_and_not_taken_back(ledger):
     check_ledger(campaign)
 
 
-def test_a_participant_without_an_answer_in_force_is_not_approved(ledger):
+def test_a_participant_without_valid_answers_is_not_approved(ledger):
     campaign = web_campaign(ledger)
     voter, votes = participant(campaign)
     voter.finish(STUDY_PAGES)
@@ -445,7 +445,7 @@ def test_a_participant_without_an_answer_in_force_is_not_approved(ledger):
     assert (one.outcome, one.decision, one.reason) == ("complete", "reject", "no answer is left")
 
 
-def test_a_sheet_with_an_answer_taken_back_is_not_done(ledger):
+def test_a_sheet_with_a_retracted_answer_is_not_done(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
     voter, _ = campaign.voters.join(pages, consent="1", hours=1)
     hand = voter.next_sheet(pages).sheet
@@ -457,24 +457,24 @@ def test_a_sheet_with_an_answer_taken_back_is_not_done(ledger):
     assert voter.state(pages).n_sheets_done == 0
 
 
-def test_claims_at_the_same_moment_keep_to_the_limit_of_their_address(ledger):
+def test_simultaneous_claims_respect_the_limit_of_their_address(ledger):
     campaign = web_campaign(ledger, sheet_size=1)
     origin = Origin("192.0.2.7", most=3)
-    voters = [campaign.voter(joined(campaign)) for _ in range(MANY)]
+    voters = [campaign.voter(join_campaign(campaign)) for _ in range(MANY)]
     pages = VotingPages(open_link=True)
     at_once(*[lambda voter=voter: voter.next_sheet(pages, origin) for voter in voters])
     assert query(campaign, "SELECT count(*) FROM lease WHERE unanswered AND ended_at IS NULL") == [(3,)]
 
 
-def test_a_clock_that_jumped_a_day_ahead_and_back_blocks_no_sheet(ledger):
+def test_a_clock_jump_of_a_day_blocks_no_sheet(ledger):
     campaign = web_campaign(ledger, sheet_size=None, lease_minutes=30)
-    first = joined(campaign)
+    first = join_campaign(campaign)
     n_sheets = query(campaign, "SELECT count(*) FROM sheet")[0][0]
-    held = [first] + [joined(campaign) for _ in range(n_sheets - 1)]
+    held = [first] + [join_campaign(campaign) for _ in range(n_sheets - 1)]
     for voter in held:
-        assert claimed(campaign, voter)[0] is not None
-    newcomer = joined(campaign)
+        assert claim_sheet(campaign, voter)[0] is not None
+    newcomer = join_campaign(campaign)
     assert not read(campaign, is_more_left, newcomer)
     change(campaign, "UPDATE lease SET expires_at = expires_at + :day", day=DAY)
     assert journey(campaign, newcomer).available
-    assert claimed(campaign, newcomer)[0] is not None
+    assert claim_sheet(campaign, newcomer)[0] is not None

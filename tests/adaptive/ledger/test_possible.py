@@ -1,8 +1,8 @@
-"""Voters who answer everything bring a campaign to the number of answers that is possible, whatever they leave.
+"""Voters who answer everything complete a campaign, even if they leave sheets unfinished on the way.
 
-Possible are, of a ballot, the comparisons of each pair that different voters can answer: no voter answers a pair twice.
-A continuous campaign can ask its budget, or all pairs of all voters if those are fewer. The tests count both from the
-tables, and know nothing of sheets."""
+The number of possible answers to a ballot is limited because no voter answers a pair twice.
+A continuous campaign asks its budget, or each pair of each voter if these are fewer. The tests count both from the
+tables, without looking at sheets."""
 
 from collections import Counter
 from math import comb
@@ -42,7 +42,7 @@ def checks(draw):
 
 
 def vote_to_the_end(campaign, n_voters, random, *, lapse=0.3):
-    """Let voters answer in random order until none of them gets a pair; some leave a sheet, and come back later."""
+    """Let voters answer in random order until none gets a pair; some leave a sheet unfinished and return later."""
     voters = [campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(n_voters)]
     willing = set(range(n_voters))
     while willing:
@@ -61,12 +61,12 @@ def vote_to_the_end(campaign, n_voters, random, *, lapse=0.3):
             change(
                 campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL AND voter_id = :voter", voter=voter.id
             )
-        willing = set(range(n_voters))  # an answer, or a sheet that was left, may give others a pair
+        willing = set(range(n_voters))  # an answer or an abandoned sheet may free a pair for others
     return voters
 
 
 def check_pairs(campaign):
-    """No voter answers a pair twice in a round, but for a repeat on one sheet and a pair whose answer is known."""
+    """Check that no voter answers a pair twice in a round, except repeats on one sheet and known pairs."""
     rows = query(
         campaign,
         "SELECT e.voter_id, c.ballot_id, c.left_item, c.right_item, c.probe FROM vote_event e "
@@ -81,7 +81,7 @@ def check_pairs(campaign):
 
 
 @pytest.mark.wide
-@example(5, 2, 2, 17, 6, 8, Probing(KNOWN, overlap=0.5, repeats=0.5), 1819)  # a part that nobody else may be asked
+@example(5, 2, 2, 17, 6, 8, Probing(KNOWN, overlap=0.5, repeats=0.5), 1819)  # repeats that no other voter may get
 @given(
     n_items=st.integers(3, 6),
     n_voters=st.integers(1, 6),
@@ -132,8 +132,8 @@ def test_a_ballot_ends_when_each_pair_has_the_votes_that_its_voters_can_give(
     campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
     campaign.open_next()
     rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE probe IS NULL")
-    asked = Counter(frozenset(row) for row in rows)
-    possible = sum(min(number, n_voters) for number in asked.values())
+    pair_counts = Counter(frozenset(row) for row in rows)
+    possible = sum(min(number, n_voters) for number in pair_counts.values())
     vote_to_the_end(campaign, n_voters, random)
     status = campaign.status()
     assert status.n_answered == possible
@@ -145,7 +145,7 @@ def test_a_ballot_ends_when_each_pair_has_the_votes_that_its_voters_can_give(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
-    """Twelve items, three voters and a little overlap stopped at 90 to 108 of 120."""
+    """Twelve items, three voters and a little overlap once stopped at 90 to 108 of 120 answers."""
     ledger = Ledger.in_memory()
     chosen = CampaignSettings(assigned=False, sheet_size=20, lease_minutes=30, probing=Probing(overlap=0.05))
     campaign = ledger.new_campaign(ContinuousPlan(12, 120, batch=12), 12, 3, seed, settings=chosen)
@@ -157,7 +157,7 @@ def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
 
 
 def campaign_of_sheets(n_items, budget):
-    """A continuous campaign whose batches have one sheet of four pairs, or of all if those are fewer."""
+    """A continuous campaign whose batches have one sheet of four pairs, or of all pairs if these are fewer."""
     size = min(4, comb(n_items, 2))
     chosen = CampaignSettings(assigned=False, sheet_size=size, lease_minutes=30)
     campaign = Ledger.in_memory().new_campaign(
@@ -179,7 +179,7 @@ def names(pair):
     return frozenset([pair.left, pair.right])
 
 
-def test_an_answer_taken_back_on_a_dropped_sheet_is_replaced_by_another():
+def test_a_retracted_answer_on_an_abandoned_sheet_is_replaced():
     campaign = campaign_of_sheets(4, 8)
     first, second = (campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(2))
     sheet = first.next_sheet(PAGES).sheet
@@ -202,7 +202,7 @@ def test_an_answer_taken_back_on_a_dropped_sheet_is_replaced_by_another():
     check_ledger(campaign)
 
 
-def test_a_pair_that_another_voter_answered_on_the_sheet_in_hand_is_asked_in_the_next_batch():
+def test_the_next_batch_asks_a_pair_of_the_held_sheet_that_another_voter_answered():
     campaign = campaign_of_sheets(3, 60)
     first, second = (campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(2))
     sheet = first.next_sheet(PAGES).sheet
@@ -227,7 +227,7 @@ def test_a_pair_that_another_voter_answered_on_the_sheet_in_hand_is_asked_in_the
         ([("a", "b\r"), "c", "d", "e", "f", "g"], r"one line of text .* got \('a', 'b\\r'\)"),
     ],
 )
-def test_labels_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, items, message):
+def test_labels_that_a_file_of_votes_cannot_hold_are_refused(ledger, items, message):
     with pytest.raises(LedgerError, match=message):
         campaign_of(ledger, items=items)
     assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
@@ -240,7 +240,7 @@ def test_a_number_and_its_text_are_one_label(ledger):
 
 
 @pytest.mark.parametrize("name", ["", " ", " Ann", "Ann\n", "An\x00n"])
-def test_names_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, name):
+def test_names_that_a_file_of_votes_cannot_hold_are_refused(ledger, name):
     campaign = campaign_of(ledger)
     with pytest.raises(LedgerError, match="a voter's name must be one line of text without spaces around it"):
         write(campaign, register, name)

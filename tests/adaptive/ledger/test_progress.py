@@ -1,4 +1,4 @@
-"""Where a campaign stands: the figures, and that they cost as little beside many votes as beside few."""
+"""Status of a campaign: its figures, computed without reading all votes."""
 
 import threading
 import uuid
@@ -27,15 +27,15 @@ from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
-    all_answered,
     answer_all,
-    asked,
+    answered_campaign,
+    asked_comparisons,
+    campaign_in_second_ballot,
     campaign_of,
     check_ids,
     check_ledger,
-    in_second_ballot,
+    first_comparison,
     new_id,
-    one_asked,
     pair_ids,
     query,
     read,
@@ -44,9 +44,9 @@ from tests.adaptive.ledger.campaigns import (
 
 
 def steps_of_status(ledger, n_items):
-    """Steps of SQLite's machine, in hundreds, that the status of a ballot that is answered takes."""
+    """Steps of SQLite's virtual machine, in hundreds, for the status of an answered ballot."""
     campaign = campaign_of(ledger, plan=plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20))
-    places = asked(campaign)
+    places = asked_comparisons(campaign)
     ballot = campaign.ballots()[0].id
 
     def fill(transaction):
@@ -74,17 +74,17 @@ def steps_of_status(ledger, n_items):
 
 
 @pytest.mark.wide
-def test_no_vote_is_read_one_by_one(tmp_path):
-    """Beside ten times the votes it was ten times the steps, and 250 ms beside 400,000."""
+def test_the_status_does_not_read_every_vote(tmp_path):
+    """It once took ten times the steps for ten times the votes, and 250 ms for 400,000."""
     few, many = Ledger.create(tmp_path / "few.db"), Ledger.create(tmp_path / "many.db")
     assert steps_of_status(many, 2000) < 2 * steps_of_status(few, 200)
     few.close()
     many.close()
 
 
-def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
-    campaign = all_answered(ledger)
-    all_answered(ledger)  # later, and of no account
+def test_the_pace_counts_only_votes_sent_one_by_one(ledger):
+    campaign = answered_campaign(ledger)
+    answered_campaign(ledger)  # later, and not counted
     assert campaign.status().votes_per_minute > 0
     now = campaign.status()
     assert (now.n_answered, now.n_votes, now.n_voters, now.expected_end) == (12, 12, 3, None)
@@ -92,9 +92,9 @@ def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
     assert campaign.status().votes_per_minute is None
 
 
-def test_no_end_is_expected_by_a_wrong_clock(ledger, monkeypatch):
+def test_a_wrong_clock_gives_no_expected_end(ledger, monkeypatch):
     campaign = campaign_of(ledger, plan=plan_ballots(20, n_ballots=2, fraction=0.5, presentations=10))
-    first, *others = asked(campaign)[:11]
+    first, *others = asked_comparisons(campaign)[:11]
     with monkeypatch.context() as wrong:
         wrong.setattr("adaptive.ledger._votes.casting.now", lambda: 0)
         campaign.cast(vote(first[2], first[0]))
@@ -105,7 +105,7 @@ def test_no_end_is_expected_by_a_wrong_clock(ledger, monkeypatch):
     assert (status.n_answered, status.expected_end) == (11, None)
 
 
-def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
+def test_the_pace_ignores_old_events(ledger, monkeypatch):
     campaign, other = campaign_of(ledger), campaign_of(ledger)
     answer_all(campaign)
     monkeypatch.setattr("adaptive.ledger._reports.status._SEARCHED", 12)
@@ -114,10 +114,10 @@ def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
     assert campaign.status().votes_per_minute is None
 
 
-def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
-    campaign = all_answered(ledger)
-    _, _, voter = asked(campaign)[0]
-    assert len([each for each in asked(campaign) if each[2] == voter]) == 4  # of 12, among 3 voters
+def test_answers_of_excluded_voters_do_not_count(ledger):
+    campaign = answered_campaign(ledger)
+    _, _, voter = asked_comparisons(campaign)[0]
+    assert len([each for each in asked_comparisons(campaign) if each[2] == voter]) == 4  # of 12, among 3 voters
     campaign.voter(voter).exclude("asked to")
     now = campaign.status()
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
@@ -131,20 +131,20 @@ def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
 
 
 def answers_by_item(campaign):
-    """Answers of each item, of voters who are not left out, counted one by one."""
+    """Number of answers on each item by voters who are not excluded, counted one by one."""
     out = set(campaign.read(Transaction.excluded_voters))
     left = campaign.read(current_votes, campaign.ballots()[0].id)
     drawn = campaign.read(drawn_columns, campaign.ballots()[0].id)
-    found = dict.fromkeys(range(campaign.info.n_items), 0)
+    result = dict.fromkeys(range(campaign.info.n_items), 0)
     for place, voter in zip(left.place.tolist(), left.voter.tolist(), strict=True):
         if voter not in out:
-            found[int(drawn.left[place])] += 1
-            found[int(drawn.right[place])] += 1
-    return found
+            result[int(drawn.left[place])] += 1
+            result[int(drawn.right[place])] += 1
+    return result
 
 
-def test_ballots_say_how_far_they_have_come(ledger):
-    campaign = in_second_ballot(ledger)
+def test_the_progress_of_ballots(ledger):
+    campaign = campaign_in_second_ballot(ledger)
     first, second = campaign.ballot_progress()
     assert (first.ballot, first.state, first.n_items, first.n_answered, first.n_comparisons) == (1, "closed", 6, 12, 12)
     assert (first.n_sheets_done, first.n_sheets) == (3, 3)
@@ -167,7 +167,7 @@ def test_ballots_say_how_far_they_have_come(ledger):
         ({"per_vote": 1, "currency": 978}, "currency must be text of one line; got 978"),
     ],
 )
-def test_pay_that_means_nothing_is_refused(values, message):
+def test_invalid_pay_is_refused(values, message):
     with pytest.raises(LedgerError, match=message):
         Pay(**values)
 
@@ -176,7 +176,7 @@ amounts = st.floats(0.001, 1000)
 
 
 @given(amounts, amounts, st.floats(0, 2), st.integers(0, 10**6))
-def test_an_hour_is_paid_alike_by_the_vote(per_hour, seconds, fee, n):
+def test_pay_by_the_hour_and_by_the_vote_agree(per_hour, seconds, fee, n):
     by_hour = Pay(per_hour=per_hour, seconds=seconds, fee=fee)
     by_vote = Pay(per_vote=by_hour.per_answer, seconds=seconds, fee=fee)
     assert_allclose(by_hour.cost(n), per_hour * (n * seconds / 3600) * (1 + fee), rtol=1e-12)
@@ -193,17 +193,17 @@ def test_votes_and_probes_are_paid(ledger):
     names = [*pair_ids(campaign)[:3], check_ids(campaign)[0]]
     rows = tuple(VoteRow(2, name, None, None, None, "left") for name in names)
     record_file(campaign, VoteFile("votes.csv", rows))
-    found = read(campaign, spending_of)
-    assert (found.n_votes, found.n_probes, found.expected_votes) == (3, 1, 18)
+    result = read(campaign, spending_of)
+    assert (result.n_votes, result.n_probes, result.expected_votes) == (3, 1, 18)
     [(n_probes,)] = query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL")
     assert n_probes == 6  # a half of each sheet of 4
-    assert found.expected_probes == 6 + 3
-    assert_allclose([found.spent, found.expected], [4 * 0.125, 27 * 0.125])
-    assert_allclose([found.hours, found.expected_hours], [4 * 6 / 3600, 27 * 6 / 3600])
-    assert campaign.status().spending == found
+    assert result.expected_probes == 6 + 3
+    assert_allclose([result.spent, result.expected], [4 * 0.125, 27 * 0.125])
+    assert_allclose([result.hours, result.expected_hours], [4 * 6 / 3600, 27 * 6 / 3600])
+    assert campaign.status().spending == result
 
 
-def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledger):
+def test_each_voter_practises_once_however_many_sheets_have_practice(ledger):
     from adaptive.ledger import CampaignSettings
 
     # Two voters, two sheets of three comparisons each, and a practice pair on all four: both are asked it once.
@@ -217,7 +217,7 @@ def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledg
     assert spent(campaign) == (0, 18 + 2)
 
 
-def test_a_campaign_that_pays_nothing_says_nothing(ledger):
+def test_an_unpaid_campaign_has_no_cost(ledger):
     assert campaign_of(ledger).status().spending is None
 
 
@@ -236,8 +236,8 @@ def test_batches_have_probes_and_a_cost_too(ledger):
 
 
 def spent(campaign):
-    found = read(campaign, spending_of)
-    return found.spent, found.expected
+    result = read(campaign, spending_of)
+    return result.spent, result.expected
 
 
 def stamp(campaign):
@@ -248,8 +248,8 @@ def of_ballot(campaign, number=1):
     return read(campaign, ballot_stamp, number)
 
 
-def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
-    campaign, place, voter = one_asked(ledger)
+def test_the_stamp_of_a_campaign_changes_with_every_event(ledger):
+    campaign, place, voter = first_comparison(ledger)
     seen = [stamp(campaign)]
     assert stamp(campaign) == seen[0]
     steps = [
@@ -269,14 +269,14 @@ def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
 
 
 def answer_rest(campaign):
-    for place, _, voter in asked(campaign):
+    for place, _, voter in asked_comparisons(campaign):
         if voter is not None:
             campaign.cast(vote(voter, place))
 
 
-def test_the_stamp_of_a_ballot_is_of_its_state_and_of_who_is_left_out(ledger):
+def test_the_stamp_of_a_ballot_depends_on_its_state_and_on_exclusions(ledger):
     campaign = campaign_of(ledger)
-    voter = asked(campaign)[0][2]
+    voter = asked_comparisons(campaign)[0][2]
     opened = of_ballot(campaign)
     answer_all(campaign)
     assert of_ballot(campaign) == opened
@@ -292,10 +292,10 @@ def test_the_stamp_of_a_ballot_is_of_its_state_and_of_who_is_left_out(ledger):
         of_ballot(campaign, 2)
 
 
-def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
-    campaign = all_answered(ledger)
+def test_a_ballot_closes_only_in_the_reviewed_state(ledger):
+    campaign = answered_campaign(ledger)
     seen = of_ballot(campaign)
-    campaign.voter(asked(campaign)[0][2]).exclude("x")
+    campaign.voter(asked_comparisons(campaign)[0][2]).exclude("x")
     with pytest.raises(ChangedError, match=r"ballot 1 has changed since you reviewed it \(state or voters\)"):
         campaign.close(1, least_answered=0.1, stamp=seen)
     assert [each.state for each in campaign.ballots()] == ["open"]
@@ -303,7 +303,7 @@ def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
     check_ledger(campaign)
 
 
-def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
+def test_a_continuous_campaign_ends_only_in_the_reviewed_state(ledger):
     plan = ContinuousPlan(6, 20, batch=5)
     campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=CampaignSettings(least_answered=0))
     draw_batch(campaign)
@@ -319,7 +319,7 @@ def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
 
 
 def test_a_preview_is_of_the_open_ballot(ledger):
-    campaign = all_answered(ledger)
+    campaign = answered_campaign(ledger)
     assert campaign.preview(1).stamp == of_ballot(campaign, 1)
     campaign.close(1, least_answered=0.1)
     campaign.open_next()
@@ -328,7 +328,7 @@ def test_a_preview_is_of_the_open_ballot(ledger):
         campaign.preview(1)
 
 
-def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
+def test_creating_a_campaign_with_pages_and_token_is_atomic(ledger):
     campaign, token = ledger.create_campaign(
         PLAN, ITEMS, 3, 1, name="trees", settings=CampaignSettings(), pages=VotingPages(open_link=True)
     )
@@ -359,17 +359,17 @@ def test_the_feed_has_each_event_once_in_order(ledger):
     assert [event.comparison for event in events] == pair_ids(campaign)
     assert [event.number for event in events] == sorted(event.number for event in events)
     keys = dict(query(ledger, "SELECT id, key FROM voter"))
-    assert [event.voter for event in events] == [keys[voter] for _, _, voter in asked(campaign)]
+    assert [event.voter for event in events] == [keys[voter] for _, _, voter in asked_comparisons(campaign)]
     assert {event.answer for event in events} == {"left"}
     assert events[0].left in ITEMS
 
 
 def test_no_event_appears_below_one_that_was_read(ledger):
-    """A vote whose number is given and which is not committed yet is waited for."""
+    """Reading waits for a vote that has a number but is not committed yet."""
     if ledger.database.is_sqlite:
         pytest.skip("SQLite has one writer at a time")
     campaign = campaign_of(ledger)
-    rows = asked(campaign)
+    rows = asked_comparisons(campaign)
     began, go_on = threading.Event(), threading.Event()
 
     def slow(connection):
@@ -388,7 +388,7 @@ def test_no_event_appears_below_one_that_was_read(ledger):
     writer.start()
     assert began.wait(60)
     place, _, voter = rows[1]
-    campaign.cast(vote(voter, place))  # a later number, committed before
+    campaign.cast(vote(voter, place))  # a later number, committed earlier
     found_events = []
     reader = threading.Thread(target=lambda: found_events.extend(read_feed(campaign)))
     reader.start()

@@ -41,7 +41,7 @@ from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, qu
 
 @st.composite
 def answered(draw, kinds=("",)):
-    """Answers on pairs of 4 items by 4 voters in 2 ballots: pairs come often, and ties are common."""
+    """Answers on pairs of 4 items by 4 voters in 2 ballots: pairs repeat often, and ties are common."""
     n = draw(st.integers(0, 30))
 
     def whole(low, high):
@@ -59,7 +59,7 @@ def answered(draw, kinds=("",)):
 
 
 def first_answers(votes, probes, without):
-    """Answer of each voter on each pair, as if the lower item stood left; ballots in order, votes first."""
+    """First answer of each voter on each pair, with the lower item on the left; ballots in order, votes first."""
     rows = []
     for which, part in enumerate((votes, probes)):
         for at in range(part.answer.size):
@@ -69,10 +69,10 @@ def first_answers(votes, probes, without):
             said = answer if left < right else -answer
             rows.append((int(part.ballot[at]), which, int(part.place[at]), int(part.voter[at]), {left, right}, said))
     rows.sort(key=lambda row: row[:3])
-    found = {}
+    result = {}
     for _, _, _, voter, pair, said in rows:
-        found.setdefault((min(pair), max(pair)), {}).setdefault(voter, said)
-    return {pair: said for pair, said in found.items() if len(said) > 1}
+        result.setdefault((min(pair), max(pair)), {}).setdefault(voter, said)
+    return {pair: said for pair, said in result.items() if len(said) > 1}
 
 
 PROBES = answered(kinds=("overlap", "repeat", "gold"))
@@ -81,36 +81,41 @@ PROBES = answered(kinds=("overlap", "repeat", "gold"))
 @given(answered(), PROBES, st.sets(st.integers(0, 3), max_size=2))
 def test_agreement_is_that_of_all_pairs_of_answers(votes, probes, without):
     ratings = ratings_of(votes, probes, excluded=without)
-    wanted = first_answers(votes, probes, without)
-    assert ratings.n_pairs == len(wanted)
-    both = [pair for said in wanted.values() for pair in combinations(said.values(), 2)]
+    expected = first_answers(votes, probes, without)
+    assert ratings.n_pairs == len(expected)
+    both = [pair for answers in expected.values() for pair in combinations(answers.values(), 2)]
     assert ratings.agreement() == Share.of(sum(x == y for x, y in both), len(both))
     others, same = ratings.with_others()
     for voter in range(4):
         own = ratings.voter == voter
-        told = [(said[voter], v, other) for said in wanted.values() if voter in said for v, other in said.items()]
-        held = [(own_answer, other) for own_answer, v, other in told if v != voter]
+        triples = [
+            (answers[voter], v, other)
+            for answers in expected.values()
+            if voter in answers
+            for v, other in answers.items()
+        ]
+        held = [(own_answer, other) for own_answer, v, other in triples if v != voter]
         assert (others[own].sum(), same[own].sum()) == (len(held), sum(x == y for x, y in held))
 
 
 @given(answered(), PROBES)
 def test_alpha_is_that_of_the_pairs_in_both_orders(votes, probes):
-    found = ratings_of(votes, probes).alpha()
-    wanted = first_answers(votes, probes, ())
-    units = [sign * np.array(list(said.values())) for said in wanted.values() for sign in (1, -1)]
+    result = ratings_of(votes, probes).alpha()
+    expected = first_answers(votes, probes, ())
+    units = [sign * np.array(list(answers.values())) for answers in expected.values() for sign in (1, -1)]
     if not any(unit.any() for unit in units):
-        assert found is None
+        assert result is None
         return
     matrix = np.full((4, len(units)), np.nan)
     for at, unit in enumerate(units):
         matrix[: unit.size, at] = unit
-    assert_allclose(found, krippendorff.alpha(matrix, level_of_measurement="interval"), atol=1e-12)
+    assert_allclose(result, krippendorff.alpha(matrix, level_of_measurement="interval"), atol=1e-12)
 
 
 @given(answered(), PROBES)
-def test_a_repeat_is_held_against_the_same_voters_answer(votes, probes):
+def test_a_repeat_is_compared_with_the_answer_of_the_same_voter(votes, probes):
     voters, same = consistency(votes, probes)
-    wanted = []
+    expected = []
     for at in np.flatnonzero(probes.kind == "repeat").tolist():
         own = np.flatnonzero((votes.ballot == probes.ballot[at]) & (votes.place == probes.repeats[at])).tolist()
         if (
@@ -118,12 +123,12 @@ def test_a_repeat_is_held_against_the_same_voters_answer(votes, probes):
             and votes.voter[own[0]] == probes.voter[at]
             and CANNOT_SAY not in (votes.answer[own[0]], probes.answer[at])
         ):
-            wanted.append((int(probes.voter[at]), bool(probes.answer[at] == -votes.answer[own[0]])))
-    assert list(zip(voters.tolist(), same.tolist(), strict=True)) == wanted
+            expected.append((int(probes.voter[at]), bool(probes.answer[at] == -votes.answer[own[0]])))
+    assert list(zip(voters.tolist(), same.tolist(), strict=True)) == expected
 
 
 def interval_of(values, weights, level):
-    """Where the score test of a mean of values between 0 and 1 stops rejecting, with the variance at its maximum."""
+    """Interval of the means between 0 and 1 that the score test with maximal variance does not reject."""
     mean = sum(w * v for v, w in zip(values, weights, strict=True)) / sum(weights)
     n = sum(weights) ** 2 / sum(w * w for w in weights)
     z = norm.ppf((1 + level) / 2)
@@ -131,14 +136,14 @@ def interval_of(values, weights, level):
     def excess(p):
         return (mean - p) ** 2 - z * z * p * (1 - p) / n
 
-    off = 1e-12  # a mean of 0 or 1 is a root itself, and not the one that is expected
+    off = 1e-12  # a mean of 0 or 1 is a second root
     low = brentq(excess, 0, mean - off, xtol=1e-14) if mean > 0 else 0.0
     high = brentq(excess, mean + off, 1, xtol=1e-14) if mean < 1 else 1.0
     return low, high
 
 
 @given(answered(), PROBES, st.sampled_from([0.5, 0.9, 0.99]))
-def test_intervals_are_where_the_score_test_stops_rejecting(votes, probes, level):
+def test_intervals_hold_the_means_that_the_score_test_does_not_reject(votes, probes, level):
     ratings = ratings_of(votes, probes)
     units = [list(said.values()) for said in first_answers(votes, probes, ()).values()]
     couples = [list(combinations(unit, 2)) for unit in units]
@@ -146,8 +151,8 @@ def test_intervals_are_where_the_score_test_stops_rejecting(votes, probes, level
         assert ratings.agreement_interval(level) is None
         return
     same = [np.mean([x == y for x, y in each]) for each in couples]
-    wanted = interval_of(same, [len(each) for each in couples], level)
-    assert_allclose(ratings.agreement_interval(level), wanted, atol=1e-9)
+    expected = interval_of(same, [len(each) for each in couples], level)
+    assert_allclose(ratings.agreement_interval(level), expected, atol=1e-9)
     decided = [sum(x != 0 for x in unit) for unit in units]
     if not any(decided):
         assert ratings.alpha_interval(level) is None
@@ -158,14 +163,14 @@ def test_intervals_are_where_the_score_test_stops_rejecting(votes, probes, level
         for unit, each, n in zip(units, couples, decided, strict=True)
     ]
     n = sum(map(len, units))
-    wanted = [1 - (2 * n - 1) / n * (1 - end) for end in interval_of(alike, decided, level)]
-    assert_allclose(ratings.alpha_interval(level), wanted, atol=1e-9)
+    expected = [1 - (2 * n - 1) / n * (1 - end) for end in interval_of(alike, decided, level)]
+    assert_allclose(ratings.alpha_interval(level), expected, atol=1e-9)
     low, high = ratings.alpha_interval(level)
     assert low <= ratings.alpha() <= high
 
 
 @pytest.mark.wide
-def test_intervals_hold_the_truth_as_often_as_they_say():
+def test_intervals_have_their_nominal_coverage():
     """Pairs differ in difficulty, and two to four voters answer each; one in ten answers is a tie."""
     rng = np.random.default_rng(5)
     n_pairs, n_times = 20, 600
@@ -173,14 +178,14 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     def drawn(n):
         sizes = rng.integers(2, 5, n)
         share = np.repeat(rng.beta(0.8, 0.8, n), sizes)
-        said = np.where(rng.random(share.size) < share, 1, -1)
-        said[rng.random(said.size) < 0.1] = 0
-        return Ratings(np.repeat(np.arange(n), sizes), np.arange(said.size), said)
+        answers = np.where(rng.random(share.size) < share, 1, -1)
+        answers[rng.random(answers.size) < 0.1] = 0
+        return Ratings(np.repeat(np.arange(n), sizes), np.arange(answers.size), answers)
 
     truth = drawn(300_000)
-    wanted = {"agreement": truth.agreement().share, "alpha": truth.alpha()}
+    expected = {"agreement": truth.agreement().share, "alpha": truth.alpha()}
     times = [drawn(n_pairs) for _ in range(n_times)]
-    for name, value in wanted.items():
+    for name, value in expected.items():
         ends = np.array([getattr(each, f"{name}_interval")(0.9) for each in times])
         held = np.mean((ends[:, 0] <= value) & (value <= ends[:, 1]))
         assert 0.9 - 3 * np.sqrt(0.09 / n_times) <= held
@@ -194,7 +199,7 @@ SEED = 3
 
 @pytest.fixture
 def campaign(ledger):
-    """Six voters on 150 comparisons: 1 answers fast and at random, 2 always left; smaller is better to the others."""
+    """Six voters on 150 comparisons: 1 answers fast and at random, 2 always left; the others prefer smaller numbers."""
     made = campaign_of(ledger, plan=PLAN, n_voters=6, seed=SEED, probing=PROBING, sheet_size=9)
     rng = np.random.default_rng(7)
     rows = []
@@ -216,7 +221,7 @@ def campaign(ledger):
     return made, rows
 
 
-def test_each_column_is_what_the_rows_say(campaign):
+def test_each_column_is_computed_from_the_votes(campaign):
     made, rows = campaign
     shown = {each.id: each for each in read(made, asked_of)}
     probes = made.read(ballot_probes, made.ballots()[0].id)
@@ -240,9 +245,9 @@ def test_each_column_is_what_the_rows_say(campaign):
         seconds[voter] += [round(float(value), 3) for _, value in row.extra]
         if row.answer in ("left", "right"):
             left[voter].append(row.answer == "left")
-    found = read(made, quality_of, FlagLimits(fast_seconds=1))
-    assert [each.voter for each in found.voters] == ["0", "1", "2", "3", "4", "5"]
-    for each in found.voters:
+    result = read(made, quality_of, FlagLimits(fast_seconds=1))
+    assert [each.voter for each in result.voters] == ["0", "1", "2", "3", "4", "5"]
+    for each in result.voters:
         own = votes[each.voter]
         assert (each.n_votes, each.n_cannot_say) == (len(own), own.count("cannot say"))
         assert each.left == share(left[each.voter])
@@ -254,20 +259,20 @@ def test_each_column_is_what_the_rows_say(campaign):
         else:
             assert_allclose(each.seconds, np.median(seconds[each.voter]), atol=1e-9)
         assert each.left_low <= each.left.share <= each.left_high
-    assert {each.repeats.n for each in found.voters} != {0}
-    assert found.voters[3].n_cannot_say
+    assert {each.repeats.n for each in result.voters} != {0}
+    assert result.voters[3].n_cannot_say
 
 
 def share(values):
     return Share.of(sum(values), len(values))
 
 
-def test_whom_to_look_at(campaign):
+def test_suspicious_voters_are_flagged(campaign):
     made, _ = campaign
-    found = {each.voter: {flag.kind for flag in each.flags} for each in read(made, quality_of).voters}
-    assert {"speed", "random"} <= found["1"]
-    assert {"side", "repeats"} <= found["2"]  # whoever always says left flips no coins
-    assert [found[voter] for voter in "0345"] == [set()] * 4
+    result = {each.voter: {flag.kind for flag in each.flags} for each in read(made, quality_of).voters}
+    assert {"speed", "random"} <= result["1"]
+    assert {"side", "repeats"} <= result["2"]  # a voter who always answers left is not random
+    assert [result[voter] for voter in "0345"] == [set()] * 4
 
 
 def test_the_model_is_that_of_the_votes(campaign):
@@ -280,7 +285,7 @@ def test_the_model_is_that_of_the_votes(campaign):
     assert {each.random for each in read(made, quality_of, FlagLimits(model_votes=1000)).voters} == {None}
 
 
-def test_a_voter_who_is_left_out_is_held_against_the_others_alone(campaign):
+def test_an_excluded_voter_is_compared_only_with_included_ones(campaign):
     made, _ = campaign
     before = read(made, quality_of)
     made.voters.named("1").exclude("fast")
@@ -288,46 +293,46 @@ def test_a_voter_who_is_left_out_is_held_against_the_others_alone(campaign):
     assert [each.excluded for each in after.voters] == [False, True, False, False, False, False]
     assert after.voters[1].agreement == before.voters[1].agreement
     assert after.voters[1].random is None
-    assert after.agreement.n < before.agreement.n  # the others have all pairs in common, as before
+    assert after.agreement.n < before.agreement.n  # the others still have all pairs in common
     assert after.alpha > before.alpha
     of_others = [each.agreement for each in after.voters if not each.excluded]
     assert after.agreement == Share.of(sum(x.n_so for x in of_others) // 2, sum(x.n for x in of_others) // 2)
 
 
-def test_nobody_has_answered(ledger):
+def test_a_campaign_without_answers(ledger):
     made = campaign_of(ledger, probing=PROBING, plan=PLAN)
-    found = read(made, quality_of)
-    assert (found.voters, found.n_pairs, found.n_missing, found.agreement) == ((), 0, 20, Share.of(0, 0))
-    assert (found.alpha, found.alpha_low, found.agreement_high) == (None, None, None)
+    result = read(made, quality_of)
+    assert (result.voters, result.n_pairs, result.n_missing, result.agreement) == ((), 0, 20, Share.of(0, 0))
+    assert (result.alpha, result.alpha_low, result.agreement_high) == (None, None, None)
 
 
-def test_agreement_comes_with_its_interval_and_only_with_enough_pairs(campaign, monkeypatch):
+def test_agreement_has_an_interval_and_needs_enough_pairs(campaign, monkeypatch):
     made, _ = campaign
-    found = read(made, quality_of)
-    assert found.n_missing == 0
-    assert found.agreement_low < found.agreement.share < found.agreement_high
-    assert found.alpha_low < found.alpha < found.alpha_high
-    monkeypatch.setattr("adaptive.ledger._reports.quality.LEAST_PAIRS", found.n_pairs + 2)
+    result = read(made, quality_of)
+    assert result.n_missing == 0
+    assert result.agreement_low < result.agreement.share < result.agreement_high
+    assert result.alpha_low < result.alpha < result.alpha_high
+    monkeypatch.setattr("adaptive.ledger._reports.quality.LEAST_PAIRS", result.n_pairs + 2)
     few = read(made, quality_of)
-    assert (few.n_missing, few.agreement) == (2, found.agreement)
+    assert (few.n_missing, few.agreement) == (2, result.agreement)
     assert {few.agreement_low, few.agreement_high, few.alpha, few.alpha_low, few.alpha_high} == {None}
 
 
-def test_a_preview_is_what_leaving_out_gives(campaign):
+def test_a_preview_equals_the_result_of_the_exclusion(campaign):
     made, _ = campaign
     before = query(made, "SELECT * FROM audit_event")
     voter = read(made, voter_named, "2")
     seen = read(made, exclusion_preview, voter)
     assert query(made, "SELECT * FROM audit_event") == before
-    wanted = influence(bradley_terry(read(made, votes_of)), "2")
-    assert_allclose(seen.tau_w, wanted.statistic, atol=1e-9)
-    assert (seen.n_votes, seen.excluded) == (wanted.n_votes, False)
+    expected = influence(bradley_terry(read(made, votes_of)), "2")
+    assert_allclose(seen.tau_w, expected.statistic, atol=1e-9)
+    assert (seen.n_votes, seen.excluded) == (expected.n_votes, False)
     assert seen.n_votes + seen.n_others == read(made, votes_of).n_comparisons
     made.voter(voter).exclude("fast")
     assert_allclose(read(made, result_of, interim=True).agreement, seen.tau_w, atol=1e-9)
     back = read(made, exclusion_preview, voter)
     assert (back.excluded, back.tau_w, back.n_votes, back.n_others) == (True, seen.tau_w, seen.n_votes, seen.n_others)
-    rank, without = wanted.rank.tolist(), wanted.rank_without.tolist()
+    rank, without = expected.rank.tolist(), expected.rank_without.tolist()
     assert seen.changes
     assert all((now, then) == (rank[item], without[item]) for item, now, then in seen.changes)
     assert all((now, then) == (without[item], rank[item]) for item, now, then in back.changes)
@@ -335,7 +340,7 @@ def test_a_preview_is_what_leaving_out_gives(campaign):
     assert [abs(then - now) for _, now, then in seen.changes] == [move for move in moved[:5] if move]
 
 
-def test_there_must_be_a_difference_to_show(ledger):
+def test_a_preview_without_difference_is_refused(ledger):
     made = campaign_of(ledger, n_voters=2)
     voter = read(made, voter_named, "1")
     with pytest.raises(LedgerError, match="voter '1' has no votes: there is no difference to show"):
@@ -378,14 +383,14 @@ VOTER = VoterQuality("Ann", "k", False, 40, 0, 3.0, Share.of(0, 40), Share.of(20
     ],
 )
 def test_flags_begin_at_their_limits(change, kinds):
-    found = list(flags_of(replace(VOTER, **change), FlagLimits(), OTHERS, OTHERS))
-    assert [flag.kind for flag in found] == kinds
+    result = list(flags_of(replace(VOTER, **change), FlagLimits(), OTHERS, OTHERS))
+    assert [flag.kind for flag in result] == kinds
 
 
 @pytest.mark.parametrize(("n_so", "n"), [(0, 5), (3, 7), (40, 40), (250, 500)])
 def test_the_interval_of_the_side_is_wilsons(n_so, n):
-    wanted = binomtest(n_so, n).proportion_ci(0.9, "wilson")
-    assert_allclose(Share.of(n_so, n).interval(0.9), wanted, atol=1e-12)
+    expected = binomtest(n_so, n).proportion_ci(0.9, "wilson")
+    assert_allclose(Share.of(n_so, n).interval(0.9), expected, atol=1e-12)
     assert NONE.interval(0.9) is None
 
 
@@ -393,17 +398,17 @@ shares = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda each: Shar
 
 
 @given(shares, shares, st.floats(0.001, 0.999))
-def test_few_are_as_unlikely_as_fishers_test_says(own, others, unlikely):
+def test_low_shares_are_those_of_fishers_test(own, others, unlikely):
     if not own.n or not others.n:
         assert not is_low(own, others, unlikely)
         return
     table = [[each.n_so, each.n - each.n_so] for each in (own, others)]
-    wanted = fisher_exact(table, "less").pvalue
-    assume(abs(wanted - unlikely) > 1e-9)
-    assert is_low(own, others, unlikely) == (wanted < unlikely)
+    expected = fisher_exact(table, "less").pvalue
+    assume(abs(expected - unlikely) > 1e-9)
+    assert is_low(own, others, unlikely) == (expected < unlikely)
 
 
-def test_a_flag_says_why():
+def test_flags_state_their_reasons():
     slow = replace(VOTER, fast=Share.of(39, 40), gold=Share.of(1, 4), repeats=Share.of(1, 8))
     assert not list(flags_of(replace(VOTER, repeats=Share.of(0, 99)), FlagLimits(), NONE, NONE))
     assert list(flags_of(slow, FlagLimits(fast_seconds=2), OTHERS, OTHERS)) == [

@@ -1,4 +1,4 @@
-"""Many at once: one closes, each sheet is in one hand, each comparison has one vote."""
+"""Concurrency: one process closes a ballot, each sheet has one holder, each comparison one vote."""
 
 import threading
 import time
@@ -15,9 +15,9 @@ from adaptive.ledger._voters.membership import register
 from adaptive.ledger._votes import casting as votes
 from tests.adaptive.ledger.campaigns import (
     PLAN,
-    all_answered,
     answer_all,
-    asked,
+    answered_campaign,
+    asked_comparisons,
     campaign_of,
     change,
     check_ledger,
@@ -31,11 +31,11 @@ from tests.adaptive.ledger.campaigns import (
 
 pytestmark = pytest.mark.wide
 
-PATIENCE = 60.0  # seconds for what comes at once unless the machine stands still
+PATIENCE = 60.0  # seconds for results that come at once unless the machine stalls
 
 
 def at_once(*works):
-    """Run functions in threads that begin together; what each returns or raises, in their order."""
+    """Run functions in threads that start together; return the result or the error of each, in order."""
     barrier = threading.Barrier(len(works))
 
     def run(work):
@@ -50,10 +50,10 @@ def at_once(*works):
 
 
 @pytest.mark.parametrize("round_", range(2))
-def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(ledger, round_):
+def test_five_closers_and_twelve_voters_give_one_record_of_all_counted_votes(ledger, round_):
     plan = plan_ballots(24, n_ballots=2, fraction=0.5, presentations=10)
     campaign = campaign_of(ledger, n_voters=12, plan=plan, seed=round_)
-    places = [(place, voter) for place, _, voter in asked(campaign)]
+    places = [(place, voter) for place, _, voter in asked_comparisons(campaign)]
     counted, late, seconds = [], [], []
 
     def voting(mine):
@@ -64,7 +64,7 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
                     counted.append(campaign.cast(cast).event_id)
                 except LateVoteError:
                     late.append(place)
-                except LedgerBusyError:  # while it is being closed: the voter sends it again
+                except LedgerBusyError:  # the ballot is being closed, so the voter sends the vote again
                     time.sleep(0.002)
                     continue
                 break
@@ -78,10 +78,10 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
             seconds.append(time.monotonic() - start)
 
     works = [close] * 5 + [lambda at=at: voting(places[at::12]) for at in range(12)]
-    for found in at_once(*works)[:5]:
-        assert not isinstance(found, Exception) or isinstance(found, AdaptiveError), found
+    for result in at_once(*works)[:5]:
+        assert not isinstance(result, Exception) or isinstance(result, AdaptiveError), result
     assert len(counted) + len(late) == len(places)
-    if campaign.ballots()[0].state == "open":  # each closer came before every item had an answer
+    if campaign.ballots()[0].state == "open":  # every closer was too early: some items had no answer yet
         campaign.close(1, least_answered=0.0)
     (record,) = campaign.position()[0]
     assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(counted)
@@ -91,9 +91,9 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
     check_ledger(ledger)
 
 
-def test_a_closer_waits_for_a_vote_that_is_not_committed_yet_and_counts_it(ledger, monkeypatch):
+def test_a_closer_waits_for_an_uncommitted_vote_and_counts_it(ledger, monkeypatch):
     campaign = campaign_of(ledger)
-    *others, (place, _, voter) = asked(campaign)
+    *others, (place, _, voter) = asked_comparisons(campaign)
     for at, _, holder in others:
         campaign.cast(vote(holder, at))
     written, go_on = threading.Event(), threading.Event()
@@ -102,7 +102,7 @@ def test_a_closer_waits_for_a_vote_that_is_not_committed_yet_and_counts_it(ledge
         written.set()
         assert go_on.wait(PATIENCE)
 
-    monkeypatch.setattr(votes, "_renew", stay)  # the last thing that a vote does before its commit
+    monkeypatch.setattr(votes, "_renew", stay)  # the last step of a vote before its commit
     receipts, records = [], []
     voting = threading.Thread(target=lambda: receipts.append(campaign.cast(vote(voter, place))))
     closing = threading.Thread(target=lambda: records.append(campaign.close(1, least_answered=0.0)))
@@ -120,20 +120,20 @@ def test_a_closer_waits_for_a_vote_that_is_not_committed_yet_and_counts_it(ledge
     assert int(record.tally.answered.sum()) == 2 * (len(others) + 1)
 
 
-def test_a_vote_that_comes_while_a_ballot_is_counted_is_put_off(ledger, monkeypatch):
+def test_a_vote_during_the_count_is_refused_as_busy(ledger, monkeypatch):
     campaign = campaign_of(ledger)
-    *others, (place, _, voter) = asked(campaign)
+    *others, (place, _, voter) = asked_comparisons(campaign)
     for at, _, holder in others:
         campaign.cast(vote(holder, at))
     last, read = vote(voter, place), ledger.database.read
     refusals = []
 
     def count(work):
-        found = read(work)
+        result = read(work)
         with pytest.raises(LedgerBusyError, match="ballot 1 is being closed") as refusal:
             campaign.cast(last)
         refusals.append(refusal)
-        return found
+        return result
 
     monkeypatch.setattr(ledger.database, "read", count)
     record = campaign.close(1, least_answered=0.0)
@@ -145,29 +145,29 @@ def test_a_vote_that_comes_while_a_ballot_is_counted_is_put_off(ledger, monkeypa
     assert query(ledger, "SELECT event_id, why FROM late_vote") == [(last.event_id, "closed")]
 
 
-def test_a_sheet_that_another_looks_at_and_lets_go_is_not_overlooked(ledger):
-    campaign = campaign_of(ledger, n_voters=1, assigned=False)  # one sheet in all
+def test_a_sheet_released_by_another_claim_is_found(ledger):
+    campaign = campaign_of(ledger, n_voters=1, assigned=False)  # a single sheet
     first, second = voters_of(campaign, 2)
     claimed, answered = threading.Event(), threading.Event()
 
     def claim_and_fail(transaction):
         claim_sheet(transaction, first)
         claimed.set()
-        answered.wait(1)  # in vain: the second waits for this transaction
+        answered.wait(1)  # times out: the second claim waits for this transaction
         raise KeyError("the process has no memory left")
 
     def claim_next():
         assert claimed.wait(PATIENCE)
-        found = write(campaign, claim_sheet, second)
+        result = write(campaign, claim_sheet, second)
         answered.set()
-        return found
+        return result
 
     failed, lease = at_once(lambda: campaign.write(claim_and_fail), claim_next)
     assert isinstance(failed, KeyError)
     assert lease.sheet == 0
 
 
-def test_voters_who_come_at_once_get_a_sheet_each(ledger):
+def test_simultaneous_voters_get_different_sheets(ledger):
     plan = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
     campaign = campaign_of(ledger, n_voters=2, plan=plan, assigned=False, sheet_size=2)
     voters = voters_of(campaign, 10)
@@ -178,12 +178,12 @@ def test_voters_who_come_at_once_get_a_sheet_each(ledger):
 def test_a_voter_with_two_tabs_gets_one_sheet(ledger):
     campaign = campaign_of(ledger, assigned=False, sheet_size=2)
     (voter,) = voters_of(campaign, 1)
-    found = at_once(*[lambda: write(campaign, claim_sheet, voter)] * 4)
-    assert [lease.sheet for lease in found] == [0] * 4
+    result = at_once(*[lambda: write(campaign, claim_sheet, voter)] * 4)
+    assert [lease.sheet for lease in result] == [0] * 4
     assert query(ledger, "SELECT count(*) FROM lease") == [(1,)]
 
 
-def test_a_voter_who_registers_twice_at_once_is_one_voter(ledger):
+def test_simultaneous_registrations_make_one_voter(ledger):
     campaign = campaign_of(ledger)
     known = query(ledger, "SELECT count(*) FROM voter")[0][0]
 
@@ -194,31 +194,31 @@ def test_a_voter_who_registers_twice_at_once_is_one_voter(ledger):
     assert query(ledger, "SELECT count(*) FROM voter") == [(known + 1,)]
 
 
-def test_one_vote_counts_where_two_come_at_once(ledger):
+def test_one_of_two_simultaneous_votes_counts(ledger):
     campaign = campaign_of(ledger)
-    for place, _, voter in asked(campaign):
+    for place, _, voter in asked_comparisons(campaign):
         answers = ["left", "right"]
-        found = at_once(*(lambda a=a, p=place, v=voter: campaign.cast(vote(v, p, a)) for a in answers))
-        assert sorted(type(each).__name__ for each in found) == ["ConflictError", "Receipt"]
-        stands = next(each.answer for each in found if not isinstance(each, Exception))
-        assert f"already has the vote {stands!r}" in str(next(each for each in found if isinstance(each, Exception)))
+        result = at_once(*(lambda a=a, p=place, v=voter: campaign.cast(vote(v, p, a)) for a in answers))
+        assert sorted(type(each).__name__ for each in result) == ["ConflictError", "Receipt"]
+        stands = next(each.answer for each in result if not isinstance(each, Exception))
+        assert f"already has the vote {stands!r}" in str(next(each for each in result if isinstance(each, Exception)))
     check_ledger(ledger)
 
 
-def test_the_same_event_sent_at_once_is_one_vote(ledger):
+def test_one_event_sent_several_times_at_once_is_one_vote(ledger):
     campaign = campaign_of(ledger)
-    for place, _, voter in asked(campaign)[:4]:
+    for place, _, voter in asked_comparisons(campaign)[:4]:
         one = vote(voter, place)
-        found = at_once(*[lambda one=one: campaign.cast(one)] * 5)
-        assert sorted(receipt.repeated for receipt in found) == [False, True, True, True, True]
-        assert {receipt.revision for receipt in found} == {1}
+        result = at_once(*[lambda one=one: campaign.cast(one)] * 5)
+        assert sorted(receipt.repeated for receipt in result) == [False, True, True, True, True]
+        assert {receipt.revision for receipt in result} == {1}
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(4,)]
 
 
-def test_a_sheet_that_is_given_away_while_its_voter_votes_counts_for_one_of_them(ledger):
+def test_a_sheet_reassigned_during_a_vote_counts_for_one_voter(ledger):
     campaign = campaign_of(ledger, n_voters=4)
     ballot = campaign.ballots()[0].id
-    place, sheet, voter = asked(campaign)[0]
+    place, sheet, voter = asked_comparisons(campaign)[0]
     (heir,) = [write(campaign, register, "somebody new")]
     one, other = vote(voter, place), vote(heir, place, "right")
     cast, given = at_once(lambda: campaign.cast(one), lambda: write(campaign, give_sheet, ballot, sheet, heir))
@@ -229,17 +229,17 @@ def test_a_sheet_that_is_given_away_while_its_voter_votes_counts_for_one_of_them
         with pytest.raises(ConflictError, match="already has the vote 'left'"):
             campaign.cast(other)
     with pytest.raises(LateVoteError, match="the sheet no longer belongs to this voter"):
-        campaign.cast(vote(voter, [p for p, s, _ in asked(campaign) if s == sheet][-1]))
+        campaign.cast(vote(voter, [p for p, s, _ in asked_comparisons(campaign) if s == sheet][-1]))
     check_ledger(ledger)
 
 
-def test_ballots_and_tables_are_made_once(empty_target):
+def test_ballots_and_tables_are_created_once(empty_target):
     ledgers = at_once(*[lambda: Ledger.create(empty_target)] * 3)
     first = ledgers[0]
     campaign = first.new_campaign(PLAN, 6, 3, 1)
-    found = at_once(*[campaign.open_next] * 3)
-    assert found.count(1) == 1
-    refused = [each for each in found if each != 1]
+    result = at_once(*[campaign.open_next] * 3)
+    assert result.count(1) == 1
+    refused = [each for each in result if each != 1]
     assert all(isinstance(each, LedgerError) for each in refused)
     assert all("at the same moment" in str(each) or "is open" in str(each) for each in refused)
     assert query(first, "SELECT count(*) FROM ballot") == [(1,)]
@@ -247,7 +247,7 @@ def test_ballots_and_tables_are_made_once(empty_target):
         ledger.close()
 
 
-def test_a_ballot_is_opened_again_or_followed_by_the_next_but_not_both(ledger):
+def test_a_ballot_is_reopened_or_followed_by_the_next_but_not_both(ledger):
     for seed in range(3):
         campaign = campaign_of(ledger, seed=seed)
         answer_all(campaign)
@@ -258,26 +258,26 @@ def test_a_ballot_is_opened_again_or_followed_by_the_next_but_not_both(ledger):
         assert states == (["open"] if isinstance(opened, Exception) else ["closed", "open"])
 
 
-def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
-    campaign = all_answered(ledger)
+def test_a_replaced_closer_writes_nothing(ledger, monkeypatch):
+    campaign = answered_campaign(ledger)
     slow = Ledger.open(target_of(ledger))
     read, stopped, go_on = slow.database.read, threading.Event(), threading.Event()
 
     def late(step):
-        found = read(step)
+        result = read(step)
         stopped.set()
         assert go_on.wait(PATIENCE)
-        return found
+        return result
 
     theirs = slow.campaign()
     monkeypatch.setattr(slow.database, "read", late)
-    found = []
+    result = []
 
     def close():
         try:
             theirs.close(1)
         except LedgerError as error:
-            found.append(error)
+            result.append(error)
 
     thread = threading.Thread(target=close)
     thread.start()
@@ -286,17 +286,17 @@ def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
     record = campaign.close(1)
     go_on.set()
     thread.join()
-    assert len(found) == 1
-    assert "taken over by another closer" in str(found[0])
+    assert len(result) == 1
+    assert "taken over by another closer" in str(result[0])
     assert campaign.position()[0] == (record,)
     assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
     slow.close()
 
 
-def test_a_closer_that_ends_while_another_is_refused_leaves_no_time_to_name(ledger):
+def test_a_closer_that_ends_while_another_is_refused(ledger):
     if ledger.database.is_sqlite:
         pytest.skip("SQLite has one writer at a time")
-    campaign = all_answered(ledger)
+    campaign = answered_campaign(ledger)
     until = "CAST(1000000 * (extract(epoch FROM now()) + 60) AS bigint)"
     change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'other', closer_until = {until}")
     other = Ledger.open(target_of(ledger))
@@ -314,9 +314,9 @@ def test_a_closer_that_ends_while_another_is_refused_leaves_no_time_to_name(ledg
     other.close()
 
 
-def test_a_voter_of_nobody_is_refused_also_when_the_ballot_is_closed(ledger):
+def test_an_unknown_voter_is_refused_also_when_the_ballot_is_closed(ledger):
     campaign = campaign_of(ledger)
-    (place, _, _), *_ = asked(campaign)
+    (place, _, _), *_ = asked_comparisons(campaign)
     with pytest.raises(VoteError, match="which this voter was never given"):
         campaign.cast(vote(999, place))
     answer_all(campaign)
@@ -329,7 +329,7 @@ def test_a_voter_of_nobody_is_refused_also_when_the_ballot_is_closed(ledger):
         campaign.cast(vote(999, place, event_id=new_id().upper()))
 
 
-def test_who_leaves_while_claiming_a_sheet_keeps_none(ledger):
+def test_a_voter_who_leaves_during_a_claim_holds_no_sheet(ledger):
     campaign = campaign_of(ledger, assigned=False, sheet_size=2)
     (voter,) = voters_of(campaign, 1)
     claimed = threading.Event()
@@ -337,7 +337,7 @@ def test_who_leaves_while_claiming_a_sheet_keeps_none(ledger):
     def claim(transaction):
         lease = claim_sheet(transaction, voter)
         claimed.set()
-        time.sleep(0.3)  # whoever leaves waits for this transaction
+        time.sleep(0.3)  # leaving waits for this transaction
         return lease
 
     def go():

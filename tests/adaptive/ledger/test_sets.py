@@ -31,7 +31,7 @@ from adaptive.ledger.errors import BundleError
 from rankcorr import OptionError
 from tests.adaptive.ledger.campaigns import new_id, query, write_rows
 from tests.adaptive.ledger.databases import ledger_at
-from tests.adaptive.ledger.test_bundle_members import edited, edited_json, members_of
+from tests.adaptive.ledger.test_bundle_members import edit_json, edit_member, members_of
 
 PAGES = VotingPages(open_link=True)
 LABELS = [f"item {number:02}" for number in range(60)]
@@ -44,13 +44,13 @@ def campaign_of_sets(ledger, n_items=12, *, set_size=4, budget=40, n_voters=4, s
 
 
 def answer_to(pair, rng, doubt):
-    """Items with smaller numbers are better, which voters mistake the more often the greater their doubt."""
+    """Items with smaller numbers are better; voters err more often with a greater `doubt`."""
     heard = -np.array(pair.items) + doubt * rng.gumbel(size=len(pair.items))
     return f"best {heard.argmax() + 1} worst {heard.argmin() + 1}"
 
 
 def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
-    """All voters answer sheet by sheet until none is left; returns the sets that each was asked."""
+    """Let all voters answer sheet by sheet until none is left; return the sets of each voter."""
     rng = np.random.default_rng(0)
     voters = [campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(n_voters)]
     asked = defaultdict(list)
@@ -113,7 +113,7 @@ def test_voters_who_never_err_find_the_order_of_the_top(ledger):
 
 @pytest.mark.wide
 @pytest.mark.parametrize(("n_items", "set_size", "n_voters"), [(4, 4, 3), (5, 4, 2), (5, 3, 3)])
-def test_nobody_is_asked_a_set_twice_and_all_sets_can_be_asked(n_items, set_size, n_voters, ledger):
+def test_no_voter_gets_a_set_twice_and_all_sets_can_be_asked(n_items, set_size, n_voters, ledger):
     campaign = campaign_of_sets(ledger, n_items, set_size=set_size, budget=60, n_voters=n_voters, sheet_size=3)
     asked = vote_to_the_end(campaign, n_voters)
     every = set(combinations(range(n_items), set_size))
@@ -124,7 +124,7 @@ def test_nobody_is_asked_a_set_twice_and_all_sets_can_be_asked(n_items, set_size
 
 
 @pytest.mark.parametrize(("n_items", "n_voters"), [(3, 1), (4, 2)])
-def test_voters_of_a_plan_who_have_all_sets_get_no_batch(n_items, n_voters, ledger):
+def test_no_batch_is_drawn_for_voters_who_have_seen_all_sets(n_items, n_voters, ledger):
     plan = ContinuousPlan(n_items, 40, batch=10, set_size=n_items)
     campaign = ledger.new_campaign(plan, n_items, n_voters, 1)
     campaign.open_next()
@@ -134,7 +134,7 @@ def test_voters_of_a_plan_who_have_all_sets_get_no_batch(n_items, n_voters, ledg
     assert campaign.status().waits == "pairs"
 
 
-def test_answers_that_a_campaign_of_sets_takes(ledger):
+def test_answers_to_sets_are_validated(ledger):
     campaign = campaign_of_sets(ledger, set_size=3)
     campaign.open_next()
     (voter, _) = campaign.voters.join(PAGES, consent="1", hours=1)
@@ -179,7 +179,7 @@ def test_answers_that_a_campaign_of_sets_takes(ledger):
     assert (other["best"], other["worst"]) == ("", "")
 
 
-def test_a_campaign_of_pairs_takes_no_answer_on_sets(ledger):
+def test_a_campaign_of_pairs_refuses_answers_on_sets(ledger):
     campaign = ledger.new_campaign(ContinuousPlan(5, 20), 5, 2, 1)
     campaign.open_next()
     (pair, *_) = campaign.asked()
@@ -200,7 +200,7 @@ def test_a_campaign_of_pairs_takes_no_answer_on_sets(ledger):
         ({"set_size": 3, "n_items": 1_501}, {}, "sets are for at most 1,500 items; got 1,501"),
     ],
 )
-def test_what_sets_do_not_go_with(plan, settings, message, ledger):
+def test_options_that_exclude_sets_are_refused(plan, settings, message, ledger):
     options = {"n_items": 8, "budget": 20, **plan}
     fields = {"assigned": False, "sheet_size": 5, **settings}
 
@@ -212,7 +212,7 @@ def test_what_sets_do_not_go_with(plan, settings, message, ledger):
     assert query(ledger, "SELECT 1 FROM campaign") == []
 
 
-def test_formats_of_pairs_say_so(ledger):
+def test_formats_for_pairs_are_refused(ledger):
     campaign = campaign_of_sets(ledger)
     campaign.open_next()
     for format_name in ("arena", "label_studio", "potato", "choix"):
@@ -263,7 +263,7 @@ def opened_bundle(tmp_path_factory):
 
 
 def last_cell(text, cell):
-    """The table with another last cell in its first row."""
+    """The table with a new last cell in its first row."""
     header, row, *rest = text.splitlines()
     return "\n".join([header, f"{row.rsplit(',', 1)[0]},{cell}", *rest, ""])
 
@@ -280,7 +280,7 @@ def last_cell(text, cell):
     ],
 )
 def test_a_forged_set_is_refused(change_of, message, opened_bundle, tmp_path):
-    (tmp_path / "b.zip").write_bytes(edited(opened_bundle, "comparisons.csv", change_of))
+    (tmp_path / "b.zip").write_bytes(edit_member(opened_bundle, "comparisons.csv", change_of))
     with pytest.raises(BundleError, match=message):
         verify_bundle(tmp_path / "b.zip")
 
@@ -288,7 +288,7 @@ def test_a_forged_set_is_refused(change_of, message, opened_bundle, tmp_path):
 def test_the_digest_of_a_draw_covers_all_items(opened_bundle, tmp_path):
     first = members_of(opened_bundle)["comparisons.csv"].splitlines()[1].split(",")
     free = next(str(item) for item in range(12) if str(item) not in {*first[2:4], *first[7:]})
-    forged = edited(opened_bundle, "comparisons.csv", lambda text: last_cell(text, free))
+    forged = edit_member(opened_bundle, "comparisons.csv", lambda text: last_cell(text, free))
     (tmp_path / "b.zip").write_bytes(forged)
     with pytest.raises(BundleError, match="its comparisons and checks do not have the digest"):
         verify_bundle(tmp_path / "b.zip")
@@ -299,7 +299,7 @@ def test_a_plan_with_another_size_is_refused(sqlite, tmp_path):
     vote_to_the_end(campaign, 2)
     bundle = campaign.bundle()
     for size in (3, 5, 1, 7, "4", 2.0, True):
-        forged = edited_json(bundle, "plan.json", lambda plan, size=size: plan["plan"].update(set_size=size))
+        forged = edit_json(bundle, "plan.json", lambda plan, size=size: plan["plan"].update(set_size=size))
         (tmp_path / "b.zip").write_bytes(forged)
         with pytest.raises(BundleError):
             verify_bundle(tmp_path / "b.zip")
@@ -322,9 +322,7 @@ def test_voters_are_compared_by_the_best_and_the_worst_of_their_sets(ledger):
     campaign = campaign_of_sets(ledger, 5, set_size=4, budget=15, n_voters=3)
     vote_to_the_end(campaign, 3)
     quality = campaign.quality()
-    assert (
-        quality.agreement.n == quality.agreement.n_so > 0
-    )  # all say the same of each pair that was the extremes twice
+    assert quality.agreement.n == quality.agreement.n_so > 0  # all agree on each pair that was best and worst twice
     name = quality.voters[0].key
     preview = campaign.voters.named(name).preview_exclusion()
     assert preview.n_votes == 5
@@ -335,7 +333,7 @@ def test_voters_are_compared_by_the_best_and_the_worst_of_their_sets(ledger):
     assert len(table) == 10
 
 
-def test_items_are_counted_in_every_place_of_a_set(ledger):
+def test_items_are_counted_in_every_position_of_a_set(ledger):
     campaign = campaign_of_sets(ledger, 12, set_size=6, budget=10, n_voters=1)
     campaign.open_next()
     assert sum(item.presentations for item in campaign.item_progress()) == 60
@@ -343,7 +341,7 @@ def test_items_are_counted_in_every_place_of_a_set(ledger):
     assert sum(item.n_answered for item in campaign.item_progress()) == 60
 
 
-def test_codes_of_answers_name_the_best_and_the_worst():
+def test_answer_codes_encode_the_best_and_the_worst():
     codes = np.array([112, 121, 165, 156, 1, -1, 12, 2, 0])
     best, worst = best_and_worst(codes)
     assert best.tolist() == [0, 1, 5, 4, 0, 0, 0, 0, 0]
@@ -352,7 +350,7 @@ def test_codes_of_answers_name_the_best_and_the_worst():
 
 
 def of_files(ledger, items=None):
-    """A campaign whose sheets go to voters as files."""
+    """A campaign that sends sheets to voters as files."""
     plan = ContinuousPlan(12, 60, batch=12, set_size=4)
     return ledger.new_campaign(plan, items or LABELS[:12], 3, 1)
 
@@ -368,7 +366,7 @@ def filled(campaign, number, path, *, only=slice(None)):
 
 
 @pytest.mark.parametrize("items", [None, [("a", f"{number:02}") for number in range(12)]], ids=["text", "pairs"])
-def test_sets_go_out_as_files_and_come_back(items, ledger, tmp_path):
+def test_sets_are_exported_answered_and_imported(items, ledger, tmp_path):
     campaign, path = of_files(ledger, items=items), tmp_path / "votes.csv"
     by_voter = defaultdict(list)
     for number in range(1, 6):
@@ -413,7 +411,7 @@ def test_a_file_with_some_answers_leaves_the_others_open(ledger, tmp_path):
         (lambda row: row.update(comparison="b7-0-0"), "comparison .* is unknown"),
     ],
 )
-def test_a_file_that_does_not_fit_changes_nothing(change_of, message, ledger, tmp_path):
+def test_a_mismatched_file_changes_nothing(change_of, message, ledger, tmp_path):
     campaign, path = of_files(ledger), tmp_path / "votes.csv"
     campaign.open_next()
     rows = filled(campaign, 1, path)
@@ -454,7 +452,7 @@ def test_files_of_sets_in_other_forms(ending, sqlite, tmp_path):
 
 
 @pytest.mark.wide
-def test_the_offset_of_the_plan_says_how_much_the_top_is_preferred(sqlite, other):
+def test_the_offset_of_the_plan_sets_the_preference_for_the_top(sqlite, other):
     shares = []
     for target, n0 in ((sqlite, 0.0), (other, 1_000.0)):
         campaign = campaign_of_sets(ledger_at(target), 30, budget=90, n_voters=3, n0=n0)

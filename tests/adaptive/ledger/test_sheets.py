@@ -1,4 +1,4 @@
-"""Practice comes before what is scored, and never after it, on both databases."""
+"""Practice always precedes scored comparisons, on both databases; and draws of batches."""
 
 import threading
 from collections import defaultdict
@@ -14,7 +14,7 @@ from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._closing import close_batches
 from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots, query
 from tests.adaptive.ledger.test_batches import continuous
-from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
+from tests.adaptive.ledger.test_participation import answer, claim_sheet, join_campaign, journey, web_campaign
 from tests.adaptive.ledger.test_races import at_once
 
 LABELS = list("abcdefgh")
@@ -29,15 +29,15 @@ def asked(campaign, which="t.probe IS NULL"):
 
 def drawn(campaign):
     """The pairs of items of each sheet of the first ballot."""
-    found = defaultdict(set)
+    result = defaultdict(set)
     for sheet, left, right in asked(campaign):
-        found[sheet].add(frozenset([left, right]))
-    return dict(found)
+        result[sheet].add(frozenset([left, right]))
+    return dict(result)
 
 
 @pytest.fixture
 def practised_on(ledger):
-    """A campaign of two slots with sheets of 4, whose only practice is a pair that its first sheet compares, and it."""
+    """A campaign of two slots with sheets of 4, and its only practice pair, which its first sheet compares too."""
     options = {"plan": PLAN, "items": LABELS, "n_voters": 2, "assigned": False, "sheet_size": 4}
     with_none = campaign_of(ledger, **options)
     sheets = drawn(with_none)
@@ -55,85 +55,85 @@ def pair_of(shown):
 def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(practised_on):
     campaign, practice = practised_on
     practised = asked(campaign, "t.probe = 'practice'")
-    # Sheets of the same slot go to whoever comes, and practise the pair too.
+    # Other sheets of the slot go to any voter, and have the practice pair too.
     assert [sheet for sheet, *_ in practised] == [1, 2, 3, 4, 5]
     assert {frozenset(pair) for _, *pair in practised} == {practice}
 
 
-def test_every_voter_practises_first_as_long_as_a_sheet_has_practice(practised_on):
+def test_new_voters_practise_first_while_a_sheet_has_practice(practised_on):
     campaign, practice = practised_on
-    first = joined(campaign)
-    hand, _ = claimed(campaign, first)
+    first = join_campaign(campaign)
+    hand, _ = claim_sheet(campaign, first)
     assert (hand.pairs[0].is_practice, pair_of(hand.pairs[0])) == (True, practice)
     assert practice not in {pair_of(pair) for pair in hand.pairs[1:]}
     answer(campaign, first, hand)
-    hand, _ = claimed(campaign, first)  # whoever has practised takes what is first, and practises no more
+    hand, _ = claim_sheet(campaign, first)  # a voter who has practised gets the first sheet, without practice
     assert (hand.sheet, any(pair.is_practice for pair in hand.pairs)) == (0, False)
     for _ in range(4):
-        hand, _ = claimed(campaign, joined(campaign))
+        hand, _ = claim_sheet(campaign, join_campaign(campaign))
         assert hand.pairs[0].is_practice
 
 
-def test_whoever_voted_without_practice_practises_no_more(practised_on):
+def test_a_voter_who_voted_without_practice_gets_none_later(practised_on):
     campaign, practice = practised_on
-    others = [joined(campaign) for _ in range(5)]
+    others = [join_campaign(campaign) for _ in range(5)]
     for other in others:
-        assert claimed(campaign, other)[0].pairs[0].is_practice
-    last = joined(campaign)
-    hand, _ = claimed(campaign, last)  # nothing else is left, and the answer to its own pair is not told
+        assert claim_sheet(campaign, other)[0].pairs[0].is_practice
+    last = join_campaign(campaign)
+    hand, _ = claim_sheet(campaign, last)  # no other sheet is left, and the answer to its own pair is not revealed
     assert (hand.sheet, any(pair.is_practice for pair in hand.pairs)) == (0, False)
     assert practice in {pair_of(pair) for pair in hand.pairs}
     answer(campaign, last, hand)
     for other in others:
         campaign.voter(other).leave()
-    following, _ = claimed(campaign, last)
+    following, _ = claim_sheet(campaign, last)
     assert following.sheet != hand.sheet
     assert not any(pair.is_practice for pair in following.pairs)
-    new, _ = claimed(campaign, joined(campaign))
+    new, _ = claim_sheet(campaign, join_campaign(campaign))
     assert new.pairs[0].is_practice
 
 
-def test_a_sheet_whose_practice_somebody_did_goes_to_whoever_has_begun(practised_on):
+def test_a_sheet_with_answered_practice_goes_to_a_voter_who_has_begun(practised_on):
     campaign, _ = practised_on
-    gone, known = joined(campaign), joined(campaign)
-    left, _ = claimed(campaign, gone)
+    gone, known = join_campaign(campaign), join_campaign(campaign)
+    left, _ = claim_sheet(campaign, gone)
     answer(campaign, gone, left, 0, 1)  # the practice, and one comparison
-    answer(campaign, known, claimed(campaign, known)[0])
+    answer(campaign, known, claim_sheet(campaign, known)[0])
     change(campaign, "UPDATE lease SET expires_at = 0 WHERE voter_id = :voter", voter=gone)
-    new, _ = claimed(campaign, joined(campaign))
+    new, _ = claim_sheet(campaign, join_campaign(campaign))
     assert new.sheet != left.sheet
     assert new.pairs[0].is_practice
-    taken, _ = claimed(campaign, known)
+    taken, _ = claim_sheet(campaign, known)
     assert taken.sheet == left.sheet
     assert not any(pair.is_practice for pair in taken.pairs)
 
 
-def test_sheets_whose_pairs_are_known_are_passed_over_at_once(ledger, monkeypatch):
+def test_sheets_whose_pairs_the_voter_knows_are_skipped(ledger, monkeypatch):
     plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=40)
     campaign = ledger.new_campaign(plan, 4, 20, 1, settings=CampaignSettings(assigned=False, sheet_size=4))
     campaign.open_next()
     assert query(campaign, "SELECT count(*) FROM sheet")[0][0] == 20
-    voter = joined(campaign)
-    while (hand := claimed(campaign, voter)[0]) is not None:
+    voter = join_campaign(campaign)
+    while (hand := claim_sheet(campaign, voter)[0]) is not None:
         answer(campaign, voter, hand)
     asked = []
     locked = sheets._locked
     monkeypatch.setattr(sheets, "_locked", lambda *given, **how: asked.append(given) or locked(*given, **how))
-    assert claimed(campaign, voter) == (None, "none left")
+    assert claim_sheet(campaign, voter) == (None, "none left")
     assert asked == []
     assert not journey(campaign, voter).available
-    assert claimed(campaign, joined(campaign))[0] is not None
+    assert claim_sheet(campaign, join_campaign(campaign))[0] is not None
 
 
 def test_a_campaign_that_ends_while_a_batch_is_drawn_gets_no_batch(ledger, monkeypatch):
     plan = ContinuousPlan(n_items=6, budget=30, batch=10)
     campaign = ledger.new_campaign(plan, 6, 10, 1, settings=CampaignSettings(assigned=False))
     draw_batch(campaign)
-    found = batches.next_comparisons
+    result = batches.next_comparisons
 
     def end_meanwhile(*given, **options):
         close_batches(campaign, least_answered=0.0)
-        return found(*given, **options)
+        return result(*given, **options)
 
     monkeypatch.setattr(batches, "next_comparisons", end_meanwhile)
     with pytest.raises(LedgerError, match="has ended"):
@@ -141,10 +141,10 @@ def test_a_campaign_that_ends_while_a_batch_is_drawn_gets_no_batch(ledger, monke
     assert query(campaign, "SELECT number, state FROM ballot") == [(1, "closed")]
 
 
-def test_a_closer_that_died_keeps_nobody_from_leaving(ledger):
+def test_a_dead_closer_does_not_keep_voters_from_leaving(ledger):
     campaign = web_campaign(ledger)
-    voter = joined(campaign)
-    answer(campaign, voter, claimed(campaign, voter)[0])
+    voter = join_campaign(campaign)
+    answer(campaign, voter, claim_sheet(campaign, voter)[0])
     campaign.database.write(
         lambda c: c.execute(sa.text("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1"))
     )
@@ -157,10 +157,10 @@ MANY = 12
 PATIENCE = 60  # seconds
 
 
-def test_voters_who_wait_share_one_fit(ledger, monkeypatch):
+def test_waiting_voters_share_one_fit(ledger, monkeypatch):
     campaign = continuous(ledger, 60, MANY, batch=10, budget=1_000, sheet_size=10)
     campaign.database.patience = PATIENCE
-    voters = [campaign.voter(joined(campaign)) for _ in range(MANY)]
+    voters = [campaign.voter(join_campaign(campaign)) for _ in range(MANY)]
     draws, fits, fit = campaign.database.draws(campaign.info.id), [], drawing.interim_strengths
     everybody_waits = threading.Event()
 
@@ -174,5 +174,5 @@ def test_voters_who_wait_share_one_fit(ledger, monkeypatch):
     states = at_once(*[lambda voter=voter: voter.next_sheet(PAGES) for voter in voters])
     assert [state.reason for state in states] == [None] * MANY
     assert len({(state.sheet.number, state.sheet.sheet) for state in states}) == MANY
-    assert len(fits) <= 2  # the first was drawn for those who had come by then
+    assert len(fits) <= 2  # the first batch was drawn for the voters present at that time
     assert query(campaign, "SELECT count(*) FROM ballot")[0][0] == len(fits)

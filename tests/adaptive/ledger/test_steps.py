@@ -1,4 +1,4 @@
-"""A campaign in memory: what a ledger must answer to each step, spelt out with lists and loops."""
+"""Random steps on a ledger, compared with a model of a campaign made of lists and loops."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Lease:
     voter: int
     exclusive: bool
     expired: bool = False
-    answered: bool = False  # since it was given
+    answered: bool = False  # since the lease began
     end: str | None = None
 
 
@@ -57,7 +57,7 @@ class Ballot:
         return any(lease.voter == voter for lease in self.leases.get(sheet, []))
 
     def standing(self, place):
-        """Answer and voter of the vote that counts."""
+        """Answer and voter of the counted vote."""
         events = self.events.get(place, [])
         return (events[-1][1], events[-1][2]) if events and events[-1][0] == "cast" else None
 
@@ -68,7 +68,7 @@ class Ballot:
         return sum(1 for of, _ in self.pairs if of == sheet)
 
     def asked_before(self, sheet, voter):
-        """Whether the voter has had a pair of this sheet on another."""
+        """Whether the voter had a pair of this sheet on another sheet."""
         mine = {pair for of, pair in self.pairs if of != sheet and self.had(of, voter)}
         return any(pair in mine for of, pair in self.pairs if of == sheet)
 
@@ -83,7 +83,7 @@ class Model:
     withdrawn: set[int] = field(default_factory=set)
     excluded: set[int] = field(default_factory=set)
 
-    # Each step returns what the ledger must answer: "ok", or the name of an error.
+    # Each step returns the expected answer of the ledger: "ok", or the name of an error.
 
     def open(self, pairs):
         if (self.ballots and self.ballots[-1].state != "closed") or len(self.ballots) == self.plan.n_ballots:
@@ -101,7 +101,7 @@ class Model:
                 if lease is None or lease.voter != voter or not lease.exclusive:
                     continue
                 if ballot.state == "open" and ballot.answered(sheet) < ballot.size(sheet):
-                    lease.expired = lease.expired and not lease.answered  # asking alone prolongs nothing
+                    lease.expired = lease.expired and not lease.answered  # asking again does not prolong the lease
                     return number, sheet
                 lease.end = "done" if ballot.answered(sheet) == ballot.size(sheet) else "closed"
         for number, ballot in enumerate(self.ballots, 1):
@@ -137,7 +137,7 @@ class Model:
             lease.expired = True
 
     def cast(self, number, place, voter, answer, *, again=False):
-        """Name of an error, or the revision; `again`: the vote came too late before."""
+        """Name of an error, or the revision; `again` is true for a vote that was late before."""
         if number > len(self.ballots):
             return "VoteError"
         ballot = self.ballots[number - 1]
@@ -167,7 +167,7 @@ class Model:
             return "LateVoteError"
         events, holder = ballot.events.get(place), ballot.holder(ballot.pairs[place][0])
         if events and events[-1][2] == voter and holder is not None and holder.voter != voter:
-            return "LateVoteError"  # the pair would be the holder's
+            return "LateVoteError"  # the pair belongs to the new holder
         if ballot.standing(place) is None or ballot.standing(place)[1] != voter:
             return "ConflictError"
         return self._event(ballot, place, "retract", None, voter)
@@ -213,13 +213,13 @@ class Model:
         return "ok"
 
     def protocol(self):
-        """The closed ballots, voted anew in the state machine that knows no database."""
+        """The closed ballots, replayed by the state machine without a database."""
         protocol = Voting(self.plan, self.items, self.slots, self.seed)
         for number, ballot in enumerate(self.ballots, 1):
             if ballot.state == "closed":
                 protocol.open_ballot()
-                said = {place: answer for place, answer in ballot.counted.items() if answer != "cannot say"}
-                protocol.record({f"{number}-{place}": answer for place, answer in said.items()})
+                answers = {place: answer for place, answer in ballot.counted.items() if answer != "cannot say"}
+                protocol.record({f"{number}-{place}": answer for place, answer in answers.items()})
                 protocol.close_ballot()
         return protocol
 
@@ -238,7 +238,7 @@ ANSWERS = st.sampled_from(["left", "right", "tie", "tie", "cannot say"])
 
 
 def steps(ledger):
-    """The machine on a ledger: each run of it is a campaign of its own."""
+    """The state machine on a ledger; each run creates a campaign."""
 
     class Steps(RuleBasedStateMachine):
         @initialize(seed=st.integers(0, 5), size=st.sampled_from([2, 3, None]))
@@ -248,8 +248,8 @@ def steps(ledger):
             self.campaign = ledger.new_campaign(PLAN, items, 2, seed, settings=options)
             self.model = Model(PLAN, items, 2, seed)
             self.voters = voters_of(self.campaign, N_VOTERS)
-            self.acknowledged = {}  # event id: the step that sent it, and its receipt
-            self.late = {}  # event id: what a vote that came too late said
+            self.acknowledged = {}  # event id: its step and its receipt
+            self.late = {}  # event id: a late vote
             self.open_next()
 
         def answer_of(self, step):
@@ -263,45 +263,45 @@ def steps(ledger):
             return among[pick % len(among)] if among else None
 
         def place(self, pick, *, number=None):
-            """A ballot and a comparison of it: more often the last ballot."""
+            """A ballot, most often the last one, and one of its comparisons."""
             number = len(self.model.ballots) if pick % 4 else 1 + pick // 4 % len(self.model.ballots)
             return number, pick // 16 % len(self.model.ballots[number - 1].pairs)
 
         def sent(self, event_id, step, expected, *, kept=()):
-            """Send a step that the model has an answer to; an event is kept also under the errors that `kept` names."""
-            found = self.answer_of(step)
+            """Send a step and compare the answer with the model's; errors in `kept` store the event too."""
+            result = self.answer_of(step)
             if isinstance(expected, str):
-                assert found == expected
+                assert result == expected
             else:
-                assert (found.event_id, found.revision, found.repeated) == (event_id, expected, False)
+                assert (result.event_id, result.revision, result.repeated) == (event_id, expected, False)
             if not isinstance(expected, str) or expected in kept:
-                self.acknowledged[event_id] = step, found
+                self.acknowledged[event_id] = step, result
 
         @rule()
         def open_next(self):
-            found = self.answer_of(self.campaign.open_next)
+            result = self.answer_of(self.campaign.open_next)
             pairs = []
-            if isinstance(found, int):
+            if isinstance(result, int):
                 stored = self.campaign.ballots()[-1]
                 drawn = self.campaign.read(drawn_columns, stored.id)
                 sides = zip(drawn.sheet.tolist(), drawn.left.tolist(), drawn.right.tolist(), strict=True)
                 pairs = [(sheet, frozenset({ITEMS[left], ITEMS[right]})) for sheet, left, right in sides]
             expected = self.model.open(pairs)
-            assert found == (len(self.model.ballots) if expected == "ok" else expected)
+            assert result == (len(self.model.ballots) if expected == "ok" else expected)
 
         @rule(voter=VOTERS)
         def claim(self, voter):
             expected = self.model.claim(voter)
-            found = self.answer_of(lambda: write(self.campaign, claim_sheet, self.voters[voter]))
-            assert (found if found is None or isinstance(found, str) else (found.number, found.sheet)) == expected
+            result = self.answer_of(lambda: write(self.campaign, claim_sheet, self.voters[voter]))
+            assert (result if result is None or isinstance(result, str) else (result.number, result.sheet)) == expected
 
         @rule(pick=PICKS, voter=VOTERS)
         def give(self, pick, voter):
             number, place = self.place(pick)
             sheet = self.model.ballots[number - 1].pairs[place][0]
             ballot_id = self.campaign.ballots()[number - 1].id
-            found = self.answer_of(lambda: write(self.campaign, give_sheet, ballot_id, sheet, self.voters[voter]))
-            assert (found if isinstance(found, str) else "ok") == self.model.give(number, sheet, voter)
+            result = self.answer_of(lambda: write(self.campaign, give_sheet, ballot_id, sheet, self.voters[voter]))
+            assert (result if isinstance(result, str) else "ok") == self.model.give(number, sheet, voter)
 
         @rule(pick=PICKS)
         def let_expire(self, pick):
@@ -330,7 +330,7 @@ def steps(ledger):
 
         @rule(pick=PICKS, answers=st.lists(ANSWERS, min_size=1, max_size=6))
         def cast_what_is_asked(self, pick, answers):
-            """Some votes by whoever has had the sheet, mostly whoever has it."""
+            """Cast some votes by holders of the sheet, mostly the present one."""
             number, place = self.place(pick)
             ballot = self.model.ballots[number - 1]
             leases = ballot.leases.get(ballot.pairs[place][0], [])
@@ -342,7 +342,7 @@ def steps(ledger):
         @precondition(lambda self: self.late)
         @rule(pick=PICKS)
         def send_what_was_late_again(self, pick):
-            """It counts once its ballot is open, its sheet is the voter's, and no other vote stands."""
+            """A late vote counts once its ballot is open, its voter holds the sheet, and no other vote counts."""
             event_id = self.some(pick, self.late)
             expected = self.model.cast(*self.late[event_id], again=True)
             self.sent(event_id, self.acknowledged[event_id][0], expected, kept=["LateVoteError"])
@@ -408,17 +408,17 @@ def steps(ledger):
         @rule(pick=PICKS, least=st.sampled_from([None, 0.0, 1.0]))
         def close(self, pick, least):
             number = 1 + pick % len(self.model.ballots)
-            found = self.answer_of(lambda: self.campaign.close(number, least_answered=least))
+            result = self.answer_of(lambda: self.campaign.close(number, least_answered=least))
             expected = self.model.close(number, 0.5 if least is None else least)
             if isinstance(expected, str):
-                assert found == expected
+                assert result == expected
                 return
-            assert found == expected.records[-1]
+            assert result == expected.records[-1]
             self.check_replay(expected)
 
         @rule(answers=st.lists(ANSWERS, min_size=5, max_size=5))
         def finish(self, answers):
-            """All that is left to answer, and the close: few random steps get there."""
+            """Answer everything that is left and close, which random steps rarely reach."""
             number = len(self.model.ballots)
             ballot = self.model.ballots[-1]
             for place, (sheet, _) in enumerate(ballot.pairs):
@@ -430,11 +430,11 @@ def steps(ledger):
         @rule(pick=PICKS)
         def open_again(self, pick):
             number = 1 + pick % len(self.model.ballots)
-            found = self.answer_of(lambda: self.campaign.reopen(number, "a mistake"))
-            assert (found or "ok") == self.model.reopen(number)
+            result = self.answer_of(lambda: self.campaign.reopen(number, "a mistake"))
+            assert (result or "ok") == self.model.reopen(number)
 
         def check_replay(self, protocol):
-            """The stored records are those of the votes, and the standing is that of the pure state machine."""
+            """The stored records follow from the votes, and the status equals that of the pure state machine."""
             info, ballots = self.campaign.info, self.campaign.ballots()
             records, standing = self.campaign.position()
             assert records == protocol.records
@@ -480,7 +480,7 @@ def test_any_steps_in_any_order(ledger):
     bounds = settings(
         max_examples=max(3, settings().max_examples // 4),
         stateful_step_count=45,
-        suppress_health_check=list(HealthCheck),  # steps on a database are slow, and many do not apply in a state
-        phases=[Phase.explicit, Phase.generate],  # to shrink a failure of 40 steps in a database takes many minutes
+        suppress_health_check=list(HealthCheck),  # steps on a database are slow, and many are not possible in a state
+        phases=[Phase.explicit, Phase.generate],  # shrinking a failure of 40 steps on a database takes many minutes
     )
     run_state_machine_as_test(steps(ledger), settings=bounds)

@@ -1,4 +1,4 @@
-"""Bundles that were edited, by somebody who made the sums anew: each part is held against the others."""
+"""Edited bundles with new checksums: each part is verified against the others."""
 
 import json
 
@@ -13,26 +13,26 @@ from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
 from tests.adaptive.ledger.campaigns import check_ids
-from tests.adaptive.ledger.databases import ledger_at, voted
+from tests.adaptive.ledger.databases import ledger_at, voted_campaign
 from tests.adaptive.ledger.databases import record as voted_record
-from tests.adaptive.ledger.test_bundle_members import edited, edited_json, edited_line, members_of, packed
+from tests.adaptive.ledger.test_bundle_members import edit_json, edit_line, edit_member, members_of, pack_members
 
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     """Bytes of a bundle with two closed ballots and an open one."""
-    campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 2)
+    campaign = voted_campaign(str(tmp_path_factory.mktemp("good") / "ledger.db"), 2)
     data = campaign.bundle()
     campaign.database.close()
     return data
 
 
 def ballots(change):
-    return lambda data: edited_json(data, "ballots.json", change)
+    return lambda data: edit_json(data, "ballots.json", change)
 
 
 def plan(**changes):
-    return lambda data: edited_json(data, "plan.json", lambda value: value.update(changes))
+    return lambda data: edit_json(data, "plan.json", lambda value: value.update(changes))
 
 
 def ballot(which, /, **changes):
@@ -48,26 +48,26 @@ def record(number, name, change):
 
 
 def replaced(name, old, new):
-    return lambda data: edited(data, name, lambda text: text.replace(old, new, 1))
+    return lambda data: edit_member(data, name, lambda text: text.replace(old, new, 1))
 
 
 def line(what, /, **changes):
-    return lambda data: edited_line(data, what, lambda row: row.update(changes))
+    return lambda data: edit_line(data, what, lambda row: row.update(changes))
 
 
 def gone(kind):
-    return lambda data: edited_line(data, kind, lambda row: False)  # noqa: ARG005
+    return lambda data: edit_line(data, kind, lambda row: False)  # noqa: ARG005
 
 
 def rows_changed(change):
-    """The rows of comparisons.csv, which has no quotes, are others: `change` gets lists of cells, the header first."""
+    """Change rows of comparisons.csv, which has no quotes: `change` gets lists of cells, the header first."""
 
     def changed(text):
         rows = [row.split(",") for row in text.split("\n")]
         change(rows)
         return "\n".join(",".join(row) for row in rows)
 
-    return lambda data: edited(data, "comparisons.csv", changed)
+    return lambda data: edit_member(data, "comparisons.csv", changed)
 
 
 def cells(row, column, value):
@@ -75,16 +75,16 @@ def cells(row, column, value):
 
 
 def flipped(data):
-    """A vote of a closed ballot is the other way round."""
+    """Reverse a vote of a closed ballot."""
 
     def change(row):
         row["answer"] = {"left": "right", "right": "left"}.get(row["answer"], "left")
 
-    return edited_line(data, "vote", change)
+    return edit_line(data, "vote", change)
 
 
 def swapped_draws(rows):
-    """The first comparison of ballot 1 changes its sides."""
+    """Swap the sides of the first comparison of ballot 1."""
     rows[1][2:4] = rows[1][3:1:-1]
 
 
@@ -146,20 +146,20 @@ EDITS = [
     ),
     (ballots(lambda value: value.update(version=3)), "this release reads version 2; got 3"),
     (ballots(lambda value: value.update(format="x")), "ballots.json: the format"),
-    (lambda data: edited(data, "ballots.json", lambda _: "[1]\n"), "ballots.json: the format"),
-    (lambda data: edited(data, "ballots.json", lambda _: "[" * 99_999), "ballots.json: cannot be read as JSON"),
-    (lambda data: edited(data, "plan.json", lambda _: "1\n"), "plan.json: an object is expected"),
+    (lambda data: edit_member(data, "ballots.json", lambda _: "[1]\n"), "ballots.json: the format"),
+    (lambda data: edit_member(data, "ballots.json", lambda _: "[" * 99_999), "ballots.json: cannot be read as JSON"),
+    (lambda data: edit_member(data, "plan.json", lambda _: "1\n"), "plan.json: an object is expected"),
     (plan(plan={}), "has a value that no ledger writes|plan"),
     (plan(seed="x"), "has a value that no ledger writes"),
     (plan(settings={"a": 1}), "has a value that no ledger writes"),
     (replaced("votes.csv", "left", "right"), r"votes\.csv: is not what the other files give"),
     (replaced("result.csv", "1.0", "2.0"), r"result\.csv: is not what the other files give"),
-    (replaced("voters.csv", ",file,", ",mail,"), None),  # says nothing about votes: sums and metadata guard it
+    (replaced("voters.csv", ",file,", ",mail,"), None),  # holds no votes: checksums and metadata protect it
 ]
 
 
 @pytest.mark.parametrize(("edit", "message"), EDITS)
-def test_an_edited_bundle_fails_in_the_part_that_was_edited(edit, message, good, tmp_path):
+def test_verification_names_the_edited_part(edit, message, good, tmp_path):
     path = tmp_path / "b.zip"
     path.write_bytes(edit(good))
     with pytest.raises(BundleError, match=message or r"croissant\.json: is not what the other files give"):
@@ -177,10 +177,10 @@ def test_an_edited_bundle_fails_in_the_part_that_was_edited(edit, message, good,
 
 @pytest.fixture(scope="module")
 def probed(tmp_path_factory):
-    """Bytes of a bundle with probes, and an answer to each."""
+    """Bytes of a bundle with checks and an answer to each."""
     known = (KnownPair("gold", "plum", "kiwi", "left"),)
     path = str(tmp_path_factory.mktemp("probed") / "ledger.db")
-    campaign = voted(path, 0, probing=Probing(known, 1, 0.2, 0.2))
+    campaign = voted_campaign(path, 0, probing=Probing(known, 1, 0.2, 0.2))
     answers = [VoteRow(2, check, None, None, None, "left") for check in check_ids(campaign)]
     voted_record(campaign, answers)
     data = campaign.bundle()
@@ -194,13 +194,13 @@ def checks_in(rows):
 
 
 def moved_check(rows):
-    """The last check of the first sheet goes to a position that there is not."""
+    """Move the last check of the first sheet to a position that does not exist."""
     last = max(at for at in checks_in(rows) if rows[at][0].startswith("1-0-"))
     rows[last][0] = "1-0-99"
 
 
 def swapped_checks(rows):
-    """Two checks change their rows."""
+    """Swap the rows of two checks."""
     first, second = checks_in(rows)[:2]
     rows[first], rows[second] = rows[second], rows[first]
 
@@ -228,7 +228,7 @@ def check_cells(column, value):
         (line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
     ],
 )
-def test_edited_probes_are_found(edit, message, probed, tmp_path):
+def test_edited_checks_are_found(edit, message, probed, tmp_path):
     (tmp_path / "b.zip").write_bytes(edit(probed))
     if message is None:
         assert ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip").bundle() == probed
@@ -238,7 +238,7 @@ def test_edited_probes_are_found(edit, message, probed, tmp_path):
 
 
 def resealed(data, change):
-    """The bundle with another record, and every digest of the chain computed anew."""
+    """The bundle with a changed record, and a recomputed chain of digests."""
 
     def changed(value):
         change(value["ballots"])
@@ -276,8 +276,8 @@ def test_a_record_with_a_new_chain_must_still_follow_from_the_votes(change, mess
         verify_bundle(tmp_path / "b.zip")
 
 
-def test_without_its_last_ballot_a_bundle_is_another_campaign(good, tmp_path):
-    """The open ballot and all of its rows are gone: the chain of the closed ones holds, as it must."""
+def test_a_bundle_without_its_last_ballot_is_another_campaign(good, tmp_path):
+    """The open ballot and its rows are removed; the chain of the closed ballots stays valid."""
     members = members_of(good)
     kept = [row for row in map(json.loads, members["events.jsonl"].splitlines()) if row.get("ballot") != 3]
     value = json.loads(members["ballots.json"])
@@ -286,14 +286,14 @@ def test_without_its_last_ballot_a_bundle_is_another_campaign(good, tmp_path):
     members["ballots.json"] = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
     lines = members["comparisons.csv"].splitlines(keepends=True)
     members["comparisons.csv"] = "".join(row for row in lines if not row.startswith("3-"))
-    (tmp_path / "b.zip").write_bytes(packed(members))
+    (tmp_path / "b.zip").write_bytes(pack_members(members))
     with pytest.raises(BundleError, match=r"votes\.csv: is not what the other files give"):
         verify_bundle(tmp_path / "b.zip")
 
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_any_byte_that_differs_is_seen(data, good, tmp_path_factory):
+def test_every_changed_byte_is_detected(data, good, tmp_path_factory):
     place = data.draw(st.integers(0, len(good) - 1))
     bit = data.draw(st.integers(0, 7))
     changed = bytearray(good)
@@ -301,8 +301,8 @@ def test_any_byte_that_differs_is_seen(data, good, tmp_path_factory):
     path = tmp_path_factory.mktemp("changed") / "b.zip"
     path.write_bytes(bytes(changed))
     try:
-        found = verify_bundle(path)
+        result = verify_bundle(path)
     except BundleError:
         return
-    assert found.n_closed == 2  # a bit of the zip itself, like a time: what it holds is the same
+    assert result.n_closed == 2  # a bit of the zip itself, such as a time: the content is the same
     assert unpack(bytes(changed), most_bytes=2**30) == unpack(good, most_bytes=2**30)

@@ -1,6 +1,6 @@
-"""Every field of every file of a bundle is another in turn: it is refused, or named among those that nothing checks.
+"""Every field of every file of a bundle is changed in turn: the bundle is refused, or the field is listed as unchecked.
 
-Whoever edits makes anew all that needs no vote: sums, digests, chain, data sheet and metadata."""
+The forger recomputes everything that needs no vote: checksums, digests, chain, data sheet and metadata."""
 
 import csv
 import io
@@ -24,14 +24,14 @@ from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import check_ids
 from tests.adaptive.ledger.databases import ITEMS, PLAN, VOTERS, ledger_at, record, rows_of
-from tests.adaptive.ledger.test_bundle_members import edited, members_of, packed
+from tests.adaptive.ledger.test_bundle_members import edit_member, members_of, pack_members
 
 CONTENTS = [ItemContent("image", "plum.png", "A plum.")] * len(ITEMS)
 PROBING = Probing((KnownPair("gold", "plum", "kiwi", "left"),), 1, 0.2, 0.2)
 
 
 def filled(campaign, last):
-    """The bundle of a campaign with something in most of its fields."""
+    """The bundle of a campaign in which most fields are filled."""
     names = check_ids(campaign, last)
     assert names
     record(campaign, [VoteRow(2, name, None, None, None, "left") for name in names])
@@ -72,7 +72,7 @@ def batches(tmp_path_factory):
 
 
 def leaves(value, path=()):
-    """Paths of all that is no object and no list in a JSON document; of a list the first."""
+    """Paths of all scalars in a JSON document; of a list, only those in its first element."""
     if isinstance(value, dict):
         for key in value:
             yield from leaves(value[key], (*path, key))
@@ -83,7 +83,7 @@ def leaves(value, path=()):
 
 
 def others(value):
-    """Other values, one of which at least is of the same kind."""
+    """Other values, at least one of the same type."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, (int, float)):
@@ -97,7 +97,7 @@ def others(value):
 
 
 def changed(value, path, new):
-    """The document with another leaf."""
+    """The document with a changed leaf."""
     if not path:
         return new
     again = value.copy()
@@ -110,7 +110,7 @@ def leaf(value, path):
 
 
 def edits(name, text):
-    """Fields, and the text of a file with another value in one of them."""
+    """Each field of a file, and the text of the file with that field changed."""
     if name.endswith(".json"):
         value = json.loads(text)
         for path in leaves(value):
@@ -140,12 +140,12 @@ def edits(name, text):
 
 
 def named(path):
-    """Name of a field, without the places in lists."""
+    """Name of a field, without indices into lists."""
     return ".".join(part for part in path if isinstance(part, str))
 
 
 def forged(members, edited):
-    """The same files with digests, data sheet and metadata made anew, unless they were edited or cannot be."""
+    """The files with recomputed digests, data sheet and metadata, except `edited` and unreadable ones."""
     try:
         contents = parsed(members)
         by_ballot, previous = events_by_ballot(contents), None
@@ -161,30 +161,30 @@ def forged(members, edited):
             return members
         described = {name: text for name, text in again.items() if name not in ("croissant.json", SUMS)}
         contents = parsed(again)
-        found = checked(contents)
+        result = checked(contents)
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError):
-        return members  # with digests that do not hold, or what cannot be read
-    described["README.md"] = data_sheet(contents, found)
+        return members  # with invalid digests or unreadable content
+    described["README.md"] = data_sheet(contents, result)
     return {**described, "croissant.json": croissant(contents, described)}
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("mode", ["ballots", "batches"])
-def test_every_field_is_checked_or_named(mode, name, request, tmp_path):
+def test_every_field_is_checked_or_listed_as_unchecked(mode, name, request, tmp_path):
     members = members_of(request.getfixturevalue(mode))
     path = tmp_path / "b.zip"
-    path.write_bytes(packed(members))
+    path.write_bytes(pack_members(members))
     named = set(verify_bundle(path).unchecked.get(name, ()))
     slipped, n_edits = set(), 0
     for field, text in edits(name, members[name]):
         again = {**members, name: text}
         if name != SUMS:
             again = forged(again, name)
-        if name != SUMS and again | {SUMS: ""} == members | {SUMS: ""}:  # a digest, which was made anew
+        if name != SUMS and again | {SUMS: ""} == members | {SUMS: ""}:  # a digest, which was recomputed
             continue
         n_edits += 1
-        path.write_bytes(packed(again, sealed=name != SUMS))
+        path.write_bytes(pack_members(again, sealed=name != SUMS))
         try:
             verify_bundle(path)
         except BundleError:
@@ -192,14 +192,14 @@ def test_every_field_is_checked_or_named(mode, name, request, tmp_path):
         slipped.add(next((each for each in named if f"{field}.".startswith(f"{each}.")), field))
     assert n_edits
     assert slipped <= named
-    if mode == "ballots":  # which has rows of all kinds
+    if mode == "ballots":  # it has rows of all kinds
         assert slipped == named
 
 
 def reseeded(members):
-    """The bundle with another seed, and with metadata and sums that hold."""
+    """The bundle with another seed, and with matching metadata and checksums."""
     plan = members["plan.json"].replace('"seed": "1"', '"seed": "2"')
-    return packed(forged({**members, "plan.json": plan}, ""))
+    return pack_members(forged({**members, "plan.json": plan}, ""))
 
 
 def test_the_seed_must_give_the_draws_and_break_the_ties(ballots, tmp_path, monkeypatch):
@@ -207,7 +207,7 @@ def test_the_seed_must_give_the_draws_and_break_the_ties(ballots, tmp_path, monk
     path.write_bytes(reseeded(members))
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other comparisons"):
         verify_bundle(path)
-    ledger_at(str(tmp_path / "other.db")).restore(path)  # what was drawn is in its rows
+    ledger_at(str(tmp_path / "other.db")).restore(path)  # the draw itself is in its rows
     monkeypatch.setattr("adaptive.ledger._bundle.checking._is_same_draw", lambda *_: True)
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other items of those that tie at the cut"):
         verify_bundle(path)
@@ -216,13 +216,13 @@ def test_the_seed_must_give_the_draws_and_break_the_ties(ballots, tmp_path, monk
 def test_a_seed_is_not_checked_under_another_numpy(ballots, tmp_path, monkeypatch):
     path, members = tmp_path / "b.zip", members_of(ballots)
     monkeypatch.setattr("numpy.__version__", "99.0")
-    path.write_bytes(packed(members))
+    path.write_bytes(pack_members(members))
     assert "seed" not in verify_bundle(path).unchecked["plan.json"]
     path.write_bytes(reseeded(members))
     assert "seed" in verify_bundle(path).unchecked["plan.json"]
 
 
 def test_metadata_must_be_json(ballots, tmp_path):
-    (tmp_path / "b.zip").write_bytes(edited(ballots, "croissant.json", lambda text: text[:-5]))
+    (tmp_path / "b.zip").write_bytes(edit_member(ballots, "croissant.json", lambda text: text[:-5]))
     with pytest.raises(BundleError, match=r"croissant\.json: is not what the other files give"):
         verify_bundle(tmp_path / "b.zip")

@@ -1,4 +1,4 @@
-"""What a format holds comes back as it was, in another ledger and in the models, and has what items show."""
+"""Exported votes are the same after importing them into another ledger or a model, and have the contents of items."""
 
 import csv
 import io
@@ -18,8 +18,8 @@ from rankcorr._io.rankings import read_ranking
 from rankcorr._io.table import unguarded
 from rankcorr.errors import OptionError, TableError
 from tests.adaptive.ledger.campaigns import read, write_rows
-from tests.adaptive.ledger.databases import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
-from tests.adaptive.ledger.test_bundle_members import edited
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted_campaign
+from tests.adaptive.ledger.test_bundle_members import edit_member
 
 EXPRESSES = {
     "csv": {"left", "right", "tie", "cannot say"},
@@ -35,7 +35,7 @@ def all_of(campaign, **options):
 
 
 def answers(campaign, expressed=EXPRESSES["csv"]):
-    """The answer to each comparison, None where a format has no word for it."""
+    """The answer to each comparison; None if the format cannot express it."""
     return {vote.comparison: vote.answer if vote.answer in expressed else None for vote in all_of(campaign)}
 
 
@@ -55,8 +55,8 @@ def written(export, folder):
 @pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8))], ids=["text", "pairs", "numbers"])
 @pytest.mark.parametrize("form", ["csv", "arena", "label_studio", "potato"])
 @pytest.mark.parametrize("guard", [True, False])
-def test_votes_come_back_in_another_ledger(form, items, guard, sqlite, other, tmp_path):
-    source, other = voted(sqlite, 0, items=items), twin(other, items)
+def test_exported_votes_are_imported_into_another_ledger(form, items, guard, sqlite, other, tmp_path):
+    source, other = voted_campaign(sqlite, 0, items=items), twin(other, items)
     export = source.export_votes(form, names=True, guard=guard, unanswered=True)
     path = written(export, tmp_path)
     brought = other.import_votes(path, form, guard=guard)
@@ -74,9 +74,9 @@ def test_votes_come_back_in_another_ledger(form, items, guard, sqlite, other, tm
 
 
 @pytest.mark.parametrize("form", ["csv", "arena", "label_studio", "potato"])
-def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sqlite, other, tmp_path):
-    """Half of the rows have their items on the other sides."""
-    source, other = voted(sqlite, 0), twin(other)
+def test_votes_without_ids_are_matched_by_voter_and_pair(form, sqlite, other, tmp_path):
+    """Half of the rows have swapped items."""
+    source, other = voted_campaign(sqlite, 0), twin(other)
     path = written(source.export_votes(form, names=True, guard=False), tmp_path)
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
@@ -99,8 +99,8 @@ def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sql
     assert answers(other) == answers(source, EXPRESSES[form])
 
 
-def test_pairs_of_choix_come_back_where_a_pair_is_compared_once(sqlite, target, tmp_path):
-    source, other = voted(sqlite, 0), twin(target)
+def test_choix_pairs_are_imported_if_each_pair_is_compared_once(sqlite, target, tmp_path):
+    source, other = voted_campaign(sqlite, 0), twin(target)
     brought = other.import_votes(written(source.export_votes("choix"), tmp_path), "choix")
     assert answers(other) == answers(source, EXPRESSES["choix"])
     assert brought.n_new == source.export_votes("choix").n_votes
@@ -109,36 +109,36 @@ def test_pairs_of_choix_come_back_where_a_pair_is_compared_once(sqlite, target, 
 @pytest.mark.parametrize("form", EXPRESSES)
 @pytest.mark.parametrize("items", [ITEMS, list("abcdefgh")], ids=["odd", "plain"])
 def test_the_models_count_the_same_wins(form, items, sqlite, tmp_path):
-    source = voted(sqlite, 2, items=items)
+    source = voted_campaign(sqlite, 2, items=items)
     path = written(source.export_votes(form, guard=False), tmp_path)
     known = read_items(tmp_path / "items.csv") if form == "choix" else items
-    found = read_comparisons(path, format=form, items=known)
+    result = read_comparisons(path, format=form, items=known)
     wins = dict.fromkeys(items, 0)
     for vote in all_of(source):
         if vote.answer in {"left", "right"}:
             wins[vote.left if vote.answer == "left" else vote.right] += 1
-    assert dict(zip(found.items, found.wins.tolist(), strict=True)) == wins
-    assert found.n_ties == sum(vote.answer == "tie" for vote in all_of(source)) * ("tie" in EXPRESSES[form])
-    assert found.n_voters == (0 if form == "choix" else 3)
+    assert dict(zip(result.items, result.wins.tolist(), strict=True)) == wins
+    assert result.n_ties == sum(vote.answer == "tie" for vote in all_of(source)) * ("tie" in EXPRESSES[form])
+    assert result.n_voters == (0 if form == "choix" else 3)
 
 
 def test_plain_labels_are_read_by_any_reader_of_csv(sqlite, tmp_path):
-    path = written(voted(sqlite, 1, items=list("abcdefgh")).export_votes("csv", unanswered=True), tmp_path)
-    found = read_comparisons(path)
-    assert found.n_comparisons + found.n_unanswered == 30
-    assert found.n_unanswered > 4  # those who cannot say are among them
+    path = written(voted_campaign(sqlite, 1, items=list("abcdefgh")).export_votes("csv", unanswered=True), tmp_path)
+    result = read_comparisons(path)
+    assert result.n_comparisons + result.n_unanswered == 30
+    assert result.n_unanswered > 4  # including answers "cannot say"
 
 
-def test_names_leave_only_when_asked_for(sqlite):
-    campaign = voted(sqlite, 1)
+def test_names_are_exported_only_on_request(sqlite):
+    campaign = voted_campaign(sqlite, 1)
     for form in EXPRESSES:
         for name in VOTERS:
             assert name not in "".join(campaign.export_votes(form, unanswered=True).files.values())
     assert "Bob" in campaign.export_votes("csv", names=True).files["votes.csv"]
 
 
-def test_votes_of_an_excluded_voter_are_left_out_and_counted(sqlite):
-    campaign = voted(sqlite, 0)
+def test_votes_of_an_excluded_voter_are_omitted_and_counted(sqlite):
+    campaign = voted_campaign(sqlite, 0)
     before = campaign.export_votes("csv")
     campaign.voters.named("Bob").exclude("too fast")
     after = campaign.export_votes("csv", names=True, unanswered=True)
@@ -148,7 +148,7 @@ def test_votes_of_an_excluded_voter_are_left_out_and_counted(sqlite):
     assert after.to_text() == f"{after.n_votes} votes in votes.csv; {n_bob} left out: their voter is excluded"
 
 
-def test_a_column_with_a_name_of_ours_is_kept_under_another(sqlite):
+def test_an_extra_column_with_a_reserved_name_is_renamed(sqlite):
     campaign = twin(sqlite)
     row = rows_of(campaign, 1, silent=0)[0]
     record(campaign, [row._replace(extra=(("received_at", "noon"), ("left_1", "x")))])
@@ -163,7 +163,7 @@ TASK = {"data": {"text1": "a", "text2": "b", "voter": "Ann"}}
 
 @pytest.fixture
 def campaign(sqlite):
-    """Every pair of four items once; nobody has voted."""
+    """Every pair of four items once, without votes."""
     made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("abcd"), VOTERS, 1, settings=CampaignSettings())
     made.open_next()
     return made
@@ -235,7 +235,7 @@ def with_result(*sides, **more):
         ("choix", "0,1\n2,2\n", VoteError, "v:2: no comparison of 'c' and 'c' is in an open ballot"),
     ],
 )
-def test_a_file_that_means_nothing(form, text, error, message, campaign, tmp_path, monkeypatch):
+def test_invalid_files_are_refused(form, text, error, message, campaign, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "v").write_text(text)
     with pytest.raises(error, match=message):
@@ -251,13 +251,15 @@ def test_an_unknown_format(campaign, tmp_path):
 
 
 def test_a_pair_that_several_voters_have_needs_its_voter(sqlite, tmp_path):
-    campaign = voted(sqlite, 0, plan=plan_ballots(4, n_ballots=2, fraction=0.5, presentations=6), items=list("abcd"))
+    campaign = voted_campaign(
+        sqlite, 0, plan=plan_ballots(4, n_ballots=2, fraction=0.5, presentations=6), items=list("abcd")
+    )
     (tmp_path / "v").write_text("winner,loser\n0,1\n")
     with pytest.raises(VoteError, match="'a' and 'b' are compared 2 times: name the voter or the comparison"):
         campaign.import_votes(tmp_path / "v", "choix")
 
 
-def test_both_bad_is_a_tie_and_a_cancelled_annotation_is_none(campaign, tmp_path):
+def test_both_bad_is_a_tie_and_cancelled_annotations_do_not_count(campaign, tmp_path):
     (tmp_path / "arena").write_text(arena(winner="tie (bothbad)"))
     assert campaign.import_votes(tmp_path / "arena", "arena").n_new == 1
     (tmp_path / "studio").write_text(json.dumps([with_result("left", was_cancelled=True), with_result()]))
@@ -274,7 +276,7 @@ def test_output_of_potato_itself(campaign, tmp_path):
 
 
 def test_exports_are_recognised(campaign, tmp_path):
-    """Names of columns, answers and an encoding of another program; the same twice changes nothing."""
+    """Columns, answers and encoding of another program; importing again changes nothing."""
     (tmp_path / "v.csv").write_text("one;two;choice\na;b;A\nc;a;same\n", encoding="utf-16")
     columns, answers = {"left": "one", "right": "two", "winner": "choice"}, {"A": "left", "B": "right", "same": "tie"}
     for n_new in (2, 0):
@@ -287,7 +289,7 @@ def test_exports_are_recognised(campaign, tmp_path):
     assert campaign.export_votes("csv").n_votes == 5
 
 
-def test_numbers_that_may_be_names_are_refused(sqlite, tmp_path):
+def test_ambiguous_numbers_are_refused(sqlite, tmp_path):
     made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("4321"), VOTERS, 1, settings=CampaignSettings())
     made.open_next()
     (tmp_path / "v").write_text("winner,loser\n2,1\n")
@@ -299,7 +301,7 @@ def test_numbers_that_may_be_names_are_refused(sqlite, tmp_path):
     assert made.import_votes(tmp_path / "v", "choix").n_new == 1  # items 2 and 1 are "2" and "3"
 
 
-def test_votes_without_a_winner_are_no_votes(campaign, tmp_path):
+def test_votes_without_a_winner_do_not_count(campaign, tmp_path):
     (tmp_path / "v").write_text(arena(winner=None))
     assert campaign.import_votes(tmp_path / "v").n_new == 0
 
@@ -311,12 +313,12 @@ CELLS = st.one_of(st.text(), st.text("'=+-@\t\r1.a", max_size=6))
 @given(CELLS)
 @example("''=")
 @example("'-1")
-def test_reading_takes_away_what_writing_has_put_there(cell):
+def test_reading_removes_the_guard_that_writing_adds(cell):
     assert unguarded(guarded(cell)) == cell
 
 
 @given(CELLS)
-def test_no_cell_begins_as_a_formula(cell):
+def test_no_cell_is_a_formula(cell):
     safe = guarded(cell)
     if safe[:1] in {"=", "+", "-", "@", "\t", "\r"} and safe:
         assert safe[0] in "+-"
@@ -335,8 +337,8 @@ def test_formulas_are_guarded_and_harmless_cells_stay(prefix, cells):
 
 
 @pytest.mark.parametrize("guard", [True, False])
-def test_the_ranking_of_a_campaign_has_its_items_when_it_is_read(tmp_path, guard):
-    table = voted(str(tmp_path / "ledger.sqlite")).result(interim=True).to_csv(guard=guard)
+def test_the_ranking_of_a_campaign_is_read_with_its_items(tmp_path, guard):
+    table = voted_campaign(str(tmp_path / "ledger.sqlite")).result(interim=True).to_csv(guard=guard)
     (tmp_path / "ranking.csv").write_text(table, newline="")
     ranking = read_ranking(tmp_path / "ranking.csv", id_columns=["item"], score_column="strength")
     assert ("'=1+1" in table, set(ranking.labels)) == (guard, set(ITEMS))
@@ -359,7 +361,9 @@ def with_contents(sqlite, other, tmp_path, items=ITEMS):
         rows[0][2:], rows[-1][2:] = PLUM, KIWI
         return csv_text(header, rows)
 
-    (tmp_path / "b.zip").write_bytes(edited(voted(sqlite, 0, items=items).bundle(names=True), "items.csv", change))
+    (tmp_path / "b.zip").write_bytes(
+        edit_member(voted_campaign(sqlite, 0, items=items).bundle(names=True), "items.csv", change)
+    )
     return ledger_at(other).restore(tmp_path / "b.zip")
 
 
@@ -397,6 +401,6 @@ def test_instances_of_potato_have_the_content_of_items(sqlite, other, tmp_path):
 
 
 def test_items_that_are_their_labels_have_no_content(sqlite):
-    campaign = voted(sqlite, 0)
+    campaign = voted_campaign(sqlite, 0)
     assert "content" not in campaign.export_votes("label_studio").files["tasks.json"]
     assert "contents" not in campaign.export_votes("potato").files["instances.jsonl"]

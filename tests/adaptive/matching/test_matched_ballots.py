@@ -1,4 +1,4 @@
-"""Matched ballots: the guarantees of a draw, neighbours, voters who never get a pair again, and the whole run."""
+"""Matched ballots: the guarantees of a draw, neighbours, no repeated pairs for a voter, and whole runs."""
 
 import math
 
@@ -34,17 +34,17 @@ def pairs_of(ballot):
 
 
 def mean_distance(ballot):
-    """Mean difference of places of two items that meet."""
+    """Mean difference of the ranks of two compared items."""
     return float(np.abs(ballot.left.astype(int) - ballot.right).mean())
 
 
-# One ballot.
+# One ballot
 
 
 @given(
     st.integers(2, 25), st.integers(1, 30), st.integers(1, 12), st.sampled_from([0.0, 0.5, 3.0]), st.integers(0, 2**20)
 )
-def test_a_matched_ballot_keeps_what_a_drawn_one_guarantees(n_chosen, presentations, n_voters, noise, seed):
+def test_a_matched_ballot_has_the_guarantees_of_a_drawn_one(n_chosen, presentations, n_voters, noise, seed):
     strengths = fitted(26, n_voters, 2, seed)
     rng = np.random.default_rng(seed)
     places = rng.permutation(26)[:n_chosen]
@@ -55,7 +55,7 @@ def test_a_matched_ballot_keeps_what_a_drawn_one_guarantees(n_chosen, presentati
 
 
 @given(st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**20))
-def test_without_noise_the_distances_are_the_least_possible_or_near_it(half, presentations, seed):
+def test_without_noise_the_distances_are_nearly_minimal(half, presentations, seed):
     n_items = 2 * half
     strengths = fitted(n_items, 3, 2, seed)
     order = np.argsort(-strengths.theta, kind="stable")
@@ -68,7 +68,7 @@ def test_without_noise_the_distances_are_the_least_possible_or_near_it(half, pre
 
 @pytest.mark.parametrize("n_items", [60, 61])
 @pytest.mark.parametrize("presentations", [4, 5, 20])
-def test_items_meet_those_near_to_them(n_items, presentations):
+def test_items_are_compared_with_neighbours(n_items, presentations):
     strengths = fitted(n_items, 10, 10, 1)
     order = np.argsort(-strengths.theta, kind="stable")
     near, wide = (
@@ -89,7 +89,7 @@ def test_no_voter_gets_a_pair_again_while_another_can():
         assert not before & set(pairs_of(ballot))
 
 
-def test_a_voter_alone_gets_pairs_again():
+def test_a_single_voter_gets_pairs_again():
     ballot = draw_matched_ballot(fitted(6, 1, 5, 0), np.arange(6), 5, rng=np.random.default_rng(0))
     assert ballot.certificate().load_max == 15
 
@@ -112,13 +112,13 @@ def test_the_same_state_draws_the_same_ballot():
         ([1, 1], "places must be different indices from 0 to 5; got"),
     ],
 )
-def test_places_that_are_none(places, message):
+def test_invalid_places_are_refused(places, message):
     with pytest.raises(DrawError, match=message):
         draw_matched_ballot(fitted(6, 2, 2, 0), places, 2, rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("presentations", [0, *NO_INTEGERS])
-def test_presentations_that_are_none(presentations):
+def test_invalid_presentations_are_refused(presentations):
     with pytest.raises(DrawError, match="presentations must be an integer of at least 1; got"):
         draw_matched_ballot(fitted(6, 2, 2, 0), [0, 1], presentations, rng=np.random.default_rng(0))
 
@@ -129,7 +129,7 @@ def test_voters_must_be_known():
         draw_matched_ballot(bradley_terry(votes, prior=1), [0, 1], 1, rng=np.random.default_rng(0))
 
 
-# The whole run.
+# Whole runs
 
 
 def test_certain_voters_give_the_true_top():
@@ -144,17 +144,17 @@ def test_certain_voters_give_the_true_top():
     strengths = run_matched_ballots(plan, vote, items=16, rng=np.random.default_rng(1), voters=9)
     ranks = strengths.ranking.ranks
     assert_array_equal(ranks[:8], np.arange(1, 9))
-    assert np.abs(ranks - np.arange(1, 17)).max() <= 1  # neighbours further down may not have met
+    assert np.abs(ranks - np.arange(1, 17)).max() <= 1  # neighbours further down may not have been compared
     assert tuple(ballot.n_items for ballot in seen) == plan.sizes
     assert strengths.comparisons.n_comparisons == plan.n_comparisons
     assert strengths.model.voters
-    # From ballot 2 on the items are the best of all ballots before.
+    # From ballot 2 on, the items are the best of all previous ballots.
     votes = Comparisons.from_ballots([(seen[0], vote(seen[0]))], n_items=16)
     best = np.argsort(-bradley_terry(votes, prior=2, ties="half").theta)[: plan.sizes[1]]
     assert set(seen[1].items) == set(best.tolist())
 
 
-def test_the_first_ballot_is_the_one_of_the_paper():
+def test_the_first_ballot_is_that_of_the_paper():
     plan = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=3)
     seen = []
 
@@ -184,13 +184,13 @@ def test_labels_of_any_kind():
         ({"vote": lambda _: [1]}, VoteError, "9 comparisons need as many answers; got 1"),
     ],
 )
-def test_what_cannot_be_run(options, error, message):
+def test_invalid_runs_are_refused(options, error, message):
     arguments = {"vote": lambda b: np.ones(b.n_comparisons, int), "items": 6, "rng": np.random.default_rng(0)}
     with pytest.raises(error, match=message):
         run_matched_ballots(plan_ballots(6, n_ballots=2, fraction=0.5, presentations=3), **(arguments | options))
 
 
-# The plan.
+# The plan
 
 
 @given(st.integers(2, 300), st.integers(10, 5_000))
@@ -221,6 +221,6 @@ def test_the_plan_of_the_documents():
         ({"fraction": 1}, "fraction must be a number above 0 and below 1; got 1"),
     ],
 )
-def test_what_is_no_way_to_match(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(ModelError, match=message):
         MatchedBallots(**options)

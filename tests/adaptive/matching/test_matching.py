@@ -1,4 +1,4 @@
-"""Whom to compare next and whole runs: who is asked, budgets, unanswered comparisons, and what is refused."""
+"""The next comparisons and whole runs: voters, budgets, unanswered comparisons, and errors."""
 
 import heapq
 import math
@@ -18,7 +18,7 @@ from adaptive.matching._matching import FIRST, FOCUS, PAIR_SHARES, Matches, Matc
 from adaptive.matching._matching_kernels import by_load, seen_pairs
 from adaptive.matching._rounds import MatchedBallots, run_matched_ballots, run_matching
 from adaptive.model._likelihood import Prior
-from tests.adaptive.strategies import NO_INTEGERS, comparisons, small
+from tests.adaptive.strategies import NO_INTEGERS, comparisons, small_comparisons
 
 SEEDS = st.integers(0, 2**32 - 1)
 CODES = st.sampled_from([LEFT, TIE, RIGHT, UNANSWERED])
@@ -31,7 +31,7 @@ def pairs_shown(columns):
 
 
 def level(loads, size):
-    """Loads of voters after `size` more comparisons, each to one of the lowest load."""
+    """Loads of voters after `size` more comparisons, each given to a voter with the lowest load."""
     heap = sorted(loads)
     for _ in range(size):
         heapq.heapreplace(heap, heap[0] + 1)
@@ -39,8 +39,8 @@ def level(loads, size):
 
 
 @given(comparisons(voters=True, min_size=1), st.data(), st.integers(1, 60), SEEDS)
-def test_a_pair_that_was_shown_is_never_given_again(votes, data, size, seed):
-    """Also where the voter has not answered."""
+def test_a_voter_never_gets_a_shown_pair_again(votes, data, size, seed):
+    """Also if the voter has not answered."""
     codes = data.draw(st.lists(CODES, min_size=votes.n_comparisons, max_size=votes.n_comparisons))
     columns = [[labels[place] for place in places.tolist()] for labels, places in (
         (votes.items, votes.left), (votes.items, votes.right), (votes.voters, votes.voter)
@@ -60,7 +60,7 @@ def test_a_pair_that_was_shown_is_never_given_again(votes, data, size, seed):
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(1, 40), SEEDS)
 def test_loads_are_levelled(loads, size, seed):
-    """Each comparison goes to one of those who were shown the fewest, until all have as many."""
+    """Each comparison goes to a voter with the fewest so far, until all have equally many."""
     rng = np.random.default_rng(seed)
     voter = np.repeat(np.arange(len(loads)), loads)
     left = rng.integers(0, 30, voter.size)
@@ -71,7 +71,7 @@ def test_loads_are_levelled(loads, size, seed):
     assert sorted(after.tolist()) == level(loads, size)
 
 
-def test_what_was_shown_counts_as_load():
+def test_shown_pairs_count_as_load():
     rows = [("a", "b", "left", "Ann"), ("a", "b", None, "Bob"), ("a", "c", None, "Bob")]
     left, right, winner, voter = zip(*rows, strict=True)
     votes = Comparisons.from_labels(left, right, winner, voter=voter, items=list("abcdef"))
@@ -79,7 +79,7 @@ def test_what_was_shown_counts_as_load():
     assert sorted(matches.voter.tolist()) == [0, 0, 1]
 
 
-def test_pairs_come_to_a_second_voter_when_all_have_come_to_one():
+def test_each_pair_is_asked_once_before_any_is_asked_twice():
     votes = Comparisons(5, [], [], [], 4, [])
     matches = next_comparisons(bradley_terry(votes), 40, rng=np.random.default_rng(1))
     pairs = [pair for _, pair in pairs_shown(matches)]
@@ -150,21 +150,21 @@ def test_prompts_and_voters_are_shown_equally_often(n_voters, n_prompts, n_batch
         ({"prompts": 3_000_000, "prompt_history": [0]}, "must be at most 2,000,000; got 1 and 3,000,000"),
     ],
 )
-def test_wrong_prompts(options, message):
+def test_invalid_prompts_are_refused(options, message):
     strengths = bradley_terry(Comparisons(3, [0], [1], [LEFT]))
     with pytest.raises(ModelError, match=message):
         next_comparisons(strengths, 2, rng=np.random.default_rng(1), **options)
 
 
-def test_voters_whom_the_votes_do_not_know_get_any_pair_with_any_prompt():
+def test_new_voters_get_any_pair_with_any_prompt():
     strengths = bradley_terry(Comparisons(2, [0], [1], [LEFT]))
     options = {"prompts": ["a"], "prompt_history": ["a"], "rng": np.random.default_rng(1)}
     assert len(next_comparisons(strengths, 9, voters=["Ann", "Bob"], **options)) == 2
     assert len(next_comparisons(strengths, 9, **options)) == 0
 
 
-def test_a_history_of_equal_items_will_do():
-    """A range, and the tuple of the same numbers."""
+def test_a_history_with_equal_items_is_accepted():
+    """A range, and a tuple of the same numbers."""
     votes = Comparisons(3, [0, 1], [1, 2], [1, 1], 2, [0, 1])
     history = replace(votes, items=(0, 1, 2))
     rng = np.random.default_rng(1)
@@ -181,19 +181,22 @@ def test_a_history_of_equal_items_will_do():
         ({"size": 10**12}, "size must be at most 10,000,000; got 1000000000000"),
         ({"first": 10**30}, "first must be a whole number from 0 to 1073741823; got 1000"),
         ({"rng": None}, "rng must be a numpy.random.Generator, .* got None"),
-        ({"voter_history": small(items=("a", "b", "d"))}, "voter_history must be Comparisons of the same items"),
-        ({"voter_history": small(items=4)}, "voter_history must be Comparisons of the same items"),
+        (
+            {"voter_history": small_comparisons(items=("a", "b", "d"))},
+            "voter_history must be Comparisons of the same items",
+        ),
+        ({"voter_history": small_comparisons(items=4)}, "voter_history must be Comparisons of the same items"),
         ({"voters": 0}, "comparisons need at least one voter; got none"),
     ],
 )
-def test_what_cannot_be_asked(options, message):
+def test_invalid_arguments_of_next_comparisons_are_refused(options, message):
     with pytest.raises(ModelError, match=message):
-        next_comparisons(bradley_terry(small()), **{"size": 2, "rng": np.random.default_rng(0), **options})
+        next_comparisons(bradley_terry(small_comparisons()), **{"size": 2, "rng": np.random.default_rng(0), **options})
 
 
 @given(st.floats(0.0, 1e4))
 def test_half_of_the_votes_tie_at_the_informative_distance(nu):
-    """And a vote there has nine tenths of the most information that one can have, or more."""
+    """A vote there has at least nine tenths of the maximal information."""
 
     def chances(d):
         weights = np.array([np.exp(d / 2), np.full_like(d, nu), np.exp(-d / 2)])
@@ -221,7 +224,7 @@ def nearly_alike(n_items, reach, rng):
 def test_opponents_are_farther_where_neighbours_tie(reach, least, most):
     strengths = bradley_terry(nearly_alike(60, reach, np.random.default_rng(1)))
     rng = np.random.default_rng(2)
-    # In calls for a tenth of the items: further ones would go to the same items, and farther from them.
+    # Calls ask for a tenth of the items, because more comparisons would use the same items at larger distances.
     calls = [next_comparisons(strengths, 6, rng=rng, voters=60) for _ in range(10)]
     left, right = (np.concatenate([getattr(matches, side) for matches in calls]) for side in ("left", "right"))
     distance = informative_distance(strengths.tie_parameter)
@@ -229,12 +232,12 @@ def test_opponents_are_farther_where_neighbours_tie(reach, least, most):
     assert least <= np.median(np.abs(left - right)) <= most
     gaps = np.abs(strengths.theta[left] - strengths.theta[right])
     steps = np.abs(np.diff(np.sort(strengths.theta)))
-    # Within three places of the one at that distance, and fewer where both sides of the list are too short for it.
+    # Within three places of the item at that distance, unless both sides of the list are too short.
     assert np.median(np.abs(gaps - distance)) <= 4 * steps.max()
 
 
 @given(comparisons(voters=True, min_size=1), st.integers(1, 60), SEEDS)
-def test_all_pairs_are_found_where_all_votes_tie(votes, size, seed):
+def test_all_pairs_are_asked_if_all_votes_tie(votes, size, seed):
     ties = replace(votes, winner=np.zeros_like(votes.winner))
     strengths = bradley_terry(ties, prior=1.0)
     assert informative_distance(strengths.tie_parameter) > 0
@@ -244,7 +247,7 @@ def test_all_pairs_are_found_where_all_votes_tie(votes, size, seed):
     assert len(set(new)) == len(new) == min(size, 3 * votes.n_items * (votes.n_items - 1) // 2 - len(shown))
 
 
-def test_the_repr_counts():
+def test_repr_shows_the_counts():
     none = np.empty(0, np.int32)
     one = Matches(range(3), range(1), *np.zeros((3, 1), np.int32))
     assert repr(one) == "<Matches of 1 comparison for 1 voter>"
@@ -283,7 +286,7 @@ def test_certain_voters_give_the_true_ranking():
     assert strengths.items == range(12)
 
 
-def test_vote_gets_matches_of_the_labels_and_names_given():
+def test_vote_gets_matches_with_labels_and_names():
     seen = []
 
     def vote(matches):
@@ -315,8 +318,8 @@ def test_the_end_is_the_fit_with_voters():
     assert strengths.prior == Prior()
 
 
-def test_voters_may_be_fitted_on_the_way():
-    # Three voters of four are careless, which only a fit of voters knows.
+def test_voters_may_be_fitted_during_the_run():
+    # Three of four voters are careless, which only a fit with voters can detect.
     def vote(matches):
         rng = np.random.default_rng(len(matches) + int(matches.left.sum()))
         return np.where(matches.voter == 0, prefer_smaller(matches), rng.choice([-1, 1], len(matches)))
@@ -325,10 +328,10 @@ def test_voters_may_be_fitted_on_the_way():
     runs = [run_matching(15, vote, 100, rng=np.random.default_rng(5), voters=4, matching=way) for way in ways]
     first, then = (columns(run.comparisons) for run in runs)
     n_same = int(np.argmin((first == then).all(axis=0)))
-    assert 40 <= n_same < 80  # 10 for each of 4 voters, and not long after that
+    assert 40 <= n_same < 80  # 10 for each of 4 voters, and a few more
 
 
-def test_unanswered_comparisons_are_spent():
+def test_unanswered_comparisons_use_up_the_budget():
     def silent(matches):
         answers = prefer_smaller(matches)
         answers[::2] = UNANSWERED
@@ -343,7 +346,7 @@ def test_unanswered_comparisons_are_spent():
     assert_array_equal(nothing.theta, 0)
 
 
-def test_it_ends_when_the_voters_have_seen_all_pairs():
+def test_a_run_ends_when_the_voters_have_seen_all_pairs():
     strengths = run_matching(4, lambda m: np.full(len(m), TIE), 50, rng=np.random.default_rng(1), voters=2)
     assert strengths.comparisons.n_comparisons == 12  # 6 pairs, 2 voters
     assert len(set(map(tuple, np.sort(columns(strengths.comparisons)[[0, 1]], axis=0).T.tolist()))) == 6
@@ -354,7 +357,7 @@ def test_defaults_are_those_of_next_comparisons():
 
 
 @pytest.mark.parametrize("number", [0, -1, *NO_INTEGERS])
-def test_numbers_that_are_no_counts(number):
+def test_invalid_counts_are_refused(number):
     with pytest.raises(ModelError, match="n_comparisons must be a positive whole number; got"):
         run_matching(4, prefer_smaller, number, rng=np.random.default_rng(0))
     if number is not None:  # None asks for a tenth of the items
@@ -368,7 +371,7 @@ def test_a_batch_is_a_tenth_of_the_items(n_items, batch):
     assert Matching(batch=7).batch_of(n_items) == 7
 
 
-def test_a_run_asks_for_all_items_and_then_in_batches():
+def test_a_run_first_compares_all_items_and_then_asks_in_batches():
     sizes = []
 
     def vote(matches):
@@ -380,7 +383,7 @@ def test_a_run_asks_for_all_items_and_then_in_batches():
 
 
 def in_circles(n_items, n_voters, seed):
-    """Votes on random pairs in which each item beats the half of the items that follow it in a circle."""
+    """Votes on random pairs in which each item beats the next half of the items in a circle."""
     rng = np.random.default_rng(seed)
     left = rng.integers(0, n_items, 6 * n_items)
     right = (left + rng.integers(1, n_items, left.size)) % n_items
@@ -388,7 +391,7 @@ def in_circles(n_items, n_voters, seed):
     return Comparisons(n_items, left, right, winner, n_voters, np.arange(left.size) % n_voters)
 
 
-def test_no_pair_is_asked_twice_where_pairs_do_not_follow_the_strengths():
+def test_no_pair_is_asked_twice_if_votes_contradict_the_strengths():
     votes = in_circles(21, 40, seed=1)
     circle = bradley_terry(votes)
     assert circle.misfit.pairs > PAIR_SHARES[0][0]
@@ -398,10 +401,10 @@ def test_no_pair_is_asked_twice_where_pairs_do_not_follow_the_strengths():
     new = [pair for _, pair in pairs_shown(matches)]
     assert len(set(new)) == n_open > 50
     assert not set(new) & asked
-    # When no other pair is open, they are asked again.
+    # They are asked again when no other pair is left.
     more = next_comparisons(circle, n_open + 30, rng=np.random.default_rng(2))
     assert len(more) == n_open + 30
-    # Votes on the same pairs that follow the strengths do not keep them from being asked again.
+    # Pairs whose votes agree with the strengths may be asked again.
     line = bradley_terry(replace(votes, winner=np.where(votes.left < votes.right, LEFT, RIGHT)))
     assert line.misfit.pairs < 1
     again = next_comparisons(line, n_open, rng=np.random.default_rng(2))
@@ -414,20 +417,20 @@ def test_a_tenth_of_the_opponents_is_random():
     rng = np.random.default_rng(3)
     left, right = np.triu_indices(100, 1)
     strengths = bradley_terry(Comparisons(100, left, right, np.full(left.size, LEFT)), prior=2)
-    # Neither ties nor items that may belong far above their place: opponents are neighbours but for the random ones.
+    # Without ties and misplaced items, opponents are neighbours, except the random ones.
     place = np.empty(100, int)
     place[np.argsort(-strengths.theta)] = np.arange(100)
     far = 0
     for _ in range(500):
         matches = next_comparisons(strengths, 4, rng=rng, voters=4)
         far += np.count_nonzero(np.abs(place[matches.left] - place[matches.right]) > 8)
-    # 2,000 comparisons, of which a share of .1 x .85 is farther than 8 places: 4 standard errors.
+    # A share of .1 x .85 of 2,000 comparisons is farther than 8 places: 4 standard errors.
     assert abs(far / 2_000 - 0.1 * 0.84) < 4 * math.sqrt(0.084 * 0.916 / 2_000)
 
 
 @given(comparisons(voters=True, min_size=1), st.integers(1, 30), SEEDS)
-def test_the_same_seed_asks_the_same(votes, size, seed):
-    """Also of a fit that is computed again, whatever was asked of it before."""
+def test_the_same_seed_asks_the_same_pairs(votes, size, seed):
+    """Also if the fit is computed again, and whatever was computed from it before."""
     first, second = bradley_terry(votes), bradley_terry(votes)
     assert second.misfit.n_repeated >= 0
     asked = [next_comparisons(each, size, rng=np.random.default_rng(seed)) for each in (first, second)]
@@ -445,7 +448,7 @@ def test_the_same_seed_asks_the_same(votes, size, seed):
         ({"focus": 1.5}, "focus must be a number from 0 to 1; got 1.5"),
     ],
 )
-def test_what_is_no_matching(options, message):
+def test_invalid_matchings_are_refused(options, message):
     with pytest.raises(ModelError, match=message):
         Matching(**options)
 
@@ -459,20 +462,20 @@ def test_what_is_no_matching(options, message):
         (4, {"matching": 50}, "matching must be a Matching; got 50"),
     ],
 )
-def test_what_cannot_be_run(items, options, message):
+def test_invalid_runs_are_refused(items, options, message):
     with pytest.raises(ModelError, match=message):
         run_matching(items, prefer_smaller, 5, rng=np.random.default_rng(0), **options)
 
 
 @pytest.mark.parametrize("run", [lambda **given: run_matching(5, given.pop("vote"), 5, **given), _in_ballots])
-def test_what_cannot_vote(run):
+def test_invalid_vote_functions_are_refused(run):
     with pytest.raises(ModelError, match="vote must be a function that takes comparisons and returns answers; got 3"):
         run(vote=3, rng=np.random.default_rng(0))
     with pytest.raises(ModelError, match=r"rng must be a numpy\.random\.Generator, .* got None"):
         run(vote=prefer_smaller, rng=None)
 
 
-def test_a_voter_is_not_asked_again_what_was_left_unanswered():
+def test_a_voter_is_not_asked_an_unanswered_pair_again():
     shown = []
 
     def silent(matches):
@@ -483,7 +486,7 @@ def test_a_voter_is_not_asked_again_what_was_left_unanswered():
     assert len(shown) == len(set(shown)) == 18
 
 
-def test_answers_must_be_those_to_the_matches():
+def test_answers_must_fit_the_matches():
     with pytest.raises(VoteError, match="2 comparisons need as many answers; got 3"):
         run_matching(4, lambda _: [1, 1, 1], 5, rng=np.random.default_rng(0))
 
@@ -491,13 +494,13 @@ def test_answers_must_be_those_to_the_matches():
 @given(comparisons(voters=True), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_pairs_seen_are_those_of_the_voters_asked(votes, asked):
     n_items = votes.n_items
-    found = seen_pairs(votes.left, votes.right, votes.voter, np.array(asked), n_items, 1)
+    result = seen_pairs(votes.left, votes.right, votes.voter, np.array(asked), n_items, 1)
     seen = set(pairs_shown(votes))
     for voter in range(3):
         for low in range(n_items):
             for high in range(low + 1, n_items):
                 key = voter * n_items**2 + key_of(n_items, low, high)
-                assert contains(found, key) == (asked[voter] and (voter, frozenset((low, high))) in seen)
+                assert contains(result, key) == (asked[voter] and (voter, frozenset((low, high))) in seen)
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=9).map(np.array), SEEDS)
@@ -507,8 +510,8 @@ def test_voters_ascend_by_load_and_are_in_random_order_otherwise(load, seed):
     assert_array_equal(by_load(load, load.max(), np.random.default_rng(seed)), expected)
 
 
-def test_voters_without_a_pair_left_give_way():
-    """Ann and Bob have the fewest comparisons, and have seen all there is; the others are looked up when it shows."""
+def test_voters_without_a_new_pair_are_skipped():
+    """Ann and Bob have the fewest comparisons, but have seen all pairs, so others are chosen."""
     left, right = np.triu_indices(3, 1)
     columns = {"left": [*left, *left, *[left[0]] * 9], "right": [*right, *right, *[right[0]] * 9]}
     voter = [0] * 3 + [1] * 3 + [2] * 9

@@ -14,11 +14,11 @@ from adaptive.matching import _matching as matching
 from adaptive.matching._matching import FAR, STEP, RankChances, rank_groups, rank_losses
 from adaptive.matching._matching_kernels import far_rank_losses
 from tests.adaptive import naive
-from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, rows, simulated
+from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, rows, simulate_votes
 
 
-def test_doubts_are_those_of_neighbouring_draws():
-    """Spelt out: the weight of the ranks between, and the square of their difference, each by the item's weights."""
+def test_costs_of_near_ranks_follow_from_neighbouring_draws():
+    """The naive formula: weight of the ranks between, and squared difference of ranks, times the item's weights."""
     ranks = np.random.default_rng(1).permuted(np.tile(np.arange(1.0, 8.0), (4, 1)), axis=1)
     of_tau, of_rho = rank_losses(ranks, 2.0)
     for item in range(7):
@@ -33,68 +33,68 @@ def test_doubts_are_those_of_neighbouring_draws():
 
 
 @given(comparisons(voters=True, min_size=1), MODELS, OVERSIGHT, st.booleans())
-def test_chances_follow_from_the_votes_on_the_item_by_bayes_rule(votes, estimator, oversight, voters):
+def test_probabilities_of_ranks_follow_from_bayes_rule(votes, estimator, oversight, voters):
     fit, options = estimator
     strengths = fit(votes, oversight=oversight, voters=voters, side_bias=voters, **options)
-    found, at = RankChances.of(strengths), strengths.parameters
+    result, at = RankChances.of(strengths), strengths.parameters
     starts, stops = rank_groups(votes.n_items)
-    assert_array_equal(found.strengths, np.sort(at.theta)[::-1][found.ranks.astype(int) - 1])
-    assert ((starts < found.ranks) & (found.ranks <= stops)).all()
-    assert_array_equal(found.last, stops)
+    assert_array_equal(result.strengths, np.sort(at.theta)[::-1][result.ranks.astype(int) - 1])
+    assert ((starts < result.ranks) & (result.ranks <= stops)).all()
+    assert_array_equal(result.last, stops)
     for item in range(votes.n_items):
         own = [vote for vote in rows(votes, voters) if item in vote[:2]]
         logs = []
-        for level, start, stop in zip(found.strengths, starts, stops, strict=True):
+        for level, start, stop in zip(result.strengths, starts, stops, strict=True):
             theta = at.theta.copy()
             theta[item] = level
             half = strengths.model.ties == "half"
             voter = (at.discrimination, at.oversight, at.side, at.nu, strengths.model.link, half)
             logs.append(math.log(stop - start) + naive.log_likelihood(own, theta, *voter))
         weights = np.exp(np.array(logs) - max(logs))
-        assert_allclose(found.chances[item], weights / weights.sum(), rtol=1e-9, atol=1e-12)
+        assert_allclose(result.chances[item], weights / weights.sum(), rtol=1e-9, atol=1e-12)
 
 
 @given(st.integers(1, 100_000))
-def test_groups_of_ranks_grow_and_leave_none_out(n_items):
+def test_groups_of_ranks_grow_and_cover_all_ranks(n_items):
     starts, stops = rank_groups(n_items)
     assert_array_equal(starts, [0, *stops[:-1]])
     assert stops[-1] == n_items
-    assert (np.diff(stops - starts)[:-1] >= 0).all()  # the last one ends with the items
+    assert (np.diff(stops - starts)[:-1] >= 0).all()  # the last group ends with the list
     assert stops.size <= 2 + math.ceil(math.log(n_items, 1.6)) + 1
 
 
-def test_many_votes_do_not_leave_the_range_of_floats():
-    votes, _ = simulated(4, 30_000, seed=1, sd=3)
+def test_many_votes_do_not_overflow():
+    votes, _ = simulate_votes(4, 30_000, seed=1, sd=3)
     chances = RankChances.of(bradley_terry(votes)).chances
     assert np.isfinite(chances).all()
     assert_allclose(chances.sum(axis=1), 1, rtol=1e-12)
 
 
-def test_doubts_are_the_costs_of_far_ranks_times_their_chances():
-    votes, _ = simulated(40, 150, seed=2)
+def test_costs_of_far_ranks_are_weighted_by_their_probabilities():
+    votes, _ = simulate_votes(40, 150, seed=2)
     strengths = bradley_terry(votes)
-    found, theta = RankChances.of(strengths), strengths.theta
+    result, theta = RankChances.of(strengths), strengths.theta
     own, far = strengths.ranking.ranks.copy(), theta + 0.7
     of_tau, of_rho, aim = np.empty((3, 40))
-    levels = (found.strengths, found.ranks, found.last, found.chances)
+    levels = (result.strengths, result.ranks, result.last, result.chances)
     far_rank_losses(theta, own, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
     for item in range(40):
-        above = [k for k in range(found.ranks.size) if found.strengths[k] > far[item] and found.last[k] < own[item]]
+        above = [k for k in range(result.ranks.size) if result.strengths[k] > far[item] and result.last[k] < own[item]]
         tau, rho = [0.0], [0.0]
         for place in above:
-            rank, chance = found.ranks[place], found.chances[item, place]
+            rank, chance = result.ranks[place], result.chances[item, place]
             weight = (rank + 2) ** -2 + (own[item] + 2) ** -2
             tau.append(chance * abs(1 / (rank + 2) - 1 / (own[item] + 2)) * weight)
             rho.append(chance * (rank - own[item]) ** 2 * weight)
         assert of_tau[item] == pytest.approx(sum(tau), rel=1e-12)
         assert of_rho[item] == pytest.approx(sum(rho), rel=1e-12)
-        mean = np.dot(rho[1:], found.strengths[above]) / sum(rho) if above else theta[item]
+        mean = np.dot(rho[1:], result.strengths[above]) / sum(rho) if above else theta[item]
         assert aim[item] == pytest.approx(min(theta[item] + STEP, (theta[item] + mean) / 2), rel=1e-12)
 
 
 def unlucky(n_items, n_votes):
-    """A fit in which item 0 has lost to an item of the middle, and won against two others of the middle."""
-    votes, theta = simulated(n_items, n_votes, seed=3, sd=2)
+    """A fit in which item 0 lost to an item of the middle and won against two others."""
+    votes, theta = simulate_votes(n_items, n_votes, seed=3, sd=2)
     middle = (np.argsort(-theta)[n_items // 2 :][:3] + 1).tolist()
     left = np.concatenate([votes.left + 1, [0, 0, 0]])
     right = np.concatenate([votes.right + 1, middle])
@@ -103,7 +103,7 @@ def unlucky(n_items, n_votes):
 
 
 def times_chosen(strengths):
-    """How often item 0 is among 10 comparisons, of 100 draws; and how much stronger its opponents are."""
+    """How often item 0 is in 100 draws of 10 comparisons, and how much stronger its opponents are."""
     differences = []
     for seed in range(100):
         matches = next_comparisons(strengths, 10, rng=np.random.default_rng(seed))
@@ -112,10 +112,10 @@ def times_chosen(strengths):
     return len(differences), np.median(differences)
 
 
-def test_an_item_that_may_have_been_unlucky_is_served_more_often_and_meets_stronger_ones(monkeypatch):
+def test_a_possibly_unlucky_item_is_compared_more_often_and_with_stronger_items(monkeypatch):
     strengths = unlucky(300, 6_000)
-    found, theta = RankChances.of(strengths), strengths.theta
-    assert found.chances[0] @ (found.strengths > theta[0] + FAR / math.sqrt(strengths.curvature.diagonal[0])) > 0.01
+    result, theta = RankChances.of(strengths), strengths.theta
+    assert result.chances[0] @ (result.strengths > theta[0] + FAR / math.sqrt(strengths.curvature.diagonal[0])) > 0.01
     often, stronger = times_chosen(strengths)
     monkeypatch.setattr(matching, "FAR_SHARE", 0.0)
     seldom, alike = times_chosen(strengths)

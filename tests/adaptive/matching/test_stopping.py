@@ -31,8 +31,8 @@ def test_a_target_reached_by_the_mean_alone_does_not_stop():
     short, decision = np.mean(values < values.mean() - 0.05), stopping_rule(values.mean())(strengths)
     assert not decision
     assert f"after 45 votes, but below {values.mean() - 0.05:g} in {short:.1%} of draws" in decision.reason
-    found = re.search("is ([0-9.]+) .* target of ([0-9.]+)$", stopping_rule(values.mean() + 1e-9)(strengths).reason)
-    assert float(found[1]) < float(found[2])  # with three decimals, both would be the same number
+    result = re.search("is ([0-9.]+) .* target of ([0-9.]+)$", stopping_rule(values.mean() + 1e-9)(strengths).reason)
+    assert float(result[1]) < float(result[2])  # with three decimals, both would be the same number
     enough = np.sort(values)[50] + 0.05  # at most 50 of 1,000 are lower
     assert stopping_rule(enough - 1e-9)(strengths)
     assert not stopping_rule(enough + 1e-9)(strengths)
@@ -64,7 +64,7 @@ def test_a_decision_is_ready_for_json():
         ((), {"top": 1, "level": 1}, ModelError, "level must be"),
     ],
 )
-def test_a_rule_that_cannot_be_is_refused(arguments, options, error, message):
+def test_invalid_rules_are_refused(arguments, options, error, message):
     with pytest.raises(error, match=message):
         stopping_rule(*arguments, **options)
 

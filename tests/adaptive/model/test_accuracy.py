@@ -1,4 +1,4 @@
-"""Ranks, tops, cuts and expected coefficients of drawn rankings, against loops that spell them out."""
+"""Ranks, tops, cuts and expected coefficients of drawn rankings, against naive loops."""
 
 import json
 import math
@@ -26,7 +26,7 @@ from adaptive.model._accuracy import (
 from rankcorr import Ranking, TauW, weighted_tau
 from rankcorr.errors import OptionError
 from tests.adaptive import naive
-from tests.adaptive.strategies import simulated
+from tests.adaptive.strategies import simulate_votes
 
 
 @st.composite
@@ -46,16 +46,16 @@ def three_items():
 @given(drawings(), st.data())
 def test_tops_sum_to_k_and_share_ties_at_the_cut(drawn, data):
     k = data.draw(st.integers(1, len(drawn.items)))
-    found = top_probabilities_of(drawn, k)
-    assert_allclose(found.probability, naive.in_top(drawn.ranks.tolist(), k), atol=1e-12)
-    assert_allclose(found.probability.sum(), k)
+    result = top_probabilities_of(drawn, k)
+    assert_allclose(result.probability, naive.in_top(drawn.ranks.tolist(), k), atol=1e-12)
+    assert_allclose(result.probability.sum(), k)
 
 
 @given(drawings(), st.floats(0.01, 0.99))
 def test_rank_intervals_are_the_narrowest_drawn_ranks_that_hold_the_tails(drawn, level):
-    found = rank_intervals_of(drawn, level)
+    result = rank_intervals_of(drawn, level)
     expected = [naive.rank_interval(drawn.ranks[:, item].tolist(), level) for item in range(len(drawn.items))]
-    assert_allclose(np.column_stack([found.low, found.median, found.high]), expected)
+    assert_allclose(np.column_stack([result.low, result.median, result.high]), expected)
 
 
 @given(st.permutations(range(3)), st.integers(1, 3))
@@ -63,26 +63,26 @@ def test_a_cut_over_all_orders_of_three_items_is_counted_by_sets(estimate, k):
     """Exhaustive: six equally probable orders."""
     orders = np.array(list(permutations(range(3))), float)
     drawn = DrawnRanks.of(Ranking.from_scores(list(estimate), labels=list("abc")), orders)
-    found = cut_of(drawn, k)
+    result = cut_of(drawn, k)
     chosen = set(np.argsort(-np.array(estimate))[:k].tolist())
     tops = [set(np.argsort(-row)[:k].tolist()) for row in orders]
-    assert_allclose(found.confidence, np.mean([top == chosen for top in tops]))
-    assert_allclose(found.overlap, np.mean([len(top & chosen) for top in tops]))
+    assert_allclose(result.confidence, np.mean([top == chosen for top in tops]))
+    assert_allclose(result.overlap, np.mean([len(top & chosen) for top in tops]))
 
 
-def test_a_cut_through_very_many_ties_is_no_overflow():
+def test_a_cut_through_very_many_ties_does_not_overflow():
     """C(1600, 800) is above 10^480: no float holds it, and its inverse is 0."""
     drawn = DrawnRanks.of(Ranking.from_scores(np.zeros(1_600), labels=range(1_600)), np.zeros((2, 1_600)))
-    found = cut_of(drawn, 800)
-    assert (found.confidence, found.overlap) == (0.0, 400.0)
+    result = cut_of(drawn, 800)
+    assert (result.confidence, result.overlap) == (0.0, 400.0)
 
 
 def test_a_cut_through_a_tie_is_the_mean_over_the_choices():
     scores = np.array([[4.0, 3, 2, 1], [4, 1, 3, 2]])
     drawn = DrawnRanks.of(Ranking.from_scores([2, 1, 1, 0], labels=list("abcd")), scores)
-    found = cut_of(drawn, 2)
-    # {a, b} and {a, c} are drawn; either choice is right in one of the two.
-    assert (found.confidence, found.overlap) == (0.5, 1.5)
+    result = cut_of(drawn, 2)
+    # {a, b} and {a, c} are drawn; each choice is right in one of the two draws.
+    assert (result.confidence, result.overlap) == (0.5, 1.5)
 
 
 @settings(deadline=None)
@@ -92,10 +92,10 @@ def test_expected_correlation_is_the_mean_over_drawn_rankings(drawn):
         return
     coefficient = TauW(scheme="first")
     values = [weighted_tau(Ranking.from_ranks(row), drawn.estimate.ranks * -1.0, scheme="first") for row in drawn.ranks]
-    found = expected_correlation_of(drawn, coefficient, 0.9, None)
-    assert_allclose(found.values, values, atol=1e-12)
-    assert_allclose(found.mean, np.mean(values), atol=1e-12)
-    assert found.low <= found.high
+    result = expected_correlation_of(drawn, coefficient, 0.9, None)
+    assert_allclose(result.values, values, atol=1e-12)
+    assert_allclose(result.mean, np.mean(values), atol=1e-12)
+    assert result.low <= result.high
 
 
 def test_draws_are_shared_and_do_not_depend_on_workers():
@@ -123,7 +123,7 @@ def test_tables_are_best_first():
 
 
 @pytest.mark.parametrize("k", [0, 4, 1.5, "2", True])
-def test_a_top_that_cannot_be_is_refused(k):
+def test_invalid_tops_are_refused(k):
     with pytest.raises(ModelError, match="k must be a whole number from 1 to the 3 items"):
         three_items().in_top(k)
     with pytest.raises(ModelError, match="k must be a whole number from 1 to the 3 items"):
@@ -131,14 +131,14 @@ def test_a_top_that_cannot_be_is_refused(k):
 
 
 @pytest.mark.parametrize("level", [0, 1, float("nan"), "0.9"])
-def test_a_level_that_cannot_be_is_refused(level):
+def test_invalid_levels_are_refused(level):
     with pytest.raises(ModelError, match="level must be a number above 0 and below 1"):
         three_items().rank_intervals(level)
     with pytest.raises(ModelError, match="level must be a number above 0 and below 1"):
         three_items().expected_correlation(level=level)
 
 
-def test_options_that_cannot_be_are_refused():
+def test_invalid_options_are_refused():
     with pytest.raises(ModelError, match="n_samples must be a positive whole number; got 0"):
         three_items().in_top(1, n_samples=0)
     with pytest.raises(ModelError, match="seed must be a whole number of 0 or more; got -1"):
@@ -147,7 +147,7 @@ def test_options_that_cannot_be_are_refused():
         three_items().expected_correlation("kendall")
 
 
-def test_all_that_is_reached_is_ready_for_json():
+def test_results_are_ready_for_json():
     strengths = three_items()
     expected = strengths.expected_correlation("tau", n_samples=4)
     content = json.loads(json.dumps(expected.to_dict(), allow_nan=False))
@@ -161,26 +161,26 @@ def test_all_that_is_reached_is_ready_for_json():
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9), st.floats(0.05, 0.95))
 def test_better_is_the_share_of_draws_where_the_first_is_stronger(draws, level):
     theta = np.array(draws, float)
-    found, other = (better_of(columns, "a", "b", level) for columns in (theta, theta[:, ::-1]))
+    result, other = (better_of(columns, "a", "b", level) for columns in (theta, theta[:, ::-1]))
     wins = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in draws]
-    assert_allclose(found.probability, sum(wins) / len(wins), atol=1e-12)
-    assert_allclose([found.probability, found.difference], [1 - other.probability, -other.difference], atol=1e-12)
-    assert_allclose(found.interval, [-other.interval[1], -other.interval[0]], atol=1e-12)
-    assert found.interval[0] <= found.difference <= found.interval[1]
-    assert 0 < found.standard_error <= 0.5
+    assert_allclose(result.probability, sum(wins) / len(wins), atol=1e-12)
+    assert_allclose([result.probability, result.difference], [1 - other.probability, -other.difference], atol=1e-12)
+    assert_allclose(result.interval, [-other.interval[1], -other.interval[0]], atol=1e-12)
+    assert result.interval[0] <= result.difference <= result.interval[1]
+    assert 0 < result.standard_error <= 0.5
 
 
-def test_better_is_of_the_draws_of_the_other_intervals():
+def test_better_uses_the_same_draws_as_the_intervals():
     strengths = three_items()
-    found = strengths.better("a", "c")
+    result = strengths.better("a", "c")
     ranks = strengths.drawn().ranks
-    assert_allclose(found.probability, (ranks[:, 0] < ranks[:, 2]).mean(), atol=1e-12)
-    assert json.loads(json.dumps(found.to_dict()))["first"] == "a"
-    assert repr(found).startswith("<Better: 'a' than 'c', probability 0.")
+    assert_allclose(result.probability, (ranks[:, 0] < ranks[:, 2]).mean(), atol=1e-12)
+    assert json.loads(json.dumps(result.to_dict()))["first"] == "a"
+    assert repr(result).startswith("<Better: 'a' than 'c', probability 0.")
 
 
-def test_the_interval_of_better_reaches_as_far_as_draws_and_as_the_fit():
-    """With few votes on close items the normal interval is the wider, with an item far ahead the draws."""
+def test_the_interval_of_better_is_the_wider_of_draws_and_fit():
+    """The normal interval is wider for few votes on close items, that of draws for an item far ahead."""
     rng = np.random.default_rng(5)
     left = rng.integers(0, 20, 200)
     right = (left + rng.integers(1, 20, 200)) % 20
@@ -205,15 +205,15 @@ def test_the_interval_of_better_reaches_as_far_as_draws_and_as_the_fit():
         (("a", "b"), {"seed": -1}, "seed must be"),
     ],
 )
-def test_a_comparison_that_cannot_be_is_refused(arguments, options, message):
+def test_invalid_comparisons_are_refused(arguments, options, message):
     with pytest.raises(ModelError, match=message):
         three_items().better(*arguments, **options)
 
 
 @pytest.mark.wide
 def test_better_is_not_overconfident_on_simulated_votes():
-    """Of the pairs that are said to be ordered with a probability, at least so many are, less .05 for chance."""
-    said, holds = [], []
+    """At least the stated share of pairs is ordered correctly, with a margin of .05 for chance."""
+    probabilities, holds = [], []
     for seed in range(40):
         rng = np.random.default_rng(seed)
         theta = rng.normal(size=12)
@@ -225,13 +225,13 @@ def test_better_is_not_overconfident_on_simulated_votes():
         for a, b in combinations(range(12), 2):
             probability = (ranks[:, a] < ranks[:, b]).mean()
             first, second = (a, b) if probability >= 0.5 else (b, a)
-            said.append(max(probability, 1 - probability))
+            probabilities.append(max(probability, 1 - probability))
             holds.append(theta[first] > theta[second])
         assert_allclose(fitted.better(0, 1).probability, (ranks[:, 0] < ranks[:, 1]).mean(), atol=1e-12)
-    said, holds = np.array(said), np.array(holds)
+    probabilities, holds = np.array(probabilities), np.array(holds)
     for low, high in ((0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
-        is_near = (low <= said) & (said < high)
-        assert holds[is_near].mean() > said[is_near].mean() - 0.05
+        is_near = (low <= probabilities) & (probabilities < high)
+        assert holds[is_near].mean() > probabilities[is_near].mean() - 0.05
 
 
 def without_voters(votes):
@@ -239,8 +239,8 @@ def without_voters(votes):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_anytime_intervals_leave_the_ranks_that_no_evidence_rules_out(seed):
-    votes = without_voters(simulated(6, 400, seed, sd=2.0)[0])
+def test_anytime_intervals_hold_the_ranks_that_no_evidence_excludes(seed):
+    votes = without_voters(simulate_votes(6, 400, seed, sd=2.0)[0])
     fit = Choices.from_pairs(votes).fit(prior=2.0)
     intervals = fit.rank_intervals(0.8, anytime=True)
     low, high = np.ones(6), np.full(6, 6.0)
@@ -285,8 +285,8 @@ def evidence(fit, first, second):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_the_top_is_certain_once_each_of_it_is_above_each_of_the_others(k):
-    fit = Choices.from_pairs(without_voters(simulated(6, 900, 3, sd=3.0)[0])).fit(prior=2.0)
+def test_the_top_is_certain_once_all_its_items_are_above_all_others(k):
+    fit = Choices.from_pairs(without_voters(simulate_votes(6, 900, 3, sd=3.0)[0])).fit(prior=2.0)
     order = np.argsort(-fit.theta)
     least = math.log(k * (6 - k) / 0.2)
     n_certain = sum(all(evidence(fit, first, second) >= least for second in order[k:]) for first in order[:k])
@@ -306,11 +306,11 @@ def test_no_top_is_certain_where_its_last_rank_is_tied():
 
 
 @pytest.mark.wide
-def test_anytime_intervals_hold_at_every_look():
-    """Strengths that are all but equal are the hardest, because any order of two is then wrong half of the time."""
+def test_anytime_intervals_are_valid_at_every_look():
+    """Nearly equal strengths are the hardest, because any order of two items is then wrong half of the time."""
     n_wrong = 0
     for seed in range(20):
-        votes, theta = simulated(8, 200, seed, sd=1e-6)
+        votes, theta = simulate_votes(8, 200, seed, sd=1e-6)
         looks = [
             bradley_terry(without_voters(votes.select(np.arange(200) < n)), prior=2.0, oversight=0)
             for n in range(20, 201, 20)

@@ -1,4 +1,4 @@
-"""The end of a fit against the naive posterior, and the spread of strengths against quadrature and known spreads."""
+"""Fits against the naive posterior, and the spread of strengths against quadrature and known spreads."""
 
 import math
 from collections import Counter
@@ -19,65 +19,65 @@ from adaptive.model._likelihood import VoteModel
 from adaptive.model._newton import JointFit, Move, pool_rows
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
-from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulated
+from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulate_votes
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 @given(comparisons(), MODELS, OVERSIGHT, st.sampled_from([0.5, 2.0]))
-def test_strengths_are_where_the_posterior_is_flat(votes, model, oversight, prior):
+def test_the_gradient_of_the_posterior_is_0_at_the_strengths(votes, model, oversight, prior):
     fit, options = model
-    found = fit(votes, oversight=oversight, prior=prior, **options)
-    assert found.converged
-    assert_allclose(naive.gradient(lambda x: naive_posterior(found, theta=x), found.theta), 0, atol=1e-5)
-    if 1e-6 < found.tie_parameter < 1e4:
-        of_log_nu = naive.gradient(lambda x: naive_posterior(found, nu=np.exp(x[0])), [np.log(found.tie_parameter)])
+    result = fit(votes, oversight=oversight, prior=prior, **options)
+    assert result.converged
+    assert_allclose(naive.gradient(lambda x: naive_posterior(result, theta=x), result.theta), 0, atol=1e-5)
+    if 1e-6 < result.tie_parameter < 1e4:
+        of_log_nu = naive.gradient(lambda x: naive_posterior(result, nu=np.exp(x[0])), [np.log(result.tie_parameter)])
         assert_allclose(of_log_nu, 0, atol=2e-4 * max(1, votes.n_comparisons))
-    assert abs(found.theta.mean()) < 1e-4
+    assert abs(result.theta.mean()) < 1e-4
 
 
 @given(comparisons(voters=True, min_size=1), MODELS, OVERSIGHT, SEEDS)
-def test_nothing_near_is_better(votes, model, oversight, seed):
+def test_the_fit_is_a_local_maximum(votes, model, oversight, seed):
     fit, options = model
-    found = fit(votes, oversight=oversight, prior=1.5, voters=True, side_bias=True, **options)
-    assume(found.converged)
-    best = naive_posterior(found, oversight)
+    result = fit(votes, oversight=oversight, prior=1.5, voters=True, side_bias=True, **options)
+    assume(result.converged)
+    best = naive_posterior(result, oversight)
     rng = np.random.default_rng(seed)
     has_votes = np.bincount(votes.voter, minlength=3) > 0
     for size in (1e-3, 1e-2):
-        theta = found.theta + size * rng.standard_normal(votes.n_items)
+        theta = result.theta + size * rng.standard_normal(votes.n_items)
         logs = size * rng.standard_normal(3)
-        changed = {"theta": theta, "a": found.parameters.discrimination * np.exp(logs - logs[has_votes].mean())}
-        changed["s"] = found.parameters.side + size * rng.standard_normal(3)
+        changed = {"theta": theta, "a": result.parameters.discrimination * np.exp(logs - logs[has_votes].mean())}
+        changed["s"] = result.parameters.side + size * rng.standard_normal(3)
         if oversight > 0:
-            changed["e"] = found.parameters.oversight * np.exp(size * rng.standard_normal(3))
-        if found.tie_parameter < 9e3:
-            changed["nu"] = found.tie_parameter * np.exp(size * rng.standard_normal())
-        assert naive_posterior(found, oversight, **changed) <= best + 1e-7
+            changed["e"] = result.parameters.oversight * np.exp(size * rng.standard_normal(3))
+        if result.tie_parameter < 9e3:
+            changed["nu"] = result.tie_parameter * np.exp(size * rng.standard_normal())
+        assert naive_posterior(result, oversight, **changed) <= best + 1e-7
 
 
 @given(comparisons(voters=True, min_size=1), MODELS, st.sampled_from([0.0, 0.03]))
-def test_parameters_of_voters_are_where_the_posterior_is_flat(votes, model, oversight):
+def test_the_gradient_of_the_posterior_is_0_at_the_parameters_of_voters(votes, model, oversight):
     fit, options = model
-    found = fit(votes, oversight=oversight, prior=Prior(1.5, side_sd=0.8), voters=True, side_bias=True, **options)
-    assert found.converged
-    at, has_votes = found.parameters, np.bincount(votes.voter, minlength=3) > 0
-    of_theta = naive.gradient(lambda x: naive_posterior(found, oversight, theta=x), at.theta)
+    result = fit(votes, oversight=oversight, prior=Prior(1.5, side_sd=0.8), voters=True, side_bias=True, **options)
+    assert result.converged
+    at, has_votes = result.parameters, np.bincount(votes.voter, minlength=3) > 0
+    of_theta = naive.gradient(lambda x: naive_posterior(result, oversight, theta=x), at.theta)
     assert_allclose(of_theta, 0, atol=1e-3)
-    assert_allclose(naive.gradient(lambda x: naive_posterior(found, oversight, s=x), at.side), 0, atol=1e-3)
+    assert_allclose(naive.gradient(lambda x: naive_posterior(result, oversight, s=x), at.side), 0, atol=1e-3)
     # The mean of log a over voters with votes is held at 0: their slopes are equal.
-    of_logs = naive.gradient(lambda x: naive_posterior(found, oversight, a=np.exp(x)), np.log(at.discrimination))
+    of_logs = naive.gradient(lambda x: naive_posterior(result, oversight, a=np.exp(x)), np.log(at.discrimination))
     assert_allclose(np.log(at.discrimination[has_votes]).sum(), 0, atol=1e-9)
     assert_allclose(of_logs, of_logs[has_votes].mean() * has_votes, atol=1e-3)
     if oversight > 0:
         odds = np.log(at.oversight / (1 - at.oversight))
-        of_odds = naive.gradient(lambda x: naive_posterior(found, oversight, e=1 / (1 + np.exp(-x))), odds)
+        of_odds = naive.gradient(lambda x: naive_posterior(result, oversight, e=1 / (1 + np.exp(-x))), odds)
         assert_allclose(of_odds, 0, atol=1e-2)
     else:
         assert (at.oversight == 0).all()
 
 
-def test_a_program_with_most_of_the_votes_does_not_define_what_is_normal():
+def test_a_random_program_with_most_votes_does_not_define_the_scale():
     """It flips coins on 240 of 400 pairs; eight voters answer the others by the order of the items."""
     is_flagged = []
     for seed in range(12):
@@ -87,16 +87,16 @@ def test_a_program_with_most_of_the_votes_does_not_define_what_is_normal():
         voter = np.where(np.arange(400) < 240, 0, 1 + np.arange(400) % 8)
         by_order = np.where(rng.logistic(size=400) < (right - left) / 2, LEFT, RIGHT)
         winner = np.where(voter == 0, rng.choice([LEFT, RIGHT], 400), by_order)
-        found = bradley_terry(Comparisons(15, left, right, winner, 9, voter), voters=True)
-        at = found.parameters
+        result = bradley_terry(Comparisons(15, left, right, winner, 9, voter), voters=True)
+        at = result.parameters
         assert_allclose(np.log(at.discrimination).sum(), 0, atol=1e-8)
         assert at.discrimination[0] < 0.8 < np.median(at.discrimination[1:])
-        is_flagged.append(voter_report(found).random[0] > 0.5)
+        is_flagged.append(voter_report(result).random[0] > 0.5)
     assert np.mean(is_flagged) >= 0.75
 
 
 @pytest.mark.parametrize("oversight", [0.0, 0.1])
-def test_the_mean_oversight_of_voters_is_that_of_all_alike(oversight):
+def test_the_mean_oversight_of_voters_is_the_oversight_for_all(oversight):
     rng = np.random.default_rng(5)
     theta = np.linspace(3, -3, 40)
     left = rng.integers(0, 40, 20_000)
@@ -104,31 +104,31 @@ def test_the_mean_oversight_of_voters_is_that_of_all_alike(oversight):
     winner = np.where(rng.logistic(size=20_000) < theta[left] - theta[right], LEFT, RIGHT)
     winner = np.where(rng.random(20_000) < oversight, -winner, winner)
     votes = Comparisons(40, left, right, winner, 50, rng.integers(0, 50, 20_000))
-    found, alike = bradley_terry(votes, voters=True), bradley_terry(votes)
-    assert found.oversight == pytest.approx(alike.oversight, rel=1e-3)
-    assert found.oversight == pytest.approx(oversight, abs=0.015)
-    assert found.theta @ theta / (theta @ theta) == pytest.approx(1, abs=0.08)
+    result, alike = bradley_terry(votes, voters=True), bradley_terry(votes)
+    assert result.oversight == pytest.approx(alike.oversight, rel=1e-3)
+    assert result.oversight == pytest.approx(oversight, abs=0.015)
+    assert result.theta @ theta / (theta @ theta) == pytest.approx(1, abs=0.08)
     assert bradley_terry(votes, voters=True, oversight=0.03).oversight == 0.03
 
 
 def test_the_side_bias_of_all_votes_counts_each_voter_by_their_votes():
-    """A judge who always answers left casts three quarters of the votes; nineteen voters prefer no side."""
-    votes, _ = simulated(12, 400, 3, sd=1.0)
+    """A judge who always answers left casts three quarters of the votes; nineteen voters have no preference."""
+    votes, _ = simulate_votes(12, 400, 3, sd=1.0)
     voter = np.where(np.arange(400) % 4 > 0, 0, 1 + np.arange(400) // 4 % 19)
     votes = Comparisons(12, votes.left, votes.right, np.where(voter == 0, LEFT, votes.winner), 20, voter)
-    found = bradley_terry(votes, prior=1.5, voters=True, side_bias=True)
-    side = found.parameters.side
-    assert_allclose(found.side_bias, (300 * side[0] + np.bincount(voter, minlength=20)[1:] @ side[1:]) / 400)
-    assert found.side_bias > 0.7 * side[0] > 5 * abs(side[1:].mean())
+    result = bradley_terry(votes, prior=1.5, voters=True, side_bias=True)
+    side = result.parameters.side
+    assert_allclose(result.side_bias, (300 * side[0] + np.bincount(voter, minlength=20)[1:] @ side[1:]) / 400)
+    assert result.side_bias > 0.7 * side[0] > 5 * abs(side[1:].mean())
 
 
 @given(comparisons(voters=False, min_size=1), MODELS)
 def test_one_side_bias_for_all(votes, model):
     fit, options = model
-    found = fit(votes, prior=1.0, side_bias=True, **options)
-    slope = naive.gradient(lambda x: naive_posterior(found, s=x), found.parameters.side)
+    result = fit(votes, prior=1.0, side_bias=True, **options)
+    slope = naive.gradient(lambda x: naive_posterior(result, s=x), result.parameters.side)
     assert_allclose(slope, 0, atol=1e-3)
-    assert found.side_bias == found.parameters.side[0]
+    assert result.side_bias == result.parameters.side[0]
 
 
 @pytest.mark.parametrize(("won", "lost", "tied"), [(3, 1, 0), (7, 2, 4), (1, 1, 5), (2, 5, 1)])
@@ -178,15 +178,15 @@ def test_an_earlier_fit_as_start_changes_nothing(votes, model, voters):
 
 
 @given(comparisons(voters=True), MODELS, st.booleans())
-def test_the_sides_exchanged(votes, model, voters):
-    """Left for right and right for left: the same strengths, and the opposite side bias."""
+def test_swapping_the_sides_flips_only_the_side_bias(votes, model, voters):
+    """The strengths stay the same."""
     fit, options = model
     options = options | {"prior": 1.5, "voters": voters, "side_bias": True}
     turned = Comparisons(votes.items, votes.right, votes.left, -votes.winner, votes.voters, votes.voter)
-    found, other = fit(votes, **options), fit(turned, **options)
-    assert_allclose(other.theta, found.theta, atol=1e-6)
-    assert_allclose(other.parameters.side, -found.parameters.side, atol=1e-6)
-    assert_allclose(other.log_likelihood, found.log_likelihood, atol=1e-9)
+    result, other = fit(votes, **options), fit(turned, **options)
+    assert_allclose(other.theta, result.theta, atol=1e-6)
+    assert_allclose(other.parameters.side, -result.parameters.side, atol=1e-6)
+    assert_allclose(other.log_likelihood, result.log_likelihood, atol=1e-9)
 
 
 @given(comparisons(voters=True), MODELS, st.booleans(), SEEDS)
@@ -202,14 +202,14 @@ def test_order_of_votes_and_items_does_not_matter(votes, model, voters, seed):
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_voters_who_differ_are_told_apart():
+def test_different_voters_get_different_parameters():
     truth = np.repeat([0.4, 1.0, 2.5], 10)
-    votes, theta = simulated(60, 12_000, 5, n_voters=30, discrimination=truth)
-    found = bradley_terry(votes, voters=True)
-    logs = np.log(found.parameters.discrimination)
-    assert found.converged
+    votes, theta = simulate_votes(60, 12_000, 5, n_voters=30, discrimination=truth)
+    result = bradley_terry(votes, voters=True)
+    logs = np.log(result.parameters.discrimination)
+    assert result.converged
     assert np.corrcoef(logs, np.log(truth))[0, 1] > 0.9
-    assert np.corrcoef(found.theta, theta)[0, 1] > 0.98
+    assert np.corrcoef(result.theta, theta)[0, 1] > 0.98
 
 
 def votes_between(pairs, n_items):
@@ -219,7 +219,7 @@ def votes_between(pairs, n_items):
 
 
 def by_quadrature(votes, sd, link="logistic"):
-    """Log of the integral of the likelihood over strengths ~ N(0, sd^2), by the trapezoidal rule.
+    """Log of the integral of the likelihood over strengths ~ N(0, sd^2) by the trapezoidal rule.
 
     The common level no vote can tell, so that the integral is over strengths with the mean 0: in one direction for two
     items, in two for three.
@@ -241,9 +241,9 @@ def by_quadrature(votes, sd, link="logistic"):
 
 def evidence_of(votes, sd, fit=bradley_terry, oversight=0):
     """Laplace's approximation of the log marginal likelihood, with an exact determinant."""
-    found = fit(votes, prior=sd, oversight=oversight)
-    penalised = found.log_likelihood - found.theta @ found.theta / (2 * sd**2)
-    return penalised - votes.n_items * math.log(sd) - np.linalg.slogdet(found.curvature.matrix())[1] / 2
+    result = fit(votes, prior=sd, oversight=oversight)
+    penalised = result.log_likelihood - result.theta @ result.theta / (2 * sd**2)
+    return penalised - votes.n_items * math.log(sd) - np.linalg.slogdet(result.curvature.matrix())[1] / 2
 
 
 def log_prior(log_sd):
@@ -257,7 +257,7 @@ COUNTS = st.tuples(st.integers(6, 20), st.integers(6, 20))
 @pytest.mark.wide
 @settings(max_examples=15, deadline=None)
 @given(st.lists(COUNTS, min_size=3, max_size=3), st.sampled_from([2, 3]), st.sampled_from([0.5, 1.0, 2.0]))
-def test_the_evidence_is_the_integral_over_strengths(counts, n_items, sd):
+def test_the_evidence_is_the_integral_of_the_likelihood(counts, n_items, sd):
     pairs = [(0, 1), (1, 2), (2, 0)] if n_items == 3 else [(0, 1)]
     votes = votes_between(zip(pairs, counts, strict=False), n_items)
     # With 12 votes or more on a pair Laplace's approximation errs by less than .05 (measured: .03).
@@ -280,7 +280,7 @@ def test_the_spread_of_few_items_is_that_of_quadrature(n_items, fit):
 
 
 def matched(sd, seed, n_items=60):
-    """Logistic votes chosen by `next_comparisons`, most of them between items of like strength."""
+    """Logistic votes on pairs chosen by `next_comparisons`, mostly between items of similar strength."""
     rng = np.random.default_rng(seed)
     theta = sd * rng.standard_normal(n_items)
     votes = Comparisons(n_items, [], [], [])
@@ -308,15 +308,15 @@ def test_a_known_spread_is_recovered_from_matched_votes(sd):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("seed", range(4))
 def test_the_estimated_spread_maximises_its_posterior(seed):
-    votes, theta = simulated(60, 1800, seed, sd=[0.7, 1.0, 1.5, 2.0][seed])
-    found = bradley_terry(votes, prior=Prior(None), oversight=0.03)
+    votes, theta = simulate_votes(60, 1800, seed, sd=[0.7, 1.0, 1.5, 2.0][seed])
+    result = bradley_terry(votes, prior=Prior(None), oversight=0.03)
 
-    steps = np.log(found.prior_sd) + np.union1d(np.linspace(-0.4, 0.4, 17), np.linspace(-0.05, 0.05, 21))
-    logs = [evidence_of(votes, math.exp(step), oversight=found.oversight) + log_prior(step) for step in steps]
+    steps = np.log(result.prior_sd) + np.union1d(np.linspace(-0.4, 0.4, 17), np.linspace(-0.05, 0.05, 21))
+    logs = [evidence_of(votes, math.exp(step), oversight=result.oversight) + log_prior(step) for step in steps]
     best = steps[np.argmax(logs)]
-    assert_allclose(np.log(found.prior_sd), best, atol=0.006)
-    assert_allclose(found.prior_sd, theta.std(), rtol=0.2)
-    assert_allclose(found.theta, bradley_terry(votes, prior=found.prior_sd, oversight=0.03).theta, atol=1e-7)
+    assert_allclose(np.log(result.prior_sd), best, atol=0.006)
+    assert_allclose(result.prior_sd, theta.std(), rtol=0.2)
+    assert_allclose(result.theta, bradley_terry(votes, prior=result.prior_sd, oversight=0.03).theta, atol=1e-7)
 
 
 @pytest.mark.needs_numba
@@ -324,30 +324,30 @@ def test_the_estimated_spread_maximises_its_posterior(seed):
 @pytest.mark.parametrize("slips", [0.0, 0.05])
 @pytest.mark.parametrize("ties", [0.0, 0.2])
 def test_the_estimated_oversight_maximises_its_posterior(n_items, n_votes, sd, slips, ties):
-    votes, _ = simulated(n_items, n_votes, 1, sd=sd)
+    votes, _ = simulate_votes(n_items, n_votes, 1, sd=sd)
     rng = np.random.default_rng(1)
     winner = np.where(rng.random(n_votes) < slips, -votes.winner, votes.winner)
     winner[rng.random(n_votes) < ties] = TIE
     votes = Comparisons(n_items, votes.left, votes.right, winner)
-    found = bradley_terry(votes, prior=2)  # far from .3, where most of the width of the posterior is that of e
+    result = bradley_terry(votes, prior=2)  # far from .3, where the posterior is mostly as wide as that of e
 
     def log_posterior(odds):
         rate = 1 / (1 + math.exp(-odds))
         of_prior = 50 * (0.03 * math.log(rate) + 0.97 * math.log1p(-rate))
         return evidence_of(votes, 2.0, oversight=rate) + of_prior
 
-    odds = math.log(found.oversight / (1 - found.oversight))
-    if found.oversight < 0.35:  # the largest one
+    odds = math.log(result.oversight / (1 - result.oversight))
+    if result.oversight < 0.35:  # the largest one
         best = minimize_scalar(lambda x: -log_posterior(x), bounds=(odds - 1, odds + 1), method="bounded")
         assert_allclose(odds, best.x, atol=0.02)
     else:
         assert log_posterior(odds) > log_posterior(odds - 0.1)
     again = bradley_terry(votes, prior=2, start=bradley_terry(votes, prior=2, oversight=0.2))
-    assert_allclose(again.theta, found.theta, atol=1e-6)
+    assert_allclose(again.theta, result.theta, atol=1e-6)
 
 
-def test_a_climb_that_ends_early_has_not_converged(monkeypatch):
-    votes, _ = simulated(20, 200, 1)
+def test_an_interrupted_fit_has_not_converged(monkeypatch):
+    votes, _ = simulate_votes(20, 200, 1)
     assert bradley_terry(votes).converged
     monkeypatch.setattr("adaptive.model._fit._MAX_STEPS", 1)
     assert not bradley_terry(votes).converged
@@ -358,17 +358,17 @@ def test_a_climb_that_ends_early_has_not_converged(monkeypatch):
 @pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("slips", [0.0, 0.1])
-def test_large_data_have_their_slope_and_their_errors(slips):
-    """With a fixed oversight of .03, slopes of 1.17 and .67 and intervals that hold 31 and 12 % were measured."""
+def test_large_data_have_correct_scale_and_coverage(slips):
+    """With a fixed oversight of .03, the measured slopes were 1.17 and .67, and the coverage 31 and 12 %."""
     slopes, shares = [], []
     for seed in range(6):
-        votes, theta = simulated(100, 100_000, seed, sd=2.0)
+        votes, theta = simulate_votes(100, 100_000, seed, sd=2.0)
         is_slip = np.random.default_rng(seed).random(100_000) < slips
         votes = Comparisons(100, votes.left, votes.right, np.where(is_slip, -votes.winner, votes.winner))
-        found = bradley_terry(votes)
+        result = bradley_terry(votes)
         centred = theta - theta.mean()
-        slopes.append(np.polyfit(centred, found.theta, 1)[0])
-        shares.append(np.mean(np.abs(found.theta - centred) < 1.645 * found.standard_errors))
+        slopes.append(np.polyfit(centred, result.theta, 1)[0])
+        shares.append(np.mean(np.abs(result.theta - centred) < 1.645 * result.standard_errors))
     assert_allclose(np.mean(slopes), 1, atol=0.03)
     assert 0.84 < np.mean(shares) < 0.95
 
@@ -377,13 +377,13 @@ def test_large_data_have_their_slope_and_their_errors(slips):
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 @pytest.mark.parametrize("sd", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("most_dense", [300, 10], ids=["exact traces", "estimated"])
-def test_the_slope_of_the_evidence_is_its_derivative(monkeypatch, most_dense, sd, fit):
-    votes, _ = simulated(100, 800, 1)
-    found = fit(votes, prior=sd, oversight=0.03)
-    ahead, behind = (evidence_of(votes, sd * math.exp(part), fit, found.oversight) for part in (0.01, -0.01))
+def test_the_derivative_of_the_evidence_equals_finite_differences(monkeypatch, most_dense, sd, fit):
+    votes, _ = simulate_votes(100, 800, 1)
+    result = fit(votes, prior=sd, oversight=0.03)
+    ahead, behind = (evidence_of(votes, sd * math.exp(part), fit, result.oversight) for part in (0.01, -0.01))
     monkeypatch.setattr("adaptive.model._likelihood.MAX_TRACE", most_dense)
-    joint = JointFit(pool_rows(rows_of(votes, found.model)), found.prior, 0.03, 1e-9, None)
-    slope = MarginalLikelihood(joint, True, 100).slopes(found.parameters).slope[0] + math.log(
+    joint = JointFit(pool_rows(rows_of(votes, result.model)), result.prior, 0.03, 1e-9, None)
+    slope = MarginalLikelihood(joint, True, 100).slopes(result.parameters).slope[0] + math.log(
         sd / 2
     )  # without the prior of t
     # The slope falls by about n for each unit of log t: an error of 1 moves t by a hundredth.
@@ -399,18 +399,18 @@ def evidence_with_oversight(votes, sd):
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(("n_items", "n_votes", "seed"), [(20, 100, 0), (60, 400, 1), (120, 1200, 2)])
-def test_spread_and_oversight_are_estimated_at_one_peak(n_items, n_votes, seed):
-    votes, _ = simulated(n_items, n_votes, seed, sd=1.5)
+def test_spread_and_oversight_are_estimated_at_the_same_peak(n_items, n_votes, seed):
+    votes, _ = simulate_votes(n_items, n_votes, seed, sd=1.5)
     sd = bradley_terry(votes, prior=Prior(None)).prior_sd
     behind, here, ahead = (evidence_with_oversight(votes, sd * math.exp(part)) for part in (-0.02, 0.0, 0.02))
     assert here >= max(behind, ahead)
-    assert abs(ahead - behind) / 0.04 <= 1e-3 * n_items  # a slope that lets the oversight follow t is twice that here
+    assert abs(ahead - behind) / 0.04 <= 1e-3 * n_items  # twice as large if the oversight followed t
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_the_spread_of_many_items_is_that_of_exact_traces(monkeypatch):
-    votes, _ = simulated(400, 4000, 2)
+def test_the_spread_of_many_items_agrees_with_exact_traces(monkeypatch):
+    votes, _ = simulate_votes(400, 4000, 2)
     estimated = bradley_terry(votes, prior=Prior(None)).prior_sd
     monkeypatch.setattr("adaptive.model._likelihood.MAX_TRACE", 1_000)
     assert_allclose(bradley_terry(votes, prior=Prior(None)).prior_sd, estimated, rtol=0.02)
@@ -419,7 +419,7 @@ def test_the_spread_of_many_items_is_that_of_exact_traces(monkeypatch):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("options", [{}, {"side_bias": True}, {"voters": True}])
 def test_a_fit_in_blocks_is_the_same_with_any_number_of_threads(monkeypatch, options):
-    votes, _ = simulated(30, 600, 4)
+    votes, _ = simulate_votes(30, 600, 4)
     votes = Comparisons(30, votes.left, votes.right, votes.winner, 5, np.arange(600) % 5)
     whole = bradley_terry(votes, **options)
     monkeypatch.setattr("adaptive.model._likelihood._ROWS_PER_BLOCK", 50)
@@ -435,7 +435,7 @@ def test_a_fit_in_blocks_is_the_same_with_any_number_of_threads(monkeypatch, opt
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("options", [{}, {"side_bias": True}, {"voters": True}, {"oversight": 0.03}])
 def test_a_dense_matrix_and_conjugate_gradients_give_the_same_fit(monkeypatch, options):
-    votes, _ = simulated(40, 1200, 5)
+    votes, _ = simulate_votes(40, 1200, 5)
     votes = Comparisons(40, votes.left, votes.right, votes.winner, 5, np.arange(1200) % 5)
     dense = bradley_terry(votes, prior=1.5, **options)
     monkeypatch.setattr("adaptive.model._likelihood.MAX_FACTOR", 10)
@@ -448,23 +448,23 @@ def test_a_dense_matrix_and_conjugate_gradients_give_the_same_fit(monkeypatch, o
 
 
 @pytest.mark.needs_numba
-def test_the_spread_beside_voters_does_not_depend_on_the_start():
-    votes, _ = simulated(60, 1800, 3, sd=1.0)
+def test_the_spread_in_fits_with_voters_does_not_depend_on_the_start():
+    votes, _ = simulate_votes(60, 1800, 3, sd=1.0)
     known = Comparisons(votes.n_items, votes.left, votes.right, votes.winner, range(12), np.arange(1800) % 12)
-    found = bradley_terry(known, prior=Prior(None), voters=True)
-    again = bradley_terry(known, prior=Prior(None), voters=True, start=found)
-    assert_allclose(found.prior_sd, again.prior_sd, rtol=2e-3)
+    result = bradley_terry(known, prior=Prior(None), voters=True)
+    again = bradley_terry(known, prior=Prior(None), voters=True, start=result)
+    assert_allclose(result.prior_sd, again.prior_sd, rtol=2e-3)
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_a_long_chain_is_not_taken_for_one_without_differences():
+def test_a_long_chain_has_a_positive_spread():
     left = np.tile(np.arange(199), 20)
-    found = bradley_terry(Comparisons(200, left, left + 1, np.full(left.size, LEFT)), prior=Prior(None))
-    assert found.prior_sd == 30
-    assert "the votes hardly contradict one order: the spread of the strengths is held at 30" in found.warnings
-    assert found.ranking.best_first.tolist() == list(range(200))
-    # Where one vote in ten says the opposite, the peak beyond the valley is not at the bound.
+    result = bradley_terry(Comparisons(200, left, left + 1, np.full(left.size, LEFT)), prior=Prior(None))
+    assert result.prior_sd == 30
+    assert "the votes hardly contradict one order: the spread of the strengths is held at 30" in result.warnings
+    assert result.ranking.best_first.tolist() == list(range(200))
+    # If one vote in ten is reversed, the peak beyond the valley is not at the bound.
     wins = np.where(np.random.default_rng(0).random(left.size) < 0.9, LEFT, RIGHT)
     votes = Comparisons(200, left, left + 1, wins)
     doubted = bradley_terry(votes, prior=Prior(None)).prior_sd
@@ -473,7 +473,7 @@ def test_a_long_chain_is_not_taken_for_one_without_differences():
 
 
 @pytest.mark.parametrize("max_iterations", [1, 2, 3, 5])
-def test_a_spread_is_found_or_given_up_without_converged_fits(max_iterations):
+def test_the_spread_stays_in_bounds_without_converged_fits(max_iterations):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         left = rng.integers(0, 20, 71)
@@ -506,7 +506,7 @@ def test_pooled_votes_have_the_counts_of_each_answer(votes, voters, side_bias, b
 
 
 def test_no_fit_ends_in_a_saddle_point():
-    """A conjugate gradient that does not look for negative curvature ended 7 log units below the peak."""
+    """A conjugate gradient without a check for negative curvature ended 7 log units below the peak."""
     rng = np.random.default_rng(4)
     left = rng.integers(0, 301, 900)
     right = (left + rng.integers(1, 301, 900)) % 301
@@ -529,8 +529,8 @@ def test_no_fit_ends_in_a_saddle_point():
         assert max(ends) <= solution.point.log_posterior + 1e-6
 
 
-def test_a_single_voter_discriminates_as_the_scale_says():
-    votes, _ = simulated(60, 240, seed=2)
+def test_a_single_voter_has_the_discrimination_of_the_scale():
+    votes, _ = simulate_votes(60, 240, seed=2)
     alone = Comparisons(60, votes.left, votes.right, votes.winner, 1, np.zeros(240, int))
     fitted = bradley_terry(alone, voters=True, prior=1.5)
     assert fitted.converged

@@ -1,4 +1,4 @@
-"""Tests of the votes against the model: kernels of the likelihood, and the misfit."""
+"""Kernels of the likelihood, and the misfit of votes and model."""
 
 import itertools
 import math
@@ -29,7 +29,7 @@ from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, outcome_chances
 from adaptive.model._newton import JointFit, Voters, pool_rows
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
-from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
+from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulate_votes
 
 
 def test_a_number_is_the_spread_of_the_strengths():
@@ -42,7 +42,7 @@ def test_a_number_is_the_spread_of_the_strengths():
 
 
 @pytest.mark.parametrize("value", [0, -1, math.nan, "2", True])
-def test_a_spread_that_is_no_positive_number(value):
+def test_the_spread_must_be_positive(value):
     with pytest.raises(ModelError, match=r"^sd of a prior must be None or a positive number; got "):
         Prior(value)
     votes = Comparisons.from_pairs([(0, 1)], 2)
@@ -52,7 +52,7 @@ def test_a_spread_that_is_no_positive_number(value):
 
 @pytest.mark.parametrize("name", ["discrimination_sd", "oversight_votes", "side_sd"])
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, None, "2"])
-def test_other_parameters_that_are_no_positive_number(name, value):
+def test_other_parameters_must_be_positive(name, value):
     with pytest.raises(ModelError, match=rf"^{name} of a prior must be a positive number; got "):
         Prior(**{name: value})
 
@@ -83,7 +83,7 @@ def chances_at(margin, nu, link):
 
 
 @given(MARGINS, KINDS)
-def test_chances_and_their_slopes(margin, kind):
+def test_outcome_probabilities_and_their_derivatives(margin, kind):
     link, nu, _ = kind
     left, tie, right, d_left, d_right, b_left, b_right = chances_at(margin, nu, LINKS[link])
     assert_allclose([left, tie, right], list(naive.chances(margin, nu, link).values()), rtol=1e-12)
@@ -105,7 +105,7 @@ def answer_terms(winner, margin, oversight, kind):
 
 @given(MARGINS, WINNERS, OVERSIGHTS, KINDS)
 @example(6.0, RIGHT, 0.001, ("normal", 0.0, True))
-def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
+def test_the_contribution_of_a_vote_to_the_sums(margin, winner, oversight, kind):
     link, nu, half = kind
     chances = chances_at(margin, nu, LINKS[link])
     sides = side_terms(chances, oversight, LINKS[link], margin)
@@ -145,22 +145,22 @@ def test_certain_outcomes_stay_finite(margin, link, winner, oversight):
 
 
 @given(comparisons(voters=True), KINDS, SEEDS)
-def test_sums_over_votes_are_slopes_and_curvature_of_the_likelihood(votes, kind, seed):
+def test_sums_over_votes_are_gradient_and_curvature_of_the_likelihood(votes, kind, seed):
     link, nu, half = kind
-    found = rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True))
+    result = rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True))
     rng = np.random.default_rng(seed)
     a, e, s = rng.uniform(0.5, 2, 3), rng.uniform(0.01, 0.5, 3), rng.normal(0, 0.5, 3)
     theta = rng.normal(0, 1, votes.n_items)
     at = Parameters(theta, a, e, s, nu, 2.0)
-    seen = curvature_at(found, at)
+    seen = curvature_at(result, at)
 
     def of_theta(x):
         return naive.log_likelihood(rows(votes, True), x, a, e, s, nu, link, half)
 
     assert_allclose(seen.log_likelihood, of_theta(theta), rtol=1e-12, atol=1e-13)
     assert_allclose(seen.slope, naive.gradient(of_theta, theta), atol=1e-6)
-    assert_allclose(laplacian(found, seen.weights[1]), -naive.hessian(of_theta, theta), atol=1e-5)
-    # The expected curvature is the mean over what voters could have answered, of the squared slope.
+    assert_allclose(laplacian(result, seen.weights[1]), -naive.hessian(of_theta, theta), atol=1e-5)
+    # The expected curvature is the mean of the squared slope over all possible answers.
     expected = np.eye(votes.n_items) / 4
     for left, right, _, v in rows(votes, True):
         ends = np.zeros(votes.n_items)
@@ -179,14 +179,14 @@ def test_sums_over_votes_are_slopes_and_curvature_of_the_likelihood(votes, kind,
 
 @given(comparisons(voters=True, min_size=4), KINDS, SEEDS)
 @example(Comparisons(2, [0] * 4, [1] * 4, [1] * 4, range(3), [0, 0, 0, 1]), ("normal", 0.0, True), 100)
-def test_slopes_in_the_parameters_of_voters_and_ties(votes, kind, seed):
+def test_derivatives_by_the_parameters_of_voters_and_ties(votes, kind, seed):
     link, nu, half = kind
-    found = pool_rows(rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True)))
-    assume(np.unique(found.group).size > 1)  # the a of a single voter is 1
+    result = pool_rows(rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True)))
+    assume(np.unique(result.group).size > 1)  # the a of a single voter is 1
     rng = np.random.default_rng(seed)
     a, e, s = rng.uniform(0.5, 2, 3), rng.uniform(0.01, 0.5, 3), rng.normal(0, 0.5, 3)
     theta = rng.normal(0, 1, votes.n_items)
-    fit, at = JointFit(found, Prior(), 0.1, 1e-9, None, fits_nu=nu > 0), Parameters(theta, a, e, s, nu, 2.0)
+    fit, at = JointFit(result, Prior(), 0.1, 1e-9, None, fits_nu=nu > 0), Parameters(theta, a, e, s, nu, 2.0)
     point, n_items = fit.point(at), votes.n_items
 
     def log_posterior(x):
@@ -256,7 +256,7 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
     assert_allclose(solve_system(pairs, diagonal, (dense - absorbed) @ x, 1e-12, voters.absorption), x, atol=1e-9)
 
 
-def test_an_indefinite_matrix_is_seen():
+def test_an_indefinite_matrix_is_detected():
     pairs, target = (np.array([0, 1]), np.array([1, 2]), np.array([-1.0, 0.6])), np.array([[0.0], [1.0], [-1.0]])
     with pytest.raises(np.linalg.LinAlgError):
         solve_system(pairs, np.array([1.1, 0.5, 0.1]), target, 1e-6)
@@ -269,7 +269,7 @@ ATOL = 5e-3  # the library takes the factor of the strengths to three digits
 
 @st.composite
 def fits(draw):
-    """Fits to few votes; ties, repeated pairs and strengths that tie are common."""
+    """Fits to few votes; ties, repeated pairs and equal strengths are common."""
     fit, options = draw(MODELS)
     votes = draw(comparisons(min_size=1))
     with_voters = votes.voter is not None and draw(st.booleans())
@@ -278,20 +278,20 @@ def fits(draw):
 
 
 def spelt_out(strengths):
-    """The votes without ties, as the naive model takes them, and the place of each among all votes."""
+    """The votes without ties in the form of the naive model, and the index of each among all votes."""
     votes = rows(strengths.comparisons, strengths.model.voters)
     return [(place, vote) for place, vote in enumerate(votes) if vote[2] != "tie"]
 
 
 @given(fits())
-def test_the_numbers_are_sums_over_votes(strengths):
+def test_misfit_statistics_are_sums_over_votes(strengths):
     votes, at = strengths.comparisons, strengths.parameters
     kept = spelt_out(strengths)
 
     def chance(vote, factor, slips):
         left, right, _, v = vote
         margin = at.discrimination[v] * (at.theta[left] - at.theta[right])
-        # Given no tie: that of the curve alone, and an oversight turns it round.
+        # Without ties, the probability is that of the curve, and an oversight reverses it.
         oversight = at.oversight[v] if slips else 0.0
         return naive.seen_chances(factor * margin + at.side[v], oversight, 0.0, strengths.model.link)["left"]
 
@@ -300,7 +300,7 @@ def test_the_numbers_are_sums_over_votes(strengths):
         pairs = zip(kept, chances, strict=True)
         return -sum(math.log(max(p if vote[2] == "left" else 1 - p, 1e-300)) for (_, vote), p in pairs)
 
-    # From each of several parts, because with many oversights there may be more than one peak.
+    # From several starts, because many oversights may give more than one peak.
     ends = np.linspace(math.log(0.2), math.log(10), 9)
     peaks = [
         (minimize_scalar(cost, bounds=part, method="bounded", args=(slips,)), slips)
@@ -338,12 +338,12 @@ def test_the_numbers_are_sums_over_votes(strengths):
     mean = sum(v * d for v, d in zip(variance, distance, strict=True)) / max(sum(variance), 1e-9)
     spread = sum(v * (d - mean) ** 2 for v, d in zip(variance, distance, strict=True))
     far = sum(f * (d - mean) for f, d in zip(favoured, distance, strict=True))
-    found = strengths.misfit
-    assert_allclose(found.far * math.sqrt(spread), far, atol=ATOL)
+    result = strengths.misfit
+    assert_allclose(result.far * math.sqrt(spread), far, atol=ATOL)
     voter = None if votes.voter is None else [int(votes.voter[place]) for place, _ in kept]
-    assert_allclose(found.pairs, excess(signed, pair, voter), atol=ATOL)
-    assert_allclose(found.voters, 0.0 if voter is None else excess(favoured, voter), atol=ATOL)
-    assert found.n_repeated == sum(number for number in Counter(pair).values() if number > 1)
+    assert_allclose(result.pairs, excess(signed, pair, voter), atol=ATOL)
+    assert_allclose(result.voters, 0.0 if voter is None else excess(favoured, voter), atol=ATOL)
+    assert result.n_repeated == sum(number for number in Counter(pair).values() if number > 1)
 
 
 def drawn_from(strengths, rng):
@@ -356,20 +356,20 @@ def drawn_from(strengths, rng):
 
 
 @pytest.mark.wide
-def test_the_numbers_are_small_where_the_model_holds():
-    """On random pairs of 20 items, of which each is asked about three times."""
+def test_misfit_statistics_are_small_if_the_model_holds():
+    """On random pairs of 20 items; each pair is asked about three times."""
     rng = np.random.default_rng(1)
-    votes, _ = simulated(20, 600, seed=1)
+    votes, _ = simulate_votes(20, 600, seed=1)
     truth = bradley_terry(votes)
-    found = [bradley_terry(drawn_from(truth, rng), prior=truth.prior_sd).misfit for _ in range(200)]
-    pairs, far = (np.array([getattr(each, name) for each in found]) for name in ("pairs", "far"))
+    result = [bradley_terry(drawn_from(truth, rng), prior=truth.prior_sd).misfit for _ in range(200)]
+    pairs, far = (np.array([getattr(each, name) for each in result]) for name in ("pairs", "far"))
     assert pairs.max() < 3
     assert np.count_nonzero(pairs <= -3) <= 6  # its mean is -1
     assert np.abs(far).max() < 3
-    # And they are of about this size, not all 0.
+    # They vary about as much as they should, and are not all 0.
     assert_allclose([pairs.mean(), far.mean()], [-1, 0], atol=0.3)
     assert_allclose([pairs.std(), far.std()], 1, atol=0.3)
-    assert all(each.n_repeated > 400 for each in found)
+    assert all(each.n_repeated > 400 for each in result)
 
 
 def circle(n_rounds):
@@ -379,7 +379,7 @@ def circle(n_rounds):
     return bradley_terry(votes)
 
 
-def test_preferences_that_go_in_circles_are_found():
+def test_circular_preferences_are_detected():
     assert circle(9).misfit.pairs > 8
     assert any("preferences go in circles" in warning for warning in circle(9).warnings)
     # A single vote on each pair says nothing about it.
@@ -387,46 +387,46 @@ def test_preferences_that_go_in_circles_are_found():
     assert not any("circles" in warning for warning in circle(1).warnings)
 
 
-def test_careless_voters_are_found():
+def test_careless_voters_are_detected():
     rng = np.random.default_rng(2)
-    votes, _ = simulated(20, 1_200, seed=2, n_voters=12)
+    votes, _ = simulate_votes(20, 1_200, seed=2, n_voters=12)
     coins = rng.choice([LEFT, RIGHT], votes.n_comparisons)
     careless = replace(votes, winner=np.where(votes.voter < 3, coins, votes.winner))
     assert abs(bradley_terry(votes).misfit.voters) < 3
     assert bradley_terry(careless).misfit.voters > 3
 
 
-def test_oversights_that_the_model_leaves_out_are_found():
-    """They cost the stronger of two items far apart more victories than that of two close ones."""
+def test_oversights_missing_in_the_model_are_detected():
+    """They cost the stronger item more victories if the two items are far apart."""
     rng = np.random.default_rng(2)
-    votes, _ = simulated(20, 3_000, seed=2, sd=3)
+    votes, _ = simulate_votes(20, 3_000, seed=2, sd=3)
     turned = replace(votes, winner=np.where(rng.random(votes.n_comparisons) < 0.1, -votes.winner, votes.winner))
     assert bradley_terry(turned, oversight=0).misfit.far < -3
     assert abs(bradley_terry(turned, oversight=0.1).misfit.far) < 3
 
 
 def test_neither_the_order_of_items_nor_that_of_votes_matters():
-    votes, _ = simulated(8, 120, seed=3, tie=0.1)
+    votes, _ = simulate_votes(8, 120, seed=3, tie=0.1)
     rng = np.random.default_rng(4)
     items, rows_ = rng.permutation(8), rng.permutation(votes.n_comparisons)
     labels = tuple(f"item {np.flatnonzero(items == place)[0]}" for place in range(8))
     some = votes.select(rows_)
     moved = Comparisons(labels, items[some.left], items[some.right], some.winner, some.voters, some.voter)
-    found, again = (bradley_terry(each, prior=2).misfit for each in (votes, moved))
+    result, again = (bradley_terry(each, prior=2).misfit for each in (votes, moved))
     for name in ("pairs", "far", "voters"):
-        assert_allclose(getattr(again, name), getattr(found, name), atol=1e-3)
-    assert again.n_repeated == found.n_repeated > 0
+        assert_allclose(getattr(again, name), getattr(result, name), atol=1e-3)
+    assert again.n_repeated == result.n_repeated > 0
 
 
 @pytest.mark.parametrize("winner", [[], [0, 0, 0]])
-def test_without_a_decided_vote_nothing_is_found(winner):
+def test_without_a_decided_vote_there_is_no_misfit(winner):
     votes = Comparisons(3, [0, 1, 0][: len(winner)], [1, 2, 1][: len(winner)], winner)
-    found = bradley_terry(votes, prior=2).misfit
-    assert (found.pairs, found.far, found.voters, found.n_repeated) == (0, 0, 0, 0)
+    result = bradley_terry(votes, prior=2).misfit
+    assert (result.pairs, result.far, result.voters, result.n_repeated) == (0, 0, 0, 0)
 
 
-def test_a_voter_who_sees_a_pair_again_says_nothing_of_it():
-    """Only what other voters say of a pair shows that it is particular."""
+def test_repeated_votes_of_one_voter_on_a_pair_are_no_misfit():
+    """Only votes of other voters can show that a pair is special."""
     left, right = ["fig", "kiwi", "plum"] * 9, ["kiwi", "plum", "fig"] * 9
     alone = Comparisons.from_labels(left, right, ["left"] * 27, voter=["Ann"] * 27)
     many = Comparisons.from_labels(left, right, ["left"] * 27, voter=[f"voter {k // 3}" for k in range(27)])

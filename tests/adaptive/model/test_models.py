@@ -1,4 +1,4 @@
-"""Estimators against other packages, formulas in fractions and each other by name, and on arguments that cannot be."""
+"""Estimators against other packages, exact formulas and each other by name; and invalid arguments."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ from adaptive._scores import LEFT, RIGHT, TIE
 from adaptive.model._models import fit_named
 from rankcorr import OptionError, TooFewItemsError
 from tests.adaptive import naive
-from tests.adaptive.strategies import comparisons, items_and_triples, simulated
+from tests.adaptive.strategies import comparisons, items_and_triples, simulate_votes
 
 PLAIN = {"ties": "half", "oversight": 0}
 WINNERS = {LEFT: evalica.Winner.X, TIE: evalica.Winner.Draw, RIGHT: evalica.Winner.Y}
@@ -51,23 +51,23 @@ def by_evalica(votes):
 def test_strengths_with_a_prior_are_those_of_choix(votes, prior):
     """choix adds alpha |theta|^2 to the loss, so that alpha is 1 / (2 t^2)."""
     votes = votes.select(votes.winner != TIE)
-    found = bradley_terry(votes, prior=prior, **PLAIN)
+    result = bradley_terry(votes, prior=prior, **PLAIN)
     other = choix.opt_pairwise(votes.n_items, pairs_of(votes), alpha=1 / (2 * prior**2), tol=1e-12)
-    assert_allclose(found.theta, other, atol=1e-6)
+    assert_allclose(result.theta, other, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_strengths_without_a_prior_are_those_of_choix_and_evalica(seed):
-    votes, _ = simulated(25, 1500, seed, sd=0.8)
-    found = bradley_terry(votes, prior=np.inf, **PLAIN)
-    assert_allclose(found.theta, choix.ilsr_pairwise(25, pairs_of(votes), tol=1e-10), atol=1e-6)
-    assert_allclose(found.theta, choix.opt_pairwise(25, pairs_of(votes), alpha=0, tol=1e-12), atol=1e-6)
-    assert_allclose(found.theta, by_evalica(votes), atol=1e-6)
+    votes, _ = simulate_votes(25, 1500, seed, sd=0.8)
+    result = bradley_terry(votes, prior=np.inf, **PLAIN)
+    assert_allclose(result.theta, choix.ilsr_pairwise(25, pairs_of(votes), tol=1e-10), atol=1e-6)
+    assert_allclose(result.theta, choix.opt_pairwise(25, pairs_of(votes), alpha=0, tol=1e-12), atol=1e-6)
+    assert_allclose(result.theta, by_evalica(votes), atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_half_wins_for_ties_are_those_of_evalica(seed):
-    votes, _ = simulated(25, 1500, seed, sd=0.8, tie=0.4)
+    votes, _ = simulate_votes(25, 1500, seed, sd=0.8, tie=0.4)
     assert_allclose(bradley_terry(votes, prior=np.inf, **PLAIN).theta, by_evalica(votes), atol=1e-6)
 
 
@@ -83,9 +83,9 @@ def test_strengths_of_language_models_are_those_published(data_dir):
     golden = {row["item"]: float(row["score"]) for row in rows}
     assert set(golden) == set(votes.items)
     published = np.log([golden[item] for item in votes.items])
-    found = bradley_terry(votes, prior=np.inf, **PLAIN)
-    assert_allclose(found.theta, published - published.mean(), atol=1e-6)
-    assert_allclose(found.theta, by_evalica(Comparisons(59, votes.left, votes.right, votes.winner)), atol=1e-6)
+    result = bradley_terry(votes, prior=np.inf, **PLAIN)
+    assert_allclose(result.theta, published - published.mean(), atol=1e-6)
+    assert_allclose(result.theta, by_evalica(Comparisons(59, votes.left, votes.right, votes.winner)), atol=1e-6)
 
 
 @given(comparisons(min_size=1))
@@ -104,7 +104,7 @@ def test_strengths_without_a_maximum_are_refused(votes):
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
-def test_losses_that_oversights_account_for_give_no_finite_strength(fit):
+def test_losses_explained_by_oversights_give_no_finite_strength(fit):
     """One loss in 100 is less than the 3 % of oversights: the likelihood grows for ever."""
     votes = Comparisons(2, [0] * 100, [1] * 100, [RIGHT] + [LEFT] * 99)
     with pytest.raises(ModelError, match="into 2 groups, and one never lost to another, or so seldom that slips"):
@@ -113,7 +113,7 @@ def test_losses_that_oversights_account_for_give_no_finite_strength(fit):
     assert fit(votes, prior=3).converged
 
 
-def test_what_is_not_fitted():
+def test_unfittable_votes_are_refused():
     votes = Comparisons(3, [0, 1], [1, 2], [LEFT, LEFT])
     with pytest.raises(ModelError, match=r"^strengths are fitted to Comparisons; got \[\(0, 1\)\]"):
         bradley_terry([(0, 1)])
@@ -142,8 +142,8 @@ def test_what_is_not_fitted():
             bradley_terry(votes, start=start)
 
 
-def test_a_start_of_another_model_is_left_aside():
-    votes, _ = simulated(10, 200, 1, tie=0.2)
+def test_a_start_from_another_model_is_ignored():
+    votes, _ = simulate_votes(10, 200, 1, tie=0.2)
     plain = bradley_terry(votes)
     for start in (thurstone(votes), bradley_terry(votes, ties="half"), bradley_terry(votes, oversight=0.1)):
         again = bradley_terry(votes, start=start)
@@ -155,10 +155,10 @@ def growing(votes):
     """Peak memory of a fit in bytes, after a first one."""
     bradley_terry(votes)
     tracemalloc.start()
-    found = bradley_terry(votes)
+    result = bradley_terry(votes)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return found, peak
+    return result, peak
 
 
 @pytest.mark.wide
@@ -167,13 +167,13 @@ def test_memory_is_linear_in_votes():
     """An array of items by items would take 80 MB at 3,200."""
     peaks = []
     for n_items in (1_600, 3_200):
-        votes, theta = simulated(n_items, 20 * n_items, 1, n_voters=200)
-        found, peak = growing(votes)
+        votes, theta = simulate_votes(n_items, 20 * n_items, 1, n_voters=200)
+        result, peak = growing(votes)
         peaks.append(peak)
-        assert found.converged
-        assert np.corrcoef(found.theta, theta)[0, 1] > 0.9
+        assert result.converged
+        assert np.corrcoef(result.theta, theta)[0, 1] > 0.9
     assert peaks[1] < 2.2 * peaks[0]
-    assert peaks[1] < 300 * 20 * 3_200  # bytes for a vote: two points with ten terms of 8 bytes each, and some columns
+    assert peaks[1] < 300 * 20 * 3_200  # bytes for each vote: two points with ten terms of 8 bytes, and some columns
 
 
 @pytest.mark.wide
@@ -183,10 +183,10 @@ def test_a_chain_of_many_items(fit):
     """Each neighbour won once out of three: steps of log 2, or of the probit of 2/3, pulled in by the prior."""
     steps = np.repeat(np.arange(2_999), 3)
     winner = np.where(np.arange(steps.size) % 3 == 0, RIGHT, LEFT)
-    found = fit(Comparisons(3_000, steps, steps + 1, winner), oversight=0, prior=1e5)
-    assert found.converged
+    result = fit(Comparisons(3_000, steps, steps + 1, winner), oversight=0, prior=1e5)
+    assert result.converged
     step = np.log(2) if fit is bradley_terry else 0.43072729929545756  # statistics.NormalDist().inv_cdf(2 / 3)
-    assert_allclose(found.theta[:-1] - found.theta[1:], step, rtol=1e-3)
+    assert_allclose(result.theta[:-1] - result.theta[1:], step, rtol=1e-3)
     ends = fit(Comparisons(3_000, steps, steps + 1, winner), oversight=0, prior=np.inf)
     assert ends.converged
     assert_allclose(ends.theta[:-1] - ends.theta[1:], step, rtol=1e-5)
@@ -199,44 +199,44 @@ def test_one_item_with_most_of_the_votes(voters):
     rng = np.random.default_rng(1)
     other, winner = rng.integers(1, 1_001, 100_000), rng.choice([LEFT, TIE, RIGHT], 100_000, p=[0.9, 0.05, 0.05])
     votes = Comparisons(1_001, np.zeros(100_000, int), other, winner, 50, rng.integers(0, 50, 100_000))
-    found = bradley_terry(votes, voters=voters)
-    assert found.converged
-    assert found.ranking.ranks[0] == 1
-    assert found.never_compared == ()
+    result = bradley_terry(votes, voters=voters)
+    assert result.converged
+    assert result.ranking.ranks[0] == 1
+    assert result.never_compared == ()
 
 
 @pytest.mark.needs_numba
 def test_voters_who_answer_at_random():
-    """Discriminations near 0: half of the voters say nothing."""
-    votes, theta = simulated(60, 8_000, 2, n_voters=20, discrimination=[1e-3] * 10 + [1.5] * 10)
-    found = bradley_terry(votes, voters=True)
-    logs = np.log(found.parameters.discrimination)
-    assert found.converged
+    """Discriminations are near 0: half of the votes are random."""
+    votes, theta = simulate_votes(60, 8_000, 2, n_voters=20, discrimination=[1e-3] * 10 + [1.5] * 10)
+    result = bradley_terry(votes, voters=True)
+    logs = np.log(result.parameters.discrimination)
+    assert result.converged
     assert logs[:10].max() < logs[10:].min()
-    assert np.corrcoef(found.theta, theta)[0, 1] > np.corrcoef(bradley_terry(votes).theta, theta)[0, 1]
+    assert np.corrcoef(result.theta, theta)[0, 1] > np.corrcoef(bradley_terry(votes).theta, theta)[0, 1]
 
 
 @pytest.mark.needs_numba
 def test_many_voters_who_answer_the_opposite():
-    votes, theta = simulated(60, 9_000, 3, n_voters=30)
+    votes, theta = simulate_votes(60, 9_000, 3, n_voters=30)
     winner = np.where(votes.voter % 3 == 0, -votes.winner, votes.winner)
     turned = Comparisons(60, votes.left, votes.right, winner, 30, votes.voter)
-    found = bradley_terry(turned, voters=True, side_bias=True)
-    assert found.converged
-    assert found.parameters.oversight[::3].min() > np.delete(found.parameters.oversight, np.s_[::3]).max()
-    assert np.corrcoef(found.theta, theta)[0, 1] > 0.9
+    result = bradley_terry(turned, voters=True, side_bias=True)
+    assert result.converged
+    assert result.parameters.oversight[::3].min() > np.delete(result.parameters.oversight, np.s_[::3]).max()
+    assert np.corrcoef(result.theta, theta)[0, 1] > 0.9
 
 
 @given(comparisons(voters=True, min_size=1), st.booleans())
-def test_voters_change_nothing_where_they_all_vote_alike(votes, side_bias):
-    """Each vote given by each of three voters: all have the same parameters, those of one voter for all."""
+def test_fitting_voters_changes_nothing_if_all_vote_alike(votes, side_bias):
+    """Each of three voters gives every vote: all get the parameters of a single voter."""
     assume(votes.n_comparisons <= 6)
     columns = (np.tile(column, 3) for column in (votes.left, votes.right, votes.winner))
     every = Comparisons(votes.n_items, *columns, 3, np.repeat(range(3), votes.n_comparisons))
-    found = bradley_terry(every, voters=True, side_bias=side_bias, prior=1.5)
-    for of_voters in (found.parameters.discrimination, found.parameters.oversight, found.parameters.side):
+    result = bradley_terry(every, voters=True, side_bias=side_bias, prior=1.5)
+    for of_voters in (result.parameters.discrimination, result.parameters.oversight, result.parameters.side):
         assert_allclose(of_voters, of_voters[0], atol=1e-9)
-    assert_allclose(found.parameters.discrimination, 1, atol=1e-9)
+    assert_allclose(result.parameters.discrimination, 1, atol=1e-9)
 
 
 @given(comparisons())
@@ -250,7 +250,7 @@ def test_scores_are_eq_1(votes):
     wanted = [float(expected[item]) if item in expected else np.nan for item in items]
     assert_allclose(scores.scores, wanted)
     assert not scores.scores.flags.writeable
-    # Never compared: last, tied.
+    # Items that were never compared are last and tied.
     ranks = scores.ranking.ranks
     known = [ranks[place] for place, item in enumerate(items) if item in expected]
     unknown = [ranks[place] for place, item in enumerate(items) if item not in expected]
@@ -275,7 +275,7 @@ def test_the_table_is_best_first():
     assert [row["score"] for row in content["items"]] == [1, 0.25, 0.25, None]
 
 
-def test_what_is_not_scored():
+def test_unscorable_votes_are_refused():
     with pytest.raises(ComparisonError, match=r"borda takes Comparisons; got \[\(0, 1\)\]"):
         borda([(0, 1)])
     nothing = borda(Comparisons.from_labels([], [], []))
@@ -302,24 +302,24 @@ def test_a_model_by_name():
         ("borda", {"prier": 1}, "prier is an option of no model"),
     ],
 )
-def test_refused(model, options, message):
+def test_invalid_arguments_are_refused(model, options, message):
     with pytest.raises(OptionError, match=message):
         fit_named(VOTES, model, **options)
 
 
 def test_strengths_as_a_document():
-    """What is asked of it: nan is null, tuples are lists, items are best first."""
+    """In JSON nan is null, tuples are lists, and items are best first."""
     votes = Comparisons.from_labels([("a", "b"), ("a", "b")], ["c", "d"], ["left", "tie"])
     strengths = bradley_terry(votes, prior=1)
-    found = strengths.to_dict()
-    assert [row["item"] for row in found["items"]] == [["a", "b"], "d", "c"]
-    assert found["items"][0]["strength"] == strengths.theta[0]
-    assert found["items"][0]["standard_error"] == strengths.standard_errors[0]
+    result = strengths.to_dict()
+    assert [row["item"] for row in result["items"]] == [["a", "b"], "d", "c"]
+    assert result["items"][0]["strength"] == strengths.theta[0]
+    assert result["items"][0]["standard_error"] == strengths.standard_errors[0]
     parameters = {"prior_sd": 1.0, "tie_parameter": strengths.tie_parameter, "side_bias": 0.0, "opinion_sd": None}
     parameters["oversight"] = strengths.oversight
-    assert found["parameters"] == parameters
-    assert found["voters"] is None
-    assert found["warnings"] == list(strengths.warnings)
+    assert result["parameters"] == parameters
+    assert result["voters"] is None
+    assert result["warnings"] == list(strengths.warnings)
     by_voter = bradley_terry(VOTES, voters=True, side_bias=True)
     assert [list(row.values()) for row in by_voter.to_dict()["voters"]] == [
         [voter, by_voter.parameters.discrimination[n], by_voter.parameters.oversight[n], by_voter.parameters.side[n]]
@@ -327,16 +327,16 @@ def test_strengths_as_a_document():
     ]
 
 
-def test_standard_errors_may_be_left_out():
+def test_standard_errors_are_optional():
     strengths = bradley_terry(VOTES)
     rows = strengths.to_dict(standard_errors=False)["items"]
     assert [row.pop("standard_error") for row in rows] == [None] * 3
-    wanted = strengths.to_dict()["items"]
-    assert rows == [{name: row[name] for name in row if name != "standard_error"} for row in wanted]
+    expected = strengths.to_dict()["items"]
+    assert rows == [{name: row[name] for name in row if name != "standard_error"} for row in expected]
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone, fit_named])
-def test_progress_is_called_for_each_iteration_and_may_end_the_fit(fit):
+def test_progress_is_called_for_each_iteration_and_may_stop_the_fit(fit):
     calls = []
     strengths = fit(VOTES, prior=2, oversight=0.03, progress=calls.append)
     assert calls == [1] * strengths.n_iterations
@@ -352,7 +352,7 @@ def test_progress_is_called_for_each_iteration_and_may_end_the_fit(fit):
 
 
 def stationary(votes, alpha):
-    """Logarithms of the stationary distribution, by powers of the walk's matrix with a rest at each item."""
+    """Logarithms of the stationary distribution, by powers of the matrix of the lazy walk."""
     n = votes.n_items
     wins = [[alpha * (i != j) for j in range(n)] for i in range(n)]
     for left, right, winner in zip(votes.left.tolist(), votes.right.tolist(), votes.winner.tolist(), strict=True):
@@ -374,7 +374,7 @@ def test_scores_are_the_stationary_distribution_of_the_walk(votes, alpha):
     assert_allclose(rank_centrality(votes, alpha=alpha).scores, stationary(votes, alpha), rtol=0, atol=1e-8)
 
 
-def test_items_that_never_met_and_bad_input():
+def test_unconnected_items_and_invalid_input():
     votes = Comparisons.from_labels(["a", "a"], ["b", "b"], ["left", "right"], items=["a", "b", "c"])
     scores = rank_centrality(votes)
     assert_allclose(scores.scores, [0, 0, np.nan])

@@ -1,4 +1,4 @@
-"""Draws and covariance against dense matrices, and against what votes do when they are simulated again and again."""
+"""Draws and covariance against dense matrices, and against fits to repeatedly simulated votes."""
 
 import math
 from dataclasses import replace
@@ -30,7 +30,7 @@ from adaptive.model._posterior import (
 from adaptive.model._strengths import rows_of
 from adaptive.model._sweep_kernels import Shape, log_density, sweep
 from tests.adaptive import naive
-from tests.adaptive.strategies import MODELS, SEEDS, comparisons, naive_posterior, simulated
+from tests.adaptive.strategies import MODELS, SEEDS, comparisons, naive_posterior, simulate_votes
 
 
 def centred(covariance):
@@ -40,7 +40,7 @@ def centred(covariance):
 
 
 def numbered(votes):
-    """The opinion behind either side of each vote, spelt out: one for each voter and item."""
+    """Index of the opinion on either side of each vote: one for each voter and item."""
     names = {}
     sides = []
     for items in (votes.left.tolist(), votes.right.tolist()):
@@ -50,23 +50,23 @@ def numbered(votes):
 
 
 @given(comparisons(voters=False, min_size=1), MODELS)
-def test_without_voters_it_is_the_inverse_of_the_expected_hessian(votes, model):
+def test_the_covariance_without_voters_is_the_inverse_of_the_expected_hessian(votes, model):
     fit, options = model
-    found = fit(votes, oversight=0, prior=1.5, **options)
-    assert found.opinions is None
-    inverse = covariance(found.curvature, None)
-    assert_allclose(inverse, centred(np.linalg.inv(found.curvature.matrix())), atol=1e-10)
+    result = fit(votes, oversight=0, prior=1.5, **options)
+    assert result.opinions is None
+    inverse = covariance(result.curvature, None)
+    assert_allclose(inverse, centred(np.linalg.inv(result.curvature.matrix())), atol=1e-10)
     if options.get("ties") != "half" and not votes.n_ties and fit is bradley_terry:
-        # For the logistic curve the expected and the observed curvature are one.
-        numerical = -naive.hessian(lambda x: naive_posterior(found, theta=x), found.theta)
+        # For the logistic curve, expected and observed curvature are equal.
+        numerical = -naive.hessian(lambda x: naive_posterior(result, theta=x), result.theta)
         assert_allclose(centred(np.linalg.inv(numerical)), inverse, atol=1e-4)
-    if found.tie_parameter == 0:
-        assert_allclose(found.standard_errors, np.sqrt(np.diag(inverse)))
+    if result.tie_parameter == 0:
+        assert_allclose(result.standard_errors, np.sqrt(np.diag(inverse)))
 
 
 @pytest.mark.parametrize("side_bias", [False, True])
 def test_errors_include_those_of_ties_and_sides(side_bias):
-    votes, _ = simulated(12, 400, 1, tie=0.5)
+    votes, _ = simulate_votes(12, 400, 1, tie=0.5)
     votes = Comparisons(votes.items, votes.left, votes.right, votes.winner)
     strengths = bradley_terry(votes, oversight=0, prior=Prior(2, side_sd=1e6), side_bias=side_bias)
     choices = Choices.from_pairs(votes, side_bias=side_bias).fit(prior=2)
@@ -77,13 +77,13 @@ def test_errors_include_those_of_ties_and_sides(side_bias):
 def test_errors_include_those_of_voters(votes, model):
     """The inverse of the whole curvature, with the mean of log a held, for the strengths."""
     fit, options = model
-    found = fit(votes, prior=1.5, voters=True, side_bias=True, **options)
-    vars(found)["opinions"] = None
-    joint = JointFit(pool_rows(found.curvature.rows), found.prior, 0.03, 1e-9, None, fits_nu=found.tie_parameter > 0)
-    point, n_items = joint.point(found.parameters), votes.n_items
+    result = fit(votes, prior=1.5, voters=True, side_bias=True, **options)
+    vars(result)["opinions"] = None
+    joint = JointFit(pool_rows(result.curvature.rows), result.prior, 0.03, 1e-9, None, fits_nu=result.tie_parameter > 0)
+    point, n_items = joint.point(result.parameters), votes.n_items
     targets = [Move(unit - 1 / n_items, np.zeros((3, 3)), 0.0) for unit in np.eye(n_items)]
     columns = np.array([move.theta for move in joint.solve(point, targets, is_observed=False)])
-    assert_allclose(found.standard_errors, np.sqrt(np.diag(centred(columns))), rtol=1e-6)
+    assert_allclose(result.standard_errors, np.sqrt(np.diag(centred(columns))), rtol=1e-6)
 
 
 @pytest.mark.wide
@@ -93,51 +93,51 @@ def test_errors_include_those_of_voters(votes, model):
 @pytest.mark.needs_numba
 def test_draws_have_the_covariance(fit, known, pairs_per_vote, monkeypatch):
     monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
-    votes, _ = simulated(12, 150, 3, opinion_sd=0.8, n_voters=4)
+    votes, _ = simulate_votes(12, 150, 3, opinion_sd=0.8, n_voters=4)
     if not known:
         votes = Comparisons(12, votes.left, votes.right, votes.winner)
-    found = fit(votes)
-    assert (found.opinion_sd > 0.1) == known
+    result = fit(votes)
+    assert (result.opinion_sd > 0.1) == known
     n_draws = 40_000
-    drawn = draw_normal(found.curvature, found.parameters, found.opinions, n_draws, np.random.default_rng(1))
-    wanted = covariance(found.curvature, found.opinions)
-    scale = np.sqrt(np.outer(np.diag(wanted), np.diag(wanted)))
+    drawn = draw_normal(result.curvature, result.parameters, result.opinions, n_draws, np.random.default_rng(1))
+    expected = covariance(result.curvature, result.opinions)
+    scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     # The standard error of a correlation of 40,000 draws is at most sqrt(2) / 200.
-    assert np.abs((np.cov(drawn.T) - wanted) / scale).max() < 5 * np.sqrt(2 / n_draws)
-    assert np.abs((drawn.mean(axis=0) - found.theta) / np.sqrt(np.diag(wanted))).max() < 5 / np.sqrt(n_draws)
+    assert np.abs((np.cov(drawn.T) - expected) / scale).max() < 5 * np.sqrt(2 / n_draws)
+    assert np.abs((drawn.mean(axis=0) - result.theta) / np.sqrt(np.diag(expected))).max() < 5 / np.sqrt(n_draws)
 
 
 @given(comparisons(voters=True, min_size=1), st.sampled_from([0.3, 1.0]))
-def test_shared_opinions_add_what_they_do_to_the_slopes(votes, sd):
-    found = bradley_terry(votes, prior=1.0)
+def test_shared_opinions_add_the_variance_of_their_effect_on_the_gradient(votes, sd):
+    result = bradley_terry(votes, prior=1.0)
     left, right, n_opinions = numbered(votes)
     own = Opinions(sd, left, right, n_opinions)
-    curved = found.curvature
-    # A vote's slope moves by its curvature times the difference of the two departures.
+    curved = result.curvature
+    # The slope of a vote changes by its curvature times the difference of the two deviations.
     moves = np.zeros((votes.n_items, n_opinions))
     for k in range(votes.n_comparisons):
         ends, causes = np.zeros(votes.n_items), np.zeros(n_opinions)
         ends[votes.left[k]], ends[votes.right[k]] = 1, -1
         causes[left[k]], causes[right[k]] = 1, -1
         moves += curved.weight[k] * np.outer(ends, causes)
-    # Of an opinion behind m votes, 1 / m of the variance is in the randomness of votes already.
+    # For an opinion behind m votes, the randomness of votes already includes 1 / m of the variance.
     behind = np.bincount(np.concatenate([left, right]), minlength=n_opinions)
     moves *= sd * np.sqrt(1 - 1 / behind)
     dense = np.linalg.inv(curved.matrix())
     expected = centred(dense + dense @ moves @ moves.T @ dense)
     assert_allclose(covariance(curved, own), expected, atol=1e-12)
-    # And draws are linear in what they are made from: unit normals give a root of the matrix, whether it is factored
+    # Draws are linear in the normal numbers: unit vectors give a root of the matrix, whether it is factored
     # or each draw is the solution of a system.
     n_shared = votes.n_items + np.count_nonzero(behind > 1)
     for pairs_per_vote, n_normal in ((1e9, n_shared), (0, n_shared + votes.n_comparisons)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
-            root = draw_normal(curved, found.parameters, own, n_normal, OneAtATime()) - found.theta
+            root = draw_normal(curved, result.parameters, own, n_normal, OneAtATime()) - result.theta
         assert_allclose(root.T @ root, expected, atol=1e-3)
 
 
 class OneAtATime:
-    """In place of a generator: each draw has one normal number that is 1, and zeros."""
+    """Replaces a generator: each draw has one normal number that is 1, and zeros."""
 
     def __init__(self):
         self.drawn = 0
@@ -151,11 +151,11 @@ class OneAtATime:
 @pytest.mark.wide
 @pytest.mark.needs_numba
 def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
-    """By simulating voters with opinions again and again; independent votes would give far narrower intervals."""
+    """Voters with opinions are simulated many times; independent votes would give far narrower intervals."""
     rng = np.random.default_rng(0)
     n_items, n_voters, sd = 8, 6, 0.5
     theta = np.linspace(-1, 1, n_items)
-    # Every voter sees every pair, once.
+    # Every voter sees every pair once.
     left, right = (np.tile(side, n_voters) for side in np.triu_indices(n_items, 1))
     voter = np.repeat(np.arange(n_voters), left.size // n_voters)
     fits, kept = [], []
@@ -163,11 +163,11 @@ def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
         opinion = theta + sd * rng.standard_normal((n_voters, n_items))
         chance = 1 / (1 + np.exp(opinion[voter, right] - opinion[voter, left]))
         winner = np.where(rng.random(left.size) < chance, LEFT, RIGHT)
-        found = bradley_terry(Comparisons(n_items, left, right, winner, n_voters, voter), oversight=0, prior=3.0)
-        fits.append(found.theta)
+        result = bradley_terry(Comparisons(n_items, left, right, winner, n_voters, voter), oversight=0, prior=3.0)
+        fits.append(result.theta)
         if turn % 20 == 0:
-            truth = Opinions(sd, *numbered(found.comparisons))
-            kept.append([np.diag(covariance(found.curvature, own)) for own in (truth, None)])
+            truth = Opinions(sd, *numbered(result.comparisons))
+            kept.append([np.diag(covariance(result.curvature, own)) for own in (truth, None)])
     simulated_variance = np.var(fits, axis=0).mean()
     with_opinions, without = np.mean(kept, axis=(0, 2))
     assert_allclose(with_opinions, simulated_variance, rtol=0.12)
@@ -181,22 +181,22 @@ def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
 )
 @pytest.mark.needs_numba
 def test_the_spread_of_opinions_is_recovered(sd, n_votes, n_voters, least, most):
-    """The fitted strengths absorb what the opinions of five voters have in common; nearly all of it is found."""
+    """The fitted strengths absorb the common part of the opinions of five voters; nearly all the rest is recovered."""
     ratios = []
     for seed in range(6):
-        votes, theta = simulated(60, n_votes, seed, opinion_sd=sd, n_voters=n_voters)
-        found = bradley_terry(votes, oversight=0, prior=5.0)
+        votes, theta = simulate_votes(60, n_votes, seed, opinion_sd=sd, n_voters=n_voters)
+        result = bradley_terry(votes, oversight=0, prior=5.0)
         # In units of the fitted strengths: a logistic curve averaged over opinions is flatter, by 17 % at 0.8.
-        ratios.append(found.opinion_sd / (np.polyfit(theta, found.theta, 1)[0] * sd))
+        ratios.append(result.opinion_sd / (np.polyfit(theta, result.theta, 1)[0] * sd))
     assert least < np.mean(ratios) < most
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("sd", [0.0, 0.5])
-def test_a_voter_who_sees_a_pair_again_has_not_twice_the_spread(sd):
+def test_a_repeated_pair_does_not_double_the_spread_of_opinions(sd):
     """Two votes on one pair share both opinions, not one."""
-    found = []
+    result = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
         theta, opinion = rng.normal(0, 0.5, 40), sd * rng.standard_normal((60, 40))
@@ -206,14 +206,14 @@ def test_a_voter_who_sees_a_pair_again_has_not_twice_the_spread(sd):
         margin = theta[left] + opinion[voter, left] - theta[right] - opinion[voter, right]
         winner = np.where(rng.random(8000) < 1 / (1 + np.exp(-margin)), LEFT, RIGHT)
         votes = Comparisons(40, left, right, winner, 60, voter)
-        found.append(bradley_terry(votes, oversight=0).opinion_sd)
-    assert abs(np.sqrt(np.mean(np.square(found))) - sd) < 0.1
+        result.append(bradley_terry(votes, oversight=0).opinion_sd)
+    assert abs(np.sqrt(np.mean(np.square(result))) - sd) < 0.1
 
 
 def test_opinions_are_those_of_voter_and_item():
-    votes, _ = simulated(6, 40, 1, n_voters=3)
-    found = bradley_terry(votes)
-    own = shared_opinions(found.curvature, votes.voter)
+    votes, _ = simulate_votes(6, 40, 1, n_voters=3)
+    result = bradley_terry(votes)
+    own = shared_opinions(result.curvature, votes.voter)
     left, right, n_opinions = numbered(votes)
     assert own.n_opinions == n_opinions
     for ours, spelt in ((own.left, left), (own.right, right)):
@@ -222,9 +222,9 @@ def test_opinions_are_those_of_voter_and_item():
 
 @given(comparisons(voters=True, min_size=2), st.booleans())
 def test_the_spread_of_opinions_solves_its_equation(votes, near):
-    """The matrices are those that the docstring of `shared_opinions` names, spelt out."""
-    found = bradley_terry(votes, prior=1, oversight=0)
-    curved, n_votes = found.curvature, votes.n_comparisons
+    """The matrices are those in the docstring of `shared_opinions`."""
+    result = bradley_terry(votes, prior=1, oversight=0)
+    curved, n_votes = result.curvature, votes.n_comparisons
     left, right, _ = numbered(votes)
     signs, shared = np.zeros((n_votes, votes.n_items)), np.zeros((n_votes, n_votes))
     for k in range(n_votes):
@@ -247,8 +247,8 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
     assert_allclose(own.sd**2 * information, np.clip(variance, 0, most), rtol=1e-6, atol=1e-6)
 
 
-def test_a_trace_from_random_signs_hardly_moves_the_spread_of_opinions(monkeypatch):
-    votes, _ = simulated(60, 3000, 7, n_voters=15, opinion_sd=0.7)
+def test_a_trace_by_random_signs_hardly_changes_the_spread_of_opinions(monkeypatch):
+    votes, _ = simulate_votes(60, 3000, 7, n_voters=15, opinion_sd=0.7)
     curved = bradley_terry(votes).curvature
     exact = shared_opinions(curved, votes.voter)
     assert exact.sd > 0.4
@@ -257,8 +257,8 @@ def test_a_trace_from_random_signs_hardly_moves_the_spread_of_opinions(monkeypat
 
 
 def test_the_spread_of_opinions_of_few_voters_is_exact(monkeypatch):
-    """The strengths absorb nearly all that one voter's opinions move: what is left would drown in a trace's error."""
-    votes, _ = simulated(60, 3000, 8, n_voters=1, opinion_sd=0.7)
+    """The strengths absorb nearly all opinions of a single voter; the error of a random trace would exceed the rest."""
+    votes, _ = simulate_votes(60, 3000, 8, n_voters=1, opinion_sd=0.7)
     curved = bradley_terry(votes, prior=1.5).curvature
     exact = shared_opinions(curved, votes.voter)
     monkeypatch.setattr("adaptive.model._posterior._MOST_PRODUCTS", 0)
@@ -272,34 +272,34 @@ def test_without_two_votes_on_an_opinion_its_spread_is_unknown(n_votes, seed):
     assert bradley_terry(votes, prior=rng.uniform(0.1, 9)).opinion_sd == 0
 
 
-def test_opinions_move_votes_by_no_more_than_their_noise():
-    """One voter who always answers alike tells nothing of opinions: the estimate may not grow with the votes."""
+def test_the_spread_of_opinions_is_bounded_by_the_noise_of_votes():
+    """A single consistent voter does not reveal opinions: the estimate must not grow with the votes."""
     votes = Comparisons(2, [0] * 50, [1] * 50, [LEFT] * 50, 1, [0] * 50)
-    found = bradley_terry(votes, prior=2)
-    assert found.opinion_sd <= np.pi / np.sqrt(6) + 1e-12
-    assert found.standard_errors.max() < 2
+    result = bradley_terry(votes, prior=2)
+    assert result.opinion_sd <= np.pi / np.sqrt(6) + 1e-12
+    assert result.standard_errors.max() < 2
     assert bradley_terry(Comparisons(3, [0], [1], [LEFT], 1, [0]), prior=1e9).opinion_sd >= 0
 
 
 def test_without_a_prior_draws_keep_the_mean():
-    votes, _ = simulated(10, 400, 2, sd=0.5)
-    found = bradley_terry(votes, prior=np.inf, oversight=0)
-    assert_allclose(found.theta.mean(), 0, atol=1e-12)
-    drawn = found.sample(4000, np.random.default_rng(1))
+    votes, _ = simulate_votes(10, 400, 2, sd=0.5)
+    result = bradley_terry(votes, prior=np.inf, oversight=0)
+    assert_allclose(result.theta.mean(), 0, atol=1e-12)
+    drawn = result.sample(4000, np.random.default_rng(1))
     assert_allclose(drawn.mean(axis=1), 0, atol=1e-9)
-    assert_allclose(drawn.std(axis=0), found.standard_errors, rtol=0.08)
+    assert_allclose(drawn.std(axis=0), result.standard_errors, rtol=0.08)
     # The pseudo-inverse is the covariance of strengths whose mean is held.
-    pseudo_inverse = np.linalg.pinv(found.curvature.matrix(), hermitian=True)
-    assert_allclose(covariance(found.curvature, None), pseudo_inverse, atol=1e-9)
+    pseudo_inverse = np.linalg.pinv(result.curvature.matrix(), hermitian=True)
+    assert_allclose(covariance(result.curvature, None), pseudo_inverse, atol=1e-9)
 
 
-def test_normal_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
+def test_normal_draws_do_not_depend_on_the_block_size(monkeypatch):
     monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", 0)
-    votes, _ = simulated(10, 100, 4)
-    found = bradley_terry(votes)
+    votes, _ = simulate_votes(10, 100, 4)
+    result = bradley_terry(votes)
 
     def drawn():
-        return draw_normal(found.curvature, found.parameters, found.opinions, 20, np.random.default_rng(5))
+        return draw_normal(result.curvature, result.parameters, result.opinions, 20, np.random.default_rng(5))
 
     at_once = drawn()
     monkeypatch.setattr("adaptive.model._posterior._BLOCK_NUMBERS", 1)
@@ -307,23 +307,23 @@ def test_normal_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
 
 
 def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
-    votes, _ = simulated(30, 600, 7, opinion_sd=0.5)
+    votes, _ = simulate_votes(30, 600, 7, opinion_sd=0.5)
     exact = bradley_terry(votes).standard_errors
     monkeypatch.setattr("adaptive.model._strengths.MAX_EXACT", 10)
     monkeypatch.setattr("adaptive.model._posterior.MAX_DENSE", 10)
     assert_allclose(bradley_terry(votes).standard_errors, exact, rtol=0.1)
 
 
-def test_a_curvature_with_an_empty_row_has_no_solution():
+def test_a_curvature_matrix_with_an_empty_row_has_no_solution():
     votes = Comparisons(3, [0], [1], [LEFT])
-    found = bradley_terry(votes, prior=1.0).curvature
-    flat = replace(found, precision=0.0)
+    result = bradley_terry(votes, prior=1.0).curvature
+    flat = replace(result, precision=0.0)
     with pytest.raises(ModelError, match="the curvature of the votes is not positive definite in floating point"):
         flat.solve(np.ones((3, 1)), 1e-6)
 
 
 def test_draws_follow_from_the_state_of_the_generator():
-    """A state that is stored and restored gives the same draws, and a generator needs no seed sequence."""
+    """A restored state gives the same draws, and a generator needs no seed sequence."""
     strengths = bradley_terry(Comparisons(3, [0, 1], [1, 2], [1, 1]))
     rng = np.random.default_rng(5)
     strengths.sample(60, rng)
@@ -334,7 +334,7 @@ def test_draws_follow_from_the_state_of_the_generator():
     assert_array_equal(strengths.sample(60, again), then)
 
     class Plain(np.random.SeedSequence):
-        """What generators of other libraries have: a seed, and no children."""
+        """A bit generator as in other libraries: with a seed, but without child generators."""
 
         spawn = None
 
@@ -348,7 +348,7 @@ def test_draws_need_a_generator(rng):
 
 
 def sweeps_of(strengths, monkeypatch):
-    """What each sweep is given to read, and the draws."""
+    """The votes that each sweep reads, and the draws."""
     seen = []
     real = posterior_kernels.sweep
     monkeypatch.setattr(posterior_kernels, "sweep", lambda *given: (seen.append(given), real(*given))[1])
@@ -360,7 +360,7 @@ def sweeps_of(strengths, monkeypatch):
 @pytest.mark.wide
 @pytest.mark.parametrize("known", [False, True])
 def test_a_sweep_reads_no_more_than_a_few_thousand_votes(known, monkeypatch):
-    votes, _ = simulated(120, 20_000, 1, n_voters=40, opinion_sd=0.5)
+    votes, _ = simulate_votes(120, 20_000, 1, n_voters=40, opinion_sd=0.5)
     if not known:
         votes = Comparisons(120, votes.left, votes.right, votes.winner)
     read, drawn = sweeps_of(bradley_terry(votes, ties="half"), monkeypatch)
@@ -370,21 +370,21 @@ def test_a_sweep_reads_no_more_than_a_few_thousand_votes(known, monkeypatch):
 
 
 def test_equal_votes_are_read_once(monkeypatch):
-    votes, _ = simulated(12, 30_000, 1, n_voters=40)
+    votes, _ = simulate_votes(12, 30_000, 1, n_voters=40)
     votes = Comparisons(12, votes.left, votes.right, votes.winner)
     read, _ = sweeps_of(bradley_terry(votes, ties="half"), monkeypatch)
-    assert set(read) == {(2 * 2 * 66, 0)}  # 66 pairs, either of which won now and then
+    assert set(read) == {(2 * 2 * 66, 0)}  # 66 pairs, with wins on both sides
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(("known", "of_mean", "of_sd"), [(False, 0.15, 0.06), (True, 0.2, 0.15)])
-def test_draws_that_read_some_votes_are_those_that_read_all(known, of_mean, of_sd, monkeypatch):
-    """In standard deviations. Opinions that are not drawn with the strengths are averaged over, as in `covariance`.
+def test_draws_that_read_some_votes_agree_with_draws_that_read_all(known, of_mean, of_sd, monkeypatch):
+    """Differences are in standard deviations. Opinions that are not drawn are averaged over, as in `covariance`.
 
-    Opinions that are drawn move all strengths apart by one factor, which no rank depends on.
+    Drawing opinions scales all strengths by one factor, which changes no rank.
     """
-    votes, _ = simulated(40, 2_000, 3, sd=2.5, n_voters=20, opinion_sd=0.8)
+    votes, _ = simulate_votes(40, 2_000, 3, sd=2.5, n_voters=20, opinion_sd=0.8)
     if not known:
         votes = Comparisons(40, votes.left, votes.right, votes.winner)
     strengths = bradley_terry(votes, ties="half", prior=2)
@@ -402,7 +402,7 @@ def test_draws_that_read_some_votes_are_those_that_read_all(known, of_mean, of_s
 
 @pytest.mark.wide
 def test_draws_depend_on_neither_workers_nor_progress(monkeypatch):
-    votes, _ = simulated(60, 4_000, 4, n_voters=10, opinion_sd=0.5)
+    votes, _ = simulate_votes(60, 4_000, 4, n_voters=10, opinion_sd=0.5)
     strengths = bradley_terry(votes)
     steps = []
     alone = strengths.sample(110, np.random.default_rng(5), progress=steps.append)
@@ -413,9 +413,9 @@ def test_draws_depend_on_neither_workers_nor_progress(monkeypatch):
 
 @pytest.mark.parametrize("n_items", [10, 1_501])
 @pytest.mark.parametrize("pairs_per_vote", [0, pytest.param(1e9, marks=pytest.mark.wide)])
-def test_progress_is_told_of_every_draw_and_may_stop_them(n_items, pairs_per_vote, monkeypatch):
+def test_progress_counts_every_draw_and_may_stop_them(n_items, pairs_per_vote, monkeypatch):
     monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
-    strengths = bradley_terry(simulated(n_items, 400, 4)[0])
+    strengths = bradley_terry(simulate_votes(n_items, 400, 4)[0])
     steps = []
     strengths.drawn(70, progress=steps.append)
     assert sum(steps) == 70
@@ -427,20 +427,20 @@ def stop(_):
     raise KeyboardInterrupt
 
 
-def test_odd_votes_bend_no_paraboloid_upwards():
-    """With oversights the observed curvature of a surprising vote is negative: the expected one takes its place."""
-    found = bradley_terry(Comparisons(2, [0] * 9, [1] * 9, [LEFT] * 9), oversight=0.3)
-    pooled = PooledVotes.of(found.curvature.rows, found.parameters.side, None)
-    likely = Paraboloid.of(pooled, found.parameters, np.array([[3.0, -3.0]]))
-    odd = Paraboloid.of(pooled, found.parameters, np.array([[-3.0, 3.0]]))
+def test_surprising_votes_give_no_convex_paraboloid():
+    """With oversights, the observed curvature of a surprising vote is negative, so the expected one is used."""
+    result = bradley_terry(Comparisons(2, [0] * 9, [1] * 9, [LEFT] * 9), oversight=0.3)
+    pooled = PooledVotes.of(result.curvature.rows, result.parameters.side, None)
+    likely = Paraboloid.of(pooled, result.parameters, np.array([[3.0, -3.0]]))
+    odd = Paraboloid.of(pooled, result.parameters, np.array([[-3.0, 3.0]]))
     assert np.linalg.eigvalsh(likely.matrix)[0] > -1e-6
     assert odd.matrix[0, 0] > 0
 
 
 def test_the_ratio_of_variances_is_that_of_sums_over_voters():
-    votes, _ = simulated(8, 300, 2, n_voters=12, opinion_sd=0.5)
-    found = bradley_terry(votes, prior=1.5, voters=True)
-    curved = found.curvature
+    votes, _ = simulate_votes(8, 300, 2, n_voters=12, opinion_sd=0.5)
+    result = bradley_terry(votes, prior=1.5, voters=True)
+    curved = result.curvature
     centre = np.eye(8) - 1 / 8
     inverse = centre @ np.linalg.inv(curved.matrix()) @ centre
     spread = np.zeros((8, 8))
@@ -450,21 +450,21 @@ def test_the_ratio_of_variances_is_that_of_sums_over_voters():
             slope[votes.left[k]] += curved.flow[k]
             slope[votes.right[k]] -= curved.flow[k]
         spread += np.outer(slope, slope)
-    stated = np.trace(covariance(curved, found.opinions)) - np.trace(inverse @ inverse) / 1.5**2
-    assert_allclose(found.cluster_ratio, np.trace(inverse @ spread @ inverse) * 12 / 11 / stated, rtol=1e-9)
+    stated = np.trace(covariance(curved, result.opinions)) - np.trace(inverse @ inverse) / 1.5**2
+    assert_allclose(result.cluster_ratio, np.trace(inverse @ spread @ inverse) * 12 / 11 / stated, rtol=1e-9)
     assert np.isnan(bradley_terry(Comparisons(8, votes.left, votes.right, votes.winner)).cluster_ratio)
 
 
-def test_a_model_that_takes_votes_of_a_voter_as_independent_is_warned_of():
-    """Opinions that persist explain the votes of a voter; without them, voters differ more than the model says."""
-    votes, _ = simulated(20, 2_000, 5, n_voters=12, opinion_sd=2.0)
-    found = bradley_terry(votes)
-    assert 0.7 < found.cluster_ratio < 1.3
+def test_a_model_without_persistent_opinions_gives_a_warning():
+    """Without persistent opinions, voters differ more than the model predicts."""
+    votes, _ = simulate_votes(20, 2_000, 5, n_voters=12, opinion_sd=2.0)
+    result = bradley_terry(votes)
+    assert 0.7 < result.cluster_ratio < 1.3
     without = bradley_terry(votes)
     vars(without)["opinions"] = None
     assert without.cluster_ratio > 1.5
     note = f"variances are {without.cluster_ratio:.1f} times those stated: votes of one voter depend on each other"
-    assert (note in found.warnings, note in without.warnings) == (False, True)
+    assert (note in result.warnings, note in without.warnings) == (False, True)
 
 
 LEAST, MOST, WIDTH, SPREAD = 3.0, 30.0, 2.0, 1.0
@@ -482,15 +482,15 @@ def test_the_chance_of_an_answer(vote, margin, oversight, half, link):
         half = True
     nu = 0.0 if half else 0.7
     code = {"left": 1, "tie": 0, "right": -1}[vote]
-    found = chance(code, margin, oversight, nu, LOGISTIC if link == "logistic" else NORMAL, half)
-    assert_allclose(math.log(found), naive.vote_log_likelihood(vote, margin, oversight, nu, link, half), rtol=1e-9)
+    result = chance(code, margin, oversight, nu, LOGISTIC if link == "logistic" else NORMAL, half)
+    assert_allclose(math.log(result), naive.vote_log_likelihood(vote, margin, oversight, nu, link, half), rtol=1e-9)
 
 
 SCALES = st.floats(0.2, 3)
 
 
 @given(st.floats(-1, 1), SCALES, SCALES, st.floats(1, 50), st.floats(1, 12))
-def test_the_two_pieces_make_one_density(mode, below, above, degrees, power):
+def test_the_two_pieces_form_one_density(mode, below, above, degrees, power):
     shape = np.array([mode, *np.log([below, above, degrees, power])])
     reach = 10 * max(below, above)
     edges = [-math.inf, mode - reach, mode - below, mode, mode + above, mode + reach, math.inf]
@@ -500,7 +500,7 @@ def test_the_two_pieces_make_one_density(mode, below, above, degrees, power):
 
 
 @given(st.floats(-1, 1), SCALES, SCALES, st.floats(1, 50))
-def test_with_the_power_2_it_is_student_s_t(mode, below, above, degrees):
+def test_with_power_2_the_density_is_students_t(mode, below, above, degrees):
     theta = np.array([mode - 1.0, mode + 2.0])
     scales = np.array([below, above])
     expected = np.sum(np.log(2) + t.logpdf((theta - mode) / scales, degrees) - np.log(below + above))
@@ -509,7 +509,7 @@ def test_with_the_power_2_it_is_student_s_t(mode, below, above, degrees):
 
 
 @given(SCALES, st.floats(1, 12))
-def test_with_endless_degrees_of_freedom_the_scale_is_the_standard_deviation(scale, power):
+def test_with_infinite_degrees_of_freedom_the_scale_is_the_standard_deviation(scale, power):
     """The law is then the generalized normal one."""
     shape = np.array([0.0, *np.log([scale, scale, 1e8, power])])
     theta = scale * np.array([-0.7, 0.2, 1.5])
@@ -518,7 +518,7 @@ def test_with_endless_degrees_of_freedom_the_scale_is_the_standard_deviation(sca
 
 
 def test_far_strengths_have_a_finite_density():
-    """The power of a large number is beyond the range of floats, and its logarithm is not."""
+    """The power of a large number overflows, but its logarithm does not."""
     shape = np.array([0.0, *np.log([1e-6, 1e-6, 3, 60])])
     far, farther = log_density(np.array([1e3]), shape), log_density(np.array([1e6]), shape)
     assert_allclose(far - farther, 4 * math.log(1e3), rtol=1e-9)  # the tail falls by the power of degrees + 1
@@ -529,12 +529,12 @@ def test_far_strengths_have_a_finite_density():
 @pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(("n_voters", "n_measured"), [(1, 0), (2, 0), (6, 0), (2, 5)])
-def test_sweeps_keep_the_joint_law(n_voters, n_measured):
-    """Geweke (2004): parameters from the prior and votes from them have after any sweeps the law that they had.
+def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
+    """Geweke (2004): sweeps preserve the joint distribution of parameters from the prior and votes from these.
 
-    The mode has a flat prior, and starts at 0; what is compared does not depend on the common level. With one voter
-    all opinions are shared, so that they are exchanged with strengths. Differences that are measured with a normal
-    error have a paraboloid as log-likelihood: they are votes that are not read.
+    The mode has a flat prior and starts at 0; the compared functions do not depend on the common level. With one voter
+    all opinions are shared, so they are exchanged with strengths. Differences that are measured with a normal
+    error have a paraboloid as log-likelihood, like votes that are not read.
     """
     rng = np.random.default_rng(n_voters)
     n_items, n_votes, n_runs, sd, error = 4, 12, 4_000, 0.8, 0.7
@@ -579,7 +579,7 @@ def test_sweeps_keep_the_joint_law(n_voters, n_measured):
             *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
             *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size), theta, inner, shape),
         )
-        if n_measured:  # what stays is the slope at the strengths
+        if n_measured:  # the constant part is the slope at the strengths
             assert_allclose(pull, signs.T @ (measured - signs @ theta) / error**2, atol=1e-4)
         opinion[own.spread > 0] = inner
         margin = theta[left] - theta[right] + opinion[own.left] - opinion[own.right]
@@ -599,10 +599,10 @@ def pairs(n_items, number, rng):
 
 @given(comparisons(voters=True, min_size=1), st.sampled_from([0.0, 0.5]), st.booleans(), st.booleans())
 def test_pooled_votes_have_the_log_likelihood_of_all(votes, sd, side_bias, groups):
-    """Whatever strengths and shared opinions are: a row that counts twice is two equal votes."""
+    """For any strengths and shared opinions: a row with count 2 is two equal votes."""
     rows = rows_of(votes, VoteModel(voters=groups, side_bias=side_bias))
-    found = bradley_terry(votes, prior=1.0)
-    own = replace(shared_opinions(found.curvature, votes.voter), sd=sd)
+    result = bradley_terry(votes, prior=1.0)
+    own = replace(shared_opinions(result.curvature, votes.voter), sd=sd)
     side = np.full(rows.n_groups, 0.4 * side_bias)
     pooled = PooledVotes.of(rows, side, own)
     assert pooled.count.sum() == votes.n_comparisons
@@ -625,7 +625,7 @@ def test_pooled_votes_have_the_log_likelihood_of_all(votes, sd, side_bias, group
 
 
 def functionals(theta, shape, opinion, shared, margin, winner, residual):
-    """Bounded numbers that tell strengths, opinions, scales and votes apart, and not the common level."""
+    """Bounded functions of strengths, opinions, scales and votes that do not depend on the common level."""
     away = theta - shape[0]
     scaled = opinion / shared.spread
     return [

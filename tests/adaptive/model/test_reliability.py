@@ -1,4 +1,4 @@
-"""Reliability of strengths: infit by its definition, separation against the truth, and halves of voters or votes."""
+"""Reliability of strengths: infit by its definition, separation against the truth, and split halves."""
 
 import math
 
@@ -30,7 +30,7 @@ def simulated(n_items, n_votes, seed, *, n_voters=None, sd=1.5, ties=0.0):
         (thurstone, {}),
     ],
 )
-def test_infit_is_that_of_the_definition(fit, options):
+def test_infit_equals_its_definition(fit, options):
     votes, _ = simulated(6, 120, 1, n_voters=5, ties=0.2)
     strengths = fit(votes, prior=1.5, **options)
     result, at = reliability(strengths, n_splits=1), strengths.parameters
@@ -57,7 +57,7 @@ def test_infit_is_that_of_the_definition(fit, options):
     assert_allclose(result.voter_infit, [infit["voter", voter] for voter in range(5)])
 
 
-def test_a_voter_at_random_and_an_item_without_votes():
+def test_a_random_voter_and_an_item_without_votes():
     votes, _ = simulated(8, 600, 2, n_voters=6, sd=2.5)
     rng = np.random.default_rng(1)
     winner = np.where(votes.voter == 3, rng.choice([-1, 1], 600), votes.winner)
@@ -70,13 +70,13 @@ def test_a_voter_at_random_and_an_item_without_votes():
 
 @pytest.mark.wide
 @pytest.mark.parametrize(("n_votes", "prior"), [(80, None), (300, None), (2_000, math.inf)])
-def test_reliability_is_the_share_of_the_variance_that_is_no_error(n_votes, prior):
+def test_reliability_is_the_share_of_variance_without_error(n_votes, prior):
     shares, stated, halves = [], [], []
     for seed in range(30):
         votes, theta = simulated(15, n_votes, seed)
         try:
             result = reliability(bradley_terry(votes, prior=prior, oversight=0), n_splits=4)
-        except ModelError:  # without a prior a half may leave strengths infinite
+        except ModelError:  # without a prior, a half may have infinite strengths
             continue
         strengths = bradley_terry(votes, prior=prior, oversight=0).theta
         shares.append(np.corrcoef(theta, strengths)[0, 1] ** 2)
@@ -88,7 +88,7 @@ def test_reliability_is_the_share_of_the_variance_that_is_no_error(n_votes, prio
     assert_allclose(np.nanmean(halves), np.mean(shares), atol=0.08)
 
 
-def test_halves_are_those_of_voters_and_depend_on_the_seed_alone():
+def test_halves_split_voters_and_depend_only_on_the_seed():
     votes, _ = simulated(10, 400, 3, n_voters=8)
     strengths, calls = bradley_terry(votes, prior=2), []
     result = reliability(strengths, n_splits=5, seed=4, progress=calls.append)
@@ -164,7 +164,7 @@ def test_chess_is_as_published(has_draws, strengths, infit, log_likelihood):
     assert math.isnan(result.split_half)
 
 
-def test_items_never_compared_have_no_part_in_reliability():
+def test_items_never_compared_do_not_affect_reliability():
     votes, _ = simulated(8, 300, 2)
     more = Comparisons(11, votes.left, votes.right, votes.winner)
     with_them, without = (reliability(bradley_terry(of, prior=1.5, oversight=0), n_splits=3) for of in (more, votes))
@@ -172,15 +172,15 @@ def test_items_never_compared_have_no_part_in_reliability():
     assert_allclose(with_them.split_half, without.split_half, atol=1e-6)
 
 
-def test_errors_from_draws_are_of_compared_items_too():
-    """Errors of more than 3,000 items are estimated, and nearly all of their size is that of the common level."""
+def test_errors_from_draws_exclude_items_never_compared():
+    """Errors of more than 3,000 items are estimated; the common level dominates them."""
     votes, _ = simulated(8, 300, 2)
     more = Comparisons(3_100, votes.left, votes.right, votes.winner)
     with_them, without = (reliability(bradley_terry(of, prior=5, oversight=0), n_splits=0) for of in (more, votes))
     assert with_them.separation == pytest.approx(without.separation, rel=0.1)
 
 
-def test_refused():
+def test_invalid_votes_are_refused():
     votes, _ = simulated(4, 40, 1)
     strengths = bradley_terry(votes)
     with pytest.raises(ModelError, match="reliability is that of Strengths; got 7"):

@@ -1,4 +1,4 @@
-"""The signal: votes against coin flips, by the wealth of a gambler written out."""
+"""The signal: votes against coin flips, by the wealth of a gambler."""
 
 import math
 
@@ -58,16 +58,16 @@ def histories(draw):
 
 
 @given(histories())
-def test_the_wealth_is_that_of_its_definition(history):
+def test_the_wealth_equals_its_definition(history):
     votes, n_items = history
-    found = signal(ordered_comparisons(votes, n_items))
+    result = signal(ordered_comparisons(votes, n_items))
     path = list(wealth(votes, n_items))
-    assert_allclose(found.log_evidence, max(0.0, math.log(max(path))), rtol=1e-12, atol=1e-12)
-    assert found.n_votes == len(votes)
+    assert_allclose(result.log_evidence, max(0.0, math.log(max(path))), rtol=1e-12, atol=1e-12)
+    assert result.n_votes == len(votes)
 
 
 @given(histories())
-def test_a_coin_flip_leaves_the_expected_wealth_as_it_is(history):
+def test_a_coin_flip_does_not_change_the_expected_wealth(history):
     votes, n_items = history
     before = [1.0, *wealth(votes, n_items)][-2]
     *earlier, (one, other, _) = votes
@@ -77,11 +77,11 @@ def test_a_coin_flip_leaves_the_expected_wealth_as_it_is(history):
 
 
 @given(histories())
-def test_sides_and_names_are_of_no_account(history):
+def test_sides_and_names_do_not_matter(history):
     votes, n_items = history
     turned = [(n_items - 1 - other, n_items - 1 - one, -winner) for one, other, winner in votes]
-    found, other = (signal(ordered_comparisons(each, n_items)).log_evidence for each in (votes, turned))
-    assert_allclose(found, other, rtol=1e-12, atol=1e-12)
+    result, other = (signal(ordered_comparisons(each, n_items)).log_evidence for each in (votes, turned))
+    assert_allclose(result, other, rtol=1e-12, atol=1e-12)
 
 
 @given(histories(), st.data())
@@ -95,19 +95,19 @@ def test_evidence_never_falls(history, data):
 @pytest.mark.needs_numba
 # At a rate of .05, more come once in 300 times of 40, and once in 170 of 200.
 @pytest.mark.parametrize(("n_campaigns", "most"), [(40, 6), pytest.param(200, 18, marks=pytest.mark.nightly)])
-def test_coin_flippers_are_found_out_in_one_campaign_of_twenty_at_most(n_campaigns, most):
-    # Campaigns that choose what to ask by the answers so far, looked at after each vote.
-    found = []
+def test_coin_flips_show_a_signal_in_at_most_one_of_twenty_campaigns(n_campaigns, most):
+    # Adaptive campaigns that are checked after each vote.
+    result = []
     for seed in range(n_campaigns):
         rng = np.random.default_rng(seed)
         votes = run_matching(8, lambda matches, rng=rng: rng.choice([-1, 1], len(matches)), 150, rng=rng, voters=5)
-        found.append(signal(votes.comparisons).found)
-    assert sum(found) <= most
+        result.append(signal(votes.comparisons).found)
+    assert sum(result) <= most
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_an_order_is_found_early():
+def test_a_true_order_gives_a_signal_early():
     firsts = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -118,17 +118,17 @@ def test_an_order_is_found_early():
             return np.where(rng.random(len(matches)) < 1 / (1 + np.exp(-3 * apart)), 1, -1)
 
         firsts.append(signal(run_matching(30, vote, 200, rng=rng, voters=10).comparisons).first)
-    assert firsts.count(None) <= 2  # on some lists 200 votes show no order: 1 or 2 of 60, measured
+    assert firsts.count(None) <= 2  # 200 votes were not enough for 1 or 2 of 60 lists, as measured
     assert np.median([201 if first is None else first for first in firsts]) < 120
 
 
-def test_strengths_say_that_there_is_no_signal_and_no_rule_stops():
+def test_without_a_signal_strengths_say_so_and_no_rule_stops():
     rng = np.random.default_rng(1)
     coins = [(*rng.choice(4, 2, replace=False), winner) for winner in rng.choice([-1, 1], 60)]
-    found = bradley_terry(ordered_comparisons(coins, 4))
-    assert not found.signal.found
-    assert "the votes do not rule out chance: the order may be random" in found.warnings
-    decision = stopping_rule(-0.99)(found)
+    result = bradley_terry(ordered_comparisons(coins, 4))
+    assert not result.signal.found
+    assert "the votes do not rule out chance: the order may be random" in result.warnings
+    decision = stopping_rule(-0.99)(result)
     assert not decision
     assert decision.reason == "the votes do not rule out chance after 60 votes"
     clear = bradley_terry(ordered_comparisons([(0, 1, 1), (1, 2, 1), (2, 3, 1)] * 20, 4))
@@ -138,14 +138,14 @@ def test_strengths_say_that_there_is_no_signal_and_no_rule_stops():
 
 
 @pytest.mark.needs_numba
-def test_a_chain_is_found_by_its_pairs():
+def test_repeated_pairs_of_a_chain_give_a_signal():
     left = np.tile(np.arange(199), 4)
     votes = Comparisons(200, left, left + 1, np.ones(left.size, np.int8))
     assert signal(votes).found
     assert signal(votes).log_evidence > 100
 
 
-def test_only_comparisons_are_taken():
+def test_only_comparisons_are_accepted():
     with pytest.raises(ComparisonError, match="signal takes Comparisons; got 'votes'"):
         signal("votes")
     assert signal(ordered_comparisons([], 2)).pvalue == 1

@@ -1,4 +1,4 @@
-"""What a fit says about itself: the table, the warnings, and votes that say little or nothing."""
+"""Reports on a fit: the table, the warnings, and votes with little or no information."""
 
 import json
 
@@ -19,7 +19,7 @@ from adaptive import (
 )
 from adaptive._scores import LEFT, RIGHT, TIE
 from rankcorr import LabelError, LabelMismatchError, Ranking, Tau, TauW, correlation_interval, weighted_tau
-from tests.adaptive.strategies import MODELS, comparisons, simulated
+from tests.adaptive.strategies import MODELS, comparisons, simulate_votes
 
 CHANCE = "the votes do not rule out chance: the order may be random"
 INDEPENDENT = "voters are unknown, so intervals assume that all votes are independent"
@@ -28,38 +28,38 @@ INDEPENDENT = "voters are unknown, so intervals assume that all votes are indepe
 @given(comparisons(), MODELS)
 def test_any_votes_have_finite_strengths(votes, model):
     fit, options = model
-    found = fit(votes, **options)
-    assert found.converged
-    assert np.isfinite(found.theta).all()
-    assert np.isfinite(found.standard_errors).all()
-    assert np.isfinite(found.log_likelihood)
-    assert_array_equal(found.theta[votes.presentations == 0], found.theta[votes.presentations == 0] * 0)
-    assert np.isfinite(found.sample(2, np.random.default_rng(1))).all()
-    assert not found.theta.flags.writeable
-    assert not found.standard_errors.flags.writeable
-    json.dumps(found.to_dict(), allow_nan=False)
+    result = fit(votes, **options)
+    assert result.converged
+    assert np.isfinite(result.theta).all()
+    assert np.isfinite(result.standard_errors).all()
+    assert np.isfinite(result.log_likelihood)
+    assert_array_equal(result.theta[votes.presentations == 0], result.theta[votes.presentations == 0] * 0)
+    assert np.isfinite(result.sample(2, np.random.default_rng(1))).all()
+    assert not result.theta.flags.writeable
+    assert not result.standard_errors.flags.writeable
+    json.dumps(result.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
-def test_no_votes_at_all(fit):
-    found = fit(Comparisons(4, [], [], []), prior=Prior(None))
-    assert found.converged
-    assert_array_equal(found.theta, 0)
-    assert found.prior_sd == 2
-    assert found.warnings == (
+def test_no_votes(fit):
+    result = fit(Comparisons(4, [], [], []), prior=Prior(None))
+    assert result.converged
+    assert_array_equal(result.theta, 0)
+    assert result.prior_sd == 2
+    assert result.warnings == (
         "4 items were never compared: the prior alone decides the rank",
         "the votes do not determine the spread of the strengths: it is held at 2",
     )
-    assert_allclose(found.standard_errors, 2 * np.sqrt(3 / 4))
-    assert np.isnan(found.opinion_sd)
+    assert_allclose(result.standard_errors, 2 * np.sqrt(3 / 4))
+    assert np.isnan(result.opinion_sd)
     assert fit(Comparisons(4, [], [], [], ["Ann"], []), voters=True).converged
 
 
 def test_one_vote():
-    found = bradley_terry(Comparisons(3, [0], [1], [LEFT]), prior=Prior(None))
-    assert found.theta[0] > 0 == found.theta[2] > found.theta[1]
-    assert found.never_compared == (2,)
-    assert found.warnings == (
+    result = bradley_terry(Comparisons(3, [0], [1], [LEFT]), prior=Prior(None))
+    assert result.theta[0] > 0 == result.theta[2] > result.theta[1]
+    assert result.never_compared == (2,)
+    assert result.warnings == (
         CHANCE,
         "1 item was never compared: the prior alone decides the rank",
         "1 item won every comparison, so only the prior limits the strength",
@@ -71,26 +71,26 @@ def test_one_vote():
 
 def test_a_graph_in_parts():
     votes = Comparisons(5, [0, 1, 2, 3], [1, 0, 3, 2], [LEFT, LEFT, LEFT, LEFT], ["Ann"], [0, 0, 0, 0])
-    found = bradley_terry(votes, prior=1)
-    assert found.parts == 3
-    assert found.warnings == (
+    result = bradley_terry(votes, prior=1)
+    assert result.parts == 3
+    assert result.warnings == (
         CHANCE,
         "1 item was never compared: the prior alone decides the rank",
         "the comparisons fall into 2 parts: only the prior orders one part against another",
         "all votes are from one voter: other voters may differ",
     )
-    assert_allclose(found.theta, 0, atol=1e-9)
+    assert_allclose(result.theta, 0, atol=1e-9)
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 def test_an_order_without_a_contradiction(fit):
-    """The larger t, the more such votes are to be expected: it is large, but its own prior bounds it."""
+    """These votes suggest a large t, which only its prior bounds."""
     left, right = np.triu_indices(12, 1)
-    found = fit(Comparisons(12, left, right, np.full(left.size, LEFT)), prior=Prior(None))
-    assert found.converged
-    assert 4 < found.prior_sd < 30
-    assert_array_equal(found.ranking.ranks, np.arange(1, 13))
-    assert "1 item won every comparison, so only the prior limits the strength" in found.warnings
+    result = fit(Comparisons(12, left, right, np.full(left.size, LEFT)), prior=Prior(None))
+    assert result.converged
+    assert 4 < result.prior_sd < 30
+    assert_array_equal(result.ranking.ranks, np.arange(1, 13))
+    assert "1 item won every comparison, so only the prior limits the strength" in result.warnings
 
 
 def test_a_spread_at_its_bounds():
@@ -110,45 +110,45 @@ def test_a_spread_at_its_bounds():
 @pytest.mark.parametrize("ties", ["davidson", "half"])
 def test_nothing_but_ties(ties):
     votes = Comparisons(3, [0, 1, 2], [1, 2, 0], [TIE] * 3)
-    found = bradley_terry(votes, ties=ties)
-    assert found.converged
-    assert_allclose(found.theta, 0, atol=1e-12)
-    assert "every comparison is a tie" in found.warnings
-    assert found.ranking.n_ties == 3
-    assert found.tie_parameter == (0 if ties == "half" else pytest.approx(1e4))
+    result = bradley_terry(votes, ties=ties)
+    assert result.converged
+    assert_allclose(result.theta, 0, atol=1e-12)
+    assert "every comparison is a tie" in result.warnings
+    assert result.ranking.n_ties == 3
+    assert result.tie_parameter == (0 if ties == "half" else pytest.approx(1e4))
 
 
-def test_a_fit_that_ended_early_says_so():
-    votes, _ = simulated(20, 200, 1)
-    found = bradley_terry(votes, prior=1, oversight=0.03, max_iterations=1)
-    assert not found.converged
-    assert found.warnings == ("the fit has not converged in 1 iterations",)
-    assert repr(found).endswith(", not converged>")
+def test_an_interrupted_fit_gives_a_warning():
+    votes, _ = simulate_votes(20, 200, 1)
+    result = bradley_terry(votes, prior=1, oversight=0.03, max_iterations=1)
+    assert not result.converged
+    assert result.warnings == ("the fit has not converged in 1 iterations",)
+    assert repr(result).endswith(", not converged>")
     assert repr(bradley_terry(votes)).startswith("<Strengths (Bradley-Terry) of 200 votes: <Ranking of 20 items")
     assert repr(thurstone(votes)).startswith("<Strengths (Thurstone) of 200 votes: ")
 
 
 def test_the_table_is_best_first():
     votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
-    found = bradley_terry(votes, prior=Prior(2))
-    frame = found.to_frame()
+    result = bradley_terry(votes, prior=Prior(2))
+    frame = result.to_frame()
     assert frame["item"].tolist() == ["fig", "kiwi", "plum"]
     assert frame["rank"].tolist() == [1, 2.5, 2.5]
     assert frame["wins"].tolist() == [2, 0, 0]
     assert frame["presentations"].tolist() == [2, 2, 2]
-    assert_allclose(frame["strength"], found.theta)
-    assert_allclose(frame["standard_error"], found.standard_errors)
+    assert_allclose(frame["strength"], result.theta)
+    assert_allclose(frame["standard_error"], result.standard_errors)
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "3"])
-def test_a_number_of_draws_that_is_none(n):
-    found = bradley_terry(Comparisons(2, [0], [1], [LEFT]), prior=1)
+def test_invalid_numbers_of_draws_are_refused(n):
+    result = bradley_terry(Comparisons(2, [0], [1], [LEFT]), prior=1)
     with pytest.raises(ModelError, match=r"^n must be a positive whole number; got "):
-        found.sample(n, np.random.default_rng(1))
+        result.sample(n, np.random.default_rng(1))
 
 
 def settled(n_votes, upsets):
-    """Six items in the order 5, 4, .. 0, of which neighbours met so often that no draw doubts it."""
+    """Six items in the order 5, 4, .. 0; neighbours were compared so often that every draw has this order."""
     worse = np.repeat(np.arange(5), n_votes)
     winner = np.where(np.arange(worse.size) % n_votes < upsets * n_votes, -1, 1)
     return bradley_terry(Comparisons(6, worse + 1, worse, winner))
@@ -157,7 +157,7 @@ def settled(n_votes, upsets):
 @pytest.mark.wide
 @pytest.mark.parametrize("n0", [-0.9, 2.0])
 @pytest.mark.parametrize("upsets", [0.0, 0.15])
-def test_a_settled_order_is_asked_about_at_the_top(upsets, n0):
+def test_a_settled_order_is_compared_at_the_top(upsets, n0):
     strengths = settled(4_000, upsets)
     shown = [next_comparisons(strengths, 1, rng=np.random.default_rng(seed), n0=n0) for seed in range(100)]
     counts = np.bincount(np.concatenate([[match.left[0], match.right[0]] for match in shown]), minlength=6)
@@ -198,31 +198,31 @@ def system(noise=2.0, items=ITEMS):
 
 def test_the_statistic_and_the_known_interval_are_those_of_rankcorr():
     strengths = fitted()
-    found = score_system(strengths, system(), TauW(n0=5), **FEW)
+    result = score_system(strengths, system(), TauW(n0=5), **FEW)
     known = correlation_interval(strengths.ranking, system(), coefficient=TauW(n0=5), n_resamples=1_000)
-    assert found.known == known
-    assert found.statistic == weighted_tau(strengths.ranking, system(), n0=5)
-    assert found.low <= known.low <= known.statistic <= known.high <= found.high
+    assert result.known == known
+    assert result.statistic == weighted_tau(strengths.ranking, system(), n0=5)
+    assert result.low <= known.low <= known.statistic <= known.high <= result.high
 
 
-def test_values_are_coefficients_with_drawn_rankings_whatever_the_order_of_labels():
+def test_values_are_coefficients_with_drawn_rankings():
     strengths = fitted()
     shuffled = dict(reversed(system().items()))
     coefficient = TauW(scheme="first")
-    found = score_system(strengths, shuffled, coefficient, **FEW)
+    result = score_system(strengths, shuffled, coefficient, **FEW)
     drawn = strengths.drawn(200, 0)
     values = [coefficient(Ranking.from_ranks(row, labels=ITEMS), shuffled) for row in drawn.ranks]
-    assert_allclose(found.values, values, atol=1e-12)
-    assert_allclose(found.votes_error, np.std(values, ddof=1))
-    assert found == score_system(strengths, system(), coefficient, workers=2, **FEW)
+    assert_allclose(result.values, values, atol=1e-12)
+    assert_allclose(result.votes_error, np.std(values, ddof=1))
+    assert result == score_system(strengths, system(), coefficient, workers=2, **FEW)
 
 
 def test_squared_distances_add_on_fishers_scale():
-    found = score_system(fitted(), system(), "rho", **FEW)
-    reach = 1.959963984540054 * np.arctanh(np.minimum(found.values, np.tanh(np.log(8)))).std(ddof=1)
-    centre = np.arctanh(found.statistic)
-    below = np.arctanh(found.known.low) - centre
-    assert_allclose(np.arctanh(found.low), centre - np.hypot(below, reach))
+    result = score_system(fitted(), system(), "rho", **FEW)
+    reach = 1.959963984540054 * np.arctanh(np.minimum(result.values, np.tanh(np.log(8)))).std(ddof=1)
+    centre = np.arctanh(result.statistic)
+    below = np.arctanh(result.known.low) - centre
+    assert_allclose(np.arctanh(result.low), centre - np.hypot(below, reach))
 
 
 def test_more_votes_leave_less_error():
@@ -236,17 +236,17 @@ def test_more_votes_leave_less_error():
 
 
 @pytest.mark.parametrize(("missing", "n_items"), [("intersection", 6), ("bottom", 10), ("gold", 8)])
-def test_items_that_are_missing_are_treated_alike_in_all_drawn_rankings(missing, n_items):
+def test_missing_items_are_treated_alike_in_all_drawn_rankings(missing, n_items):
     strengths = fitted()
     partial = system(items=("y", "z", *ITEMS[:6]))
-    found = score_system(strengths, partial, "tau", missing=missing, **FEW)
-    assert found.known.n_items == n_items
+    result = score_system(strengths, partial, "tau", missing=missing, **FEW)
+    assert result.known.n_items == n_items
     drawn = strengths.drawn(200, 0)
     expected = [Tau()(Ranking.from_ranks(row, labels=ITEMS), partial, missing=missing) for row in drawn.ranks[:20]]
-    assert_allclose(found.values[:20], expected, atol=1e-12)
+    assert_allclose(result.values[:20], expected, atol=1e-12)
 
 
-def test_leaderboard_ranks_systems_and_says_who_is_best_by_the_votes():
+def test_leaderboard_ranks_systems_and_states_which_is_best():
     strengths = fitted()
     board = score_leaderboard(strengths, {"poor": system(50), "good": system(0.1), "same": system(0.1)}, "tau", **FEW)
     assert board.systems == ("good", "same", "poor")
@@ -256,7 +256,7 @@ def test_leaderboard_ranks_systems_and_says_who_is_best_by_the_votes():
     assert board.scores[2] == score_system(strengths, system(50), "tau", **FEW)
 
 
-def test_what_cannot_be_scored_is_refused():
+def test_invalid_systems_are_refused():
     strengths = fitted()
     with pytest.raises(ModelError, match="systems are scored by Strengths; got 3"):
         score_system(3, system())

@@ -31,7 +31,7 @@ def simulated(seed, n_votes=1_800, flippers=()):
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
-def test_coin_flippers_are_found_and_no_one_else(fit):
+def test_only_coin_flippers_are_detected(fit):
     report = voter_report(fit(simulated(1, flippers=(3, 8)), prior=2))
     assert report.at_random == ("v3", "v8")
     honest = np.delete(report.agreement, [3, 8])
@@ -44,28 +44,28 @@ def test_one_step_without_a_voter_is_close_to_a_refit():
     votes = strengths.comparisons
     report = voter_report(strengths)
     for place, name in enumerate(NAMES[:4]):
-        found = influence(strengths, name)
+        result = influence(strengths, name)
         stepped = omit_votes(strengths, np.flatnonzero(votes.voter == place))
-        moved = np.abs(found.strengths.theta - strengths.theta).max()
-        assert np.abs(stepped - found.strengths.theta).max() < 0.1 * moved
-        assert abs(report.without[place] - found.statistic) < 0.02
+        moved = np.abs(result.strengths.theta - strengths.theta).max()
+        assert np.abs(stepped - result.strengths.theta).max() < 0.1 * moved
+        assert abs(report.without[place] - result.statistic) < 0.02
 
 
 def test_influence_is_a_fit_of_the_others():
     votes = simulated(3, n_votes=300)
-    found = influence(bradley_terry(votes, prior=2), "v5", "tau")
+    result = influence(bradley_terry(votes, prior=2), "v5", "tau")
     alone = bradley_terry(votes.without_voter("v5"), prior=2)
-    assert_allclose(found.strengths.theta, alone.theta, atol=1e-6)
-    assert found.n_votes == int(np.count_nonzero(votes.voter == 5))
-    changes = np.abs(found._columns()["change"])
+    assert_allclose(result.strengths.theta, alone.theta, atol=1e-6)
+    assert result.n_votes == int(np.count_nonzero(votes.voter == 5))
+    changes = np.abs(result._columns()["change"])
     assert (np.diff(changes) <= 0).all()
 
 
-def test_agreement_is_counted_against_the_votes_of_all_others():
+def test_agreement_is_with_the_votes_of_all_others():
     winners = ["left"] * 3 + ["left", "right", "tie"]
     votes = Comparisons.from_labels(["a"] * 6, ["b"] * 6, winners, voter=["Ann"] * 3 + ["Bob"] * 3)
     report = voter_report(bradley_terry(votes, prior=1, ties="half"))
-    # Ann's votes are judged by Bob's, one for either item and a tie: these place no item higher.
+    # Ann's votes are compared with Bob's: one for either item and a tie, which favour neither.
     assert report.agreement[1] == 0.5
     # Wilson's interval of 1 in 2 at level 0.9, z = 1.6449: (0.5 + z^2/4 -+ z sqrt(1/8 + z^2/16)) / (1 + z^2/2)
     z = 1.6448536269514722
@@ -73,7 +73,7 @@ def test_agreement_is_counted_against_the_votes_of_all_others():
     assert_allclose([report.agreement_low[1], report.agreement_high[1]], [0.5 - half, 0.5 + half])
 
 
-def test_errors_of_voters_are_those_of_the_numerical_information():
+def test_errors_of_voters_follow_from_the_numerical_information():
     votes = simulated(4, n_votes=900)
     strengths = bradley_terry(votes, prior=2, voters=True, side_bias=True)
     report = voter_report(strengths, level=0.6826894921370859)  # one standard deviation to either side
@@ -100,7 +100,7 @@ def test_errors_of_voters_are_those_of_the_numerical_information():
         assert_allclose(report.side_bias[voter] - report.side_bias_low[voter], errors[2], rtol=1e-5)
 
 
-def test_what_is_not_fitted_is_nan():
+def test_unfitted_parameters_are_nan():
     report = voter_report(bradley_terry(simulated(5, n_votes=200), prior=2))
     assert np.isnan(report.discrimination).all()
     assert np.isnan(report.oversight_low).all()
@@ -119,7 +119,7 @@ def test_a_voter_without_votes_stays_at_the_prior():
     assert np.isnan(report.agreement[1])
 
 
-def test_what_cannot_be_judged_is_refused():
+def test_invalid_arguments_are_refused():
     unknown = bradley_terry(Comparisons.from_labels(["a"], ["b"], ["left"]), prior=1)
     with pytest.raises(ModelError, match="a report on voters needs a column of voters"):
         voter_report(unknown)
@@ -146,7 +146,7 @@ def test_without_a_prior_the_others_may_leave_strengths_infinite():
     assert influence(bradley_terry(votes), "Ann").n_votes == 3
 
 
-def test_reprs_count():
+def test_reprs_show_the_counts():
     votes = Comparisons.from_labels(["a"], ["b"], ["left"], voter=["Ann"])
     strengths = bradley_terry(votes)
     assert repr(voter_report(strengths)) == "<VoterReport of 1 voter, 1 vote: none at random>"
@@ -155,7 +155,7 @@ def test_reprs_count():
 
 
 @given(st.lists(st.floats(-4, 4), min_size=1, max_size=6))
-def test_chances_of_coin_flips_are_those_of_all_groups_of_voters(evidence):
+def test_probabilities_of_coin_flips_sum_over_all_groups_of_voters(evidence):
     """A group of k among n voters flips coins with the beta-binomial probability B(a + k, b + n - k) / B(a, b)."""
     n, total, sums = len(evidence), 0.0, np.zeros(len(evidence))
     for flips in itertools.product([0, 1], repeat=n):

@@ -1,4 +1,4 @@
-"""Simulations: equal numbers under any executor, Table 2 as published, and approaches beside the paper's two."""
+"""Simulations: equal results under any executor, Table 2 as published, and all other approaches."""
 
 import io
 import json
@@ -58,7 +58,7 @@ def table(result):
 
 
 class Backwards(Executor):
-    """Runs the tasks last to first, when the first result is asked for."""
+    """Runs the tasks from last to first when the first result is requested."""
 
     def __init__(self):
         self.tasks = []
@@ -79,7 +79,7 @@ class Backwards(Executor):
 
 
 @pytest.mark.parametrize("make", [Backwards, lambda: ThreadPoolExecutor(2), lambda: ThreadPoolExecutor(5)])
-@pytest.mark.parametrize("n_simulations", [7, 70])  # 70 go out in tasks of several
+@pytest.mark.parametrize("n_simulations", [7, 70])  # 70 simulations are sent in tasks of several
 def test_any_executor_gives_the_same_numbers(make, n_simulations):
     alone = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=n_simulations, seed=11)
     with make() as executor:
@@ -126,7 +126,7 @@ def test_a_pool_keeps_its_voters_and_a_population_does_not():
     assert np.unique(result.statistics["uniform"]["rho"]).size == 2
 
 
-def test_the_parts_in_a_row_by_hand():
+def test_one_simulation_equals_its_steps():
     rng, twin = np.random.default_rng(8), np.random.default_rng(8)
     adaptive = simulate_ranking(PLAN, POPULATION, SIMILARITY, "adaptive", rng)
     voters = POPULATION.draw(twin)
@@ -155,7 +155,7 @@ def test_voters_without_error_find_the_true_top(relatedness, approach):
     assert_array_equal(table(result), 1.0)
 
 
-def test_n0_changes_the_weighted_coefficients_alone():
+def test_n0_changes_only_the_weighted_coefficients():
     default = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=2, seed=0)
     other = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=2, seed=0, n0=20.0)
     changed = (table(default) != table(other)).any(axis=(0, 2))
@@ -201,7 +201,7 @@ def test_mean_and_unbiased_sd():
     assert repr(result) == "<SimulationResult of 3 simulations: uniform tau_w 0.400 +- 0.300>"
 
 
-def test_what_is_undefined_is_null_in_json():
+def test_undefined_values_are_null_in_json():
     result = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=1, seed=0)
     assert math.isnan(result.sd["adaptive"]["rho"])
     cells = json.loads(json.dumps(result.to_dict(), allow_nan=False))
@@ -224,7 +224,7 @@ def test_what_is_undefined_is_null_in_json():
         ({"approaches": ("uniform", "uniform")}, "approaches must be a tuple of different approaches"),
     ],
 )
-def test_what_cannot_be_simulated(options, message):
+def test_invalid_simulations_are_refused(options, message):
     arguments = {"pool": POPULATION, "similarity": SIMILARITY, "n_simulations": 1, "seed": 0, **options}
     with pytest.raises(SimilarityError, match=message):
         simulate(PLAN, **arguments)
@@ -255,7 +255,7 @@ def test_an_error_in_a_task_ends_the_others():
     assert [future.cancelled() for future in executor.futures] == [False, True, True, True]
 
 
-def test_progress_counts_the_simulations_and_may_end_them():
+def test_progress_counts_the_simulations_and_may_stop_them():
     done = []
     simulate(PLAN, POPULATION, SIMILARITY, n_simulations=5, seed=1, progress=done.append)
     assert done == [1, 1, 1, 1, 1]
@@ -267,7 +267,7 @@ def test_progress_counts_the_simulations_and_may_end_them():
         simulate(PLAN, POPULATION, SIMILARITY, n_simulations=5, seed=1, progress=stop)
 
 
-def test_no_bar_is_drawn_on_a_terminal_unless_asked_for(monkeypatch):
+def test_a_progress_bar_is_shown_only_on_request(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -291,7 +291,7 @@ def cells_of_the_paper(published, n_simulations):
 
 
 @pytest.mark.needs_numba
-def test_a_few_simulations_come_near_to_table_2_as_published(published):
+def test_a_few_simulations_are_close_to_table_2_as_published(published):
     far = 0
     for cell in cells_of_the_paper(published, 3):
         mean, sd = cell.paper
@@ -306,19 +306,19 @@ def test_a_few_simulations_come_near_to_table_2_as_published(published):
 def test_table_2_as_published_is_reproduced(published):
     own = cells_of_the_paper(published, 50)
     assert [cell for cell in own if abs(cell.distance) > 3] == []
-    # The text's own definitions give other numbers, far from the published ones.
+    # The definitions in the text give very different numbers.
     assert sum(abs(cell.corrected[0] - cell.paper[0]) > 5 * cell.paper[1] / math.sqrt(50) for cell in own) > 15
 
 
-def test_by_the_text_is_what_simulate_gives(published):
+def test_figures_by_the_text_are_those_of_simulate(published):
     simulated = table(simulate(PLAN, VoterPopulation(), SIMILARITY, n_simulations=5, seed=3))
     for approach, expected in zip(PAPER_APPROACHES, simulated, strict=True):
-        found = published.by_the_text(PLAN, SIMILARITY, approach, 5, 3)
-        assert_array_equal(found[:, 0].T, expected)
-        assert (found[:, 1] != found[:, 0]).any()  # 24 items at 6 presentations tie
+        result = published.by_the_text(PLAN, SIMILARITY, approach, 5, 3)
+        assert_array_equal(result[:, 0].T, expected)
+        assert (result[:, 1] != result[:, 0]).any()  # 24 items at 6 presentations tie
 
 
-def test_departures_are_what_they_say(published):
+def test_departures_from_the_text(published):
     assert published.published_amplitude(np.array([0.5, -0.5, 1.0])).tolist() == [0.25, -0.75, 0.0]
     x, y = np.array([0.9, 0.1]), np.array([0.5, 0.3])
     assert published.mean_without_ballot_1(x, y, 2).tolist() == y.tolist()
@@ -344,7 +344,7 @@ def test_embedding_row_from_the_table_and_from_the_file_agree(data_dir, n_simula
 
 @pytest.mark.parametrize("presentations", [1, 3, 6, 20])
 @pytest.mark.parametrize("approach", PAPER_APPROACHES)
-def test_the_comparisons_are_those_that_are_answered(monkeypatch, approach, presentations):
+def test_the_number_of_comparisons_is_the_number_of_answers(monkeypatch, approach, presentations):
     plan = plan_ballots(7, n_ballots=3, fraction=0.6, presentations=presentations)
     answered, answer = [], VoterPool.answer
 
@@ -357,7 +357,7 @@ def test_the_comparisons_are_those_that_are_answered(monkeypatch, approach, pres
     assert simulated_comparisons(plan, approach) == tuple(answered)
 
 
-def test_the_comparisons_of_the_paper():
+def test_the_number_of_comparisons_in_the_paper():
     """Section 4.2: 990 items, 20 presentations in 7 ballots against 40 in one; 19,660 by Eq. 3."""
     plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
     assert sum(simulated_comparisons(plan, "adaptive")) == 19_660
@@ -384,7 +384,7 @@ def test_two_worker_processes_give_the_numbers_of_a_serial_run(client):
             assert_array_equal(together.statistics[approach][name], values)
             assert np.unique(values).size > 1
 
-    # The numbers are no proof that the workers had a part in it: count what each of them ran.
+    # Equal numbers do not prove that the workers took part, so count the tasks of each.
     processes = client.run(os.getpid)
     assert len({os.getpid(), *processes.values()}) == 3
     ran = client.run(lambda dask_worker: dask_worker.state.executed_count)
@@ -393,7 +393,7 @@ def test_two_worker_processes_give_the_numbers_of_a_serial_run(client):
 
 
 def voting(seed):
-    """A generator, and voters and opinions that are drawn with it first, as every approach does."""
+    """A generator, and voters and opinions drawn from it first, as in every approach."""
     rng = np.random.default_rng(seed)
     voters = POPULATION.draw(rng)
     opinions = voters.opinions(SIMILARITY, rng)
@@ -403,23 +403,23 @@ def voting(seed):
 def test_matched_is_a_run_of_matching():
     matching = Matching(batch=10, n0=5.0)
     settings = ApproachOptions(matching=matching)
-    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), settings)
+    result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), settings)
     rng, answer, _ = voting(8)
     strengths = run_matching(24, answer, 126, rng=rng.spawn(1)[0], voters=9, matching=matching)
-    assert found == Ranking.from_scores(strengths.theta)
+    assert result == Ranking.from_scores(strengths.theta)
 
 
-def test_matched_ballots_have_a_plan_of_their_own():
+def test_matched_ballots_use_their_own_plan():
     match = MatchedBallots(noise=1.0, n_ballots=3)
     settings = ApproachOptions(matched_ballots=match)
-    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), settings)
+    result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), settings)
     rng, answer, _ = voting(8)
     strengths = run_matched_ballots(match.plan(24, 126), answer, items=24, rng=rng, voters=9, match=match)
-    assert found == Ranking.from_scores(strengths.theta)
+    assert result == Ranking.from_scores(strengths.theta)
 
 
-def test_fitted_approaches_take_the_votes_of_the_others():
-    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "adaptive_fitted", np.random.default_rng(8))
+def test_fitted_approaches_use_the_votes_of_the_others():
+    result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "adaptive_fitted", np.random.default_rng(8))
     rng, answer, _ = voting(8)
     answered = []
 
@@ -429,19 +429,19 @@ def test_fitted_approaches_take_the_votes_of_the_others():
 
     run_protocol(PLAN, vote, items=24, rng=rng, voters=9)
     votes = Comparisons.from_ballots(answered, n_items=24)
-    assert found == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
+    assert result == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
 
-    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "uniform_fitted", np.random.default_rng(8))
+    result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "uniform_fitted", np.random.default_rng(8))
     rng, answer, _ = voting(8)
     ballot = draw_ballot(24, 10, 9, rng)
     votes = Comparisons.from_ballots([(ballot, answer(ballot))], n_items=24)
-    assert found == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
+    assert result == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
 
 
 def test_full_rankings_are_the_mean_ranks_of_all_opinions():
-    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "full_rankings", np.random.default_rng(8))
+    result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "full_rankings", np.random.default_rng(8))
     _, _, opinions = voting(8)
-    assert found == Ranking.from_ranks(np.mean([rankdata(-of_voter) for of_voter in opinions], axis=0))
+    assert result == Ranking.from_ranks(np.mean([rankdata(-of_voter) for of_voter in opinions], axis=0))
 
 
 @pytest.mark.parametrize("approach", APPROACHES)
@@ -459,7 +459,7 @@ def test_random_numbers_do_not_depend_on_the_other_approaches():
     for number, approach in enumerate(APPROACHES):
         alone = simulate(PLAN, POPULATION, SIMILARITY, approaches=(approach,), **options)
         assert_array_equal(table(alone)[0], table(together)[number])
-    # The default is the paper's two, and their numbers stay what they were.
+    # The paper's two approaches are the default, and their numbers do not change.
     assert_array_equal(table(simulate(PLAN, POPULATION, SIMILARITY, **options)), table(together)[:2])
 
 
@@ -506,17 +506,17 @@ def test_a_point_of_the_curve_is_a_simulation_of_its_plan():
 
 
 def test_matching_runs_once_for_all_budgets():
-    asked = []
+    calls = []
 
     class Watched(VoterPool):
         def answer(self, ballot, opinions, rng):
-            asked.append(ballot.n_comparisons)
+            calls.append(ballot.n_comparisons)
             return super().answer(ballot, opinions, rng)
 
     pool = Watched([0.1, 0.2], [0.0, 0.1])
     options = {**CURVE, "n_simulations": 1, "approaches": ("matched",)}
     simulate_curve([60, 90, 120], pool, SIMILARITY, **options)
-    assert sum(asked) == 120
+    assert sum(calls) == 120
 
 
 def test_budgets_beyond_all_pairs_change_nothing():
@@ -553,7 +553,7 @@ def test_a_curve_as_table_and_json():
         ([3], PlanError, "a budget of 3 comparisons is too small"),
     ],
 )
-def test_budgets_that_are_none(budgets, error, message):
+def test_invalid_budgets_are_refused(budgets, error, message):
     with pytest.raises(error, match=message):
         simulate_curve(budgets, POPULATION, SIMILARITY, **CURVE)
 
@@ -589,29 +589,29 @@ def test_states_of_matching_and_their_json(accuracy, bench, capsys):
     }
     expected = simulate_curve([63, 126], VoterPopulation(), exponential_similarity(24), **options)
     assert curves["exponential"].to_dict() == expected.to_dict()
-    found = rows(capsys.readouterr().out)
-    assert [row[0] for row in found] == ["63", "126"]
+    result = rows(capsys.readouterr().out)
+    assert [row[0] for row in result] == ["63", "126"]
     mean, se = (getattr(expected.results[126], name)["matched"]["tau_w"] for name in ("mean", "se"))
-    assert found[1][1] == f"{mean:.4f} ({se:.4f})"
+    assert result[1][1] == f"{mean:.4f} ({se:.4f})"
     tree = accuracy.merge_curves([curves])
     assert tree["matched"]["exponential"]["126"]["tau_w"] == {"mean": mean, "se": se}
 
 
-def test_all_other_approaches(accuracy, bench, capsys):
+def test_the_other_approaches(accuracy, bench, capsys):
     accuracy.bench_all(bench, 126)
-    found = [row[0] for row in rows(capsys.readouterr().out)]
-    assert found == ["adaptive", "uniform", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings"]
+    result = [row[0] for row in rows(capsys.readouterr().out)]
+    assert result == ["adaptive", "uniform", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings"]
 
 
-def test_unknown_voters_are_four(accuracy, bench, capsys):
+def test_there_are_four_kinds_of_unknown_voters(accuracy, bench, capsys):
     accuracy.bench_unknown_voters(bench, (126,))
-    found = rows(capsys.readouterr().out)
-    assert len(found) == 4 * 3
-    assert {row[2] for row in found} == {"adaptive", "matched", "matched_ballots"}
-    assert all(row[-1] == "-" for row in found if row[2] == "adaptive")
+    result = rows(capsys.readouterr().out)
+    assert len(result) == 4 * 3
+    assert {row[2] for row in result} == {"adaptive", "matched", "matched_ballots"}
+    assert all(row[-1] == "-" for row in result if row[2] == "adaptive")
 
 
-def test_the_indifference_gives_the_share_of_ties(accuracy):
+def test_the_indifference_determines_the_share_of_ties(accuracy):
     threshold = accuracy.indifference(exponential_similarity(300))
     rng = np.random.default_rng(5)
     opinions = VoterPopulation().draw(rng).opinions(exponential_similarity(300), rng)

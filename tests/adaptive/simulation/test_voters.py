@@ -1,4 +1,4 @@
-"""Voters, opinions and answers against the model, one voter and item at a time; populations that votes recover."""
+"""Voters, opinions and answers against the model, one voter and item at a time; populations recovered from votes."""
 
 import math
 import pickle
@@ -65,7 +65,7 @@ def naive_answer(left, right, overlooks, indifference):
 @pytest.mark.parametrize("amplitude", [vanishing_amplitude, published_amplitude])
 @pytest.mark.parametrize("relatedness", [True, False])
 @given(SIMILARITY_LISTS, st.lists(st.floats(0, 3), min_size=1, max_size=4), SEEDS)
-def test_opinions_are_the_model(amplitude, relatedness, similarity, levels, seed):
+def test_opinions_follow_the_model(amplitude, relatedness, similarity, levels, seed):
     pool = VoterPool(levels, [0.0] * len(levels), amplitude)
     opinions = pool.opinions(similarity, np.random.default_rng(seed), relatedness=relatedness)
     eta = np.random.default_rng(seed).standard_normal(opinions.shape)
@@ -77,10 +77,10 @@ def test_opinions_are_the_model(amplitude, relatedness, similarity, levels, seed
 
 
 @given(st.integers(2, 12), st.integers(1, 8), st.integers(1, 5), st.sampled_from([0.0, 0.25, 0.5]), SEEDS)
-def test_answers_are_the_model(n_items, presentations, n_voters, indifference, seed):
+def test_answers_follow_the_model(n_items, presentations, n_voters, indifference, seed):
     rng = np.random.default_rng(seed)
     pool = VoterPool(np.zeros(n_voters), rng.uniform(0, 1, n_voters), indifference=indifference)
-    opinions = rng.integers(0, 5, (n_voters, n_items)) / 4  # ties, and differences of the indifference, are common
+    opinions = rng.integers(0, 5, (n_voters, n_items)) / 4  # ties and differences equal to the indifference are common
     ballot = draw_ballot(n_items, presentations, n_voters, rng)
     answers = pool.answer(ballot, opinions, np.random.default_rng(seed))
     luck = np.random.default_rng(seed).random(ballot.n_comparisons)
@@ -92,7 +92,7 @@ def test_answers_are_the_model(n_items, presentations, n_voters, indifference, s
     assert_array_equal(answers, expected)
 
 
-def test_a_ballot_of_some_items_finds_their_opinions():
+def test_a_ballot_of_some_items_uses_their_opinions():
     chosen = [7, 2, 5]
     pool = VoterPool([0.0], [0.0])
     rng = np.random.default_rng(3)
@@ -111,7 +111,7 @@ def test_matches_are_answered_like_a_ballot():
     assert_array_equal(*(pool.answer(asked, opinions, np.random.default_rng(1)) for asked in (ballot, matches)))
 
 
-def test_no_voter_strays_from_a_synonym():
+def test_voters_agree_on_synonyms():
     pool = VoterPool(np.full(50, 0.2), np.zeros(50))
     opinions = pool.opinions([1.0, 0.0, -1.0], np.random.default_rng(4))
     assert_array_equal(opinions[:, [0, 2]], 1.0)
@@ -146,11 +146,11 @@ def test_a_share_of_the_voters_answers_at_random(share, n_random):
     assert_array_equal(pool.nonconformity, plain.nonconformity)
 
 
-def test_a_population_hands_its_indifference_on():
+def test_a_population_passes_its_indifference_on():
     assert VoterPopulation(3, indifference=0.1).draw(np.random.default_rng(0)).indifference == 0.1
 
 
-def test_a_pool_stays_as_it_is():
+def test_a_pool_is_immutable():
     levels = np.array([0.1, 0.2])
     pool = VoterPool(levels, [0.0, 0.0])
     levels[0] = 9
@@ -162,7 +162,7 @@ def test_a_pool_stays_as_it_is():
     assert repr(pool) == "VoterPool(2 voters, nonconformity 0.1 to 0.2, oversight 0 to 0)"
 
 
-def test_pools_and_populations_can_be_sent_to_other_processes():
+def test_pools_and_populations_can_be_pickled():
     pool = pickle.loads(pickle.dumps(VoterPool([0.1], [0.2])))
     assert (pool.nonconformity.tolist(), pool.oversight.tolist()) == ([0.1], [0.2])
     assert pickle.loads(pickle.dumps(VoterPopulation(3))) == VoterPopulation(3)
@@ -181,7 +181,7 @@ def test_pools_and_populations_can_be_sent_to_other_processes():
         (["a"], [0.1], "nonconformity must have one number for each voter; got <U1"),
     ],
 )
-def test_what_is_no_voter(nonconformity, oversight, message):
+def test_invalid_voters_are_refused(nonconformity, oversight, message):
     with pytest.raises(SimilarityError, match=message):
         VoterPool(nonconformity, oversight)
 
@@ -205,7 +205,7 @@ def test_what_is_no_voter(nonconformity, oversight, message):
         ({"amplitude": 0.1}, "amplitude must be a function of similarities; got 0.1"),
     ],
 )
-def test_what_is_no_population(options, message):
+def test_invalid_populations_are_refused(options, message):
     with pytest.raises(SimilarityError, match=message):
         VoterPopulation(**options)
 
@@ -222,7 +222,7 @@ def test_a_pool_checks_its_indifference():
         (lambda z: z * math.nan, "one finite number for each of the 3 similarities; got nan or inf"),
     ],
 )
-def test_what_is_no_amplitude(amplitude, message):
+def test_invalid_amplitudes_are_refused(amplitude, message):
     with pytest.raises(SimilarityError, match=message):
         VoterPool([0.1], [0.1], amplitude).opinions([0.1, 0.2, 0.3], np.random.default_rng(0))
 
@@ -277,13 +277,13 @@ SIZES = st.integers(2, 3000)
 
 
 @given(SIZES)
-def test_exponential_is_the_formula(n_items):
+def test_exponential_follows_its_formula(n_items):
     expected = [2 * math.exp(-i / n_items) - 1 for i in range(n_items)]
     assert_allclose(exponential_similarity(n_items), expected, atol=1e-15)
 
 
 @given(SIZES)
-def test_power_law_is_the_formula(n_items):
+def test_power_law_follows_its_formula(n_items):
     expected = [2 / (1 + math.sqrt(i / n_items)) - 1 for i in range(n_items)]
     assert_allclose(power_law_similarity(n_items), expected, atol=1e-15)
 
@@ -299,7 +299,7 @@ def test_best_first_without_ties_within_bounds(name, n_items):
 
 
 @pytest.mark.parametrize("n_items", [2, 3, 45, 990, 100_000])
-def test_embedding_keeps_its_ends(n_items):
+def test_embedding_keeps_the_extreme_similarities(n_items):
     similarity = embedding_similarity(n_items)
     assert (similarity[0], similarity[-1]) == (0.7652, -0.1828)  # the extremes of the 990 cosines, to four digits
 
@@ -355,7 +355,7 @@ def test_number_of_items(function, n_items):
         ([None, 0.2], "real numbers; got an array of object"),
     ],
 )
-def test_what_is_no_similarity(similarity, message):
+def test_invalid_similarities_are_refused(similarity, message):
     with pytest.raises(SimilarityError, match=message):
         checked_similarity(similarity)
 
@@ -400,7 +400,7 @@ def test_read_another_column(write):
         ("similarity\n0.1\n", TableError, r"f\.csv: at least two similarities are needed; got 1"),
     ],
 )
-def test_what_is_wrong_with_a_file(write, content, error, message):
+def test_invalid_files_are_refused(write, content, error, message):
     with pytest.raises(error, match=message):
         read_similarities(write(content))
 
@@ -428,9 +428,9 @@ def larger(z_left, z_right, sd_left, sd_right):
 @settings(max_examples=50, deadline=None)
 @given(cosines, cosines, levels, levels)
 def test_the_larger_opinion_is_a_bivariate_normal_probability(z_left, z_right, sd_left, sd_right):
-    found = prefers_left(z_left, z_right, sd_left, sd_right, True)
-    assert_allclose(found, larger(z_left, z_right, sd_left, sd_right), atol=1e-3)
-    assert_allclose(found + prefers_left(z_right, z_left, sd_right, sd_left, True), 1, atol=1e-9)
+    result = prefers_left(z_left, z_right, sd_left, sd_right, True)
+    assert_allclose(result, larger(z_left, z_right, sd_left, sd_right), atol=1e-3)
+    assert_allclose(result + prefers_left(z_right, z_left, sd_right, sd_left, True), 1, atol=1e-9)
     plain = norm.cdf((z_left - z_right) / math.hypot(sd_left, sd_right))
     assert_allclose(prefers_left(z_left, z_right, sd_left, sd_right, False), plain, atol=1e-12)
 
@@ -486,7 +486,7 @@ def test_a_posterior_without_votes_is_flat_over_boxes():
     assert_allclose(posterior.weights[1], posterior.weights[0][::-1])
 
 
-def test_quantiles_of_a_posterior_are_those_of_its_steps():
+def test_quantiles_of_a_posterior_are_those_of_its_step_function():
     values = (np.array([0.0, 0.1, 0.2]),) * 4
     posterior = Posterior(values, (np.array([0.25, 0.5, 0.25]),) * 4)
     assert_allclose(posterior.quantile(np.array([0.25, 0.5, 0.75, 0.875])), [0.05, 0.1, 0.15, 0.2], atol=1e-6)
@@ -496,17 +496,17 @@ def test_quantiles_of_a_posterior_are_those_of_its_steps():
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_simulated_voters_are_recovered(seed):
     true = VoterPopulation(20, (0.05, 0.25), (0.01, 0.08))
-    found = fit_population(
+    result = fit_population(
         votes_of(true, exponential_similarity(50), 60, seed), similarity="exponential", level=0.98, resamples=16
     )
-    pairs = zip((*true.nonconformity, *true.oversight), found.intervals, strict=True)
+    pairs = zip((*true.nonconformity, *true.oversight), result.intervals, strict=True)
     assert sum(low <= level <= high for level, (low, high) in pairs) >= 3
-    assert found.population.n_voters == 20
-    assert_allclose(np.mean(found.population.nonconformity), 0.15, atol=0.05)
-    assert_allclose(np.mean(found.population.oversight), 0.045, atol=0.025)
+    assert result.population.n_voters == 20
+    assert_allclose(np.mean(result.population.nonconformity), 0.15, atol=0.05)
+    assert_allclose(np.mean(result.population.oversight), 0.045, atol=0.025)
 
 
-def test_careless_voters_are_told_from_careful_ones():
+def test_careless_and_careful_voters_are_distinguished():
     z = exponential_similarity(40)
     careful, careless = (
         fit_population(votes_of(VoterPopulation(20, (0.02, 0.1), e), z, 40, 5), similarity=z[::-1], resamples=16)
@@ -518,15 +518,15 @@ def test_careless_voters_are_told_from_careful_ones():
 def test_voters_who_tie_are_indifferent():
     true = VoterPopulation(15, (0.05, 0.1), (0.0, 0.02), indifference=0.1)
     votes = votes_of(true, exponential_similarity(40), 40, 2)
-    found = fit_population(votes, similarity="exponential", resamples=16).population
+    result = fit_population(votes, similarity="exponential", resamples=16).population
     assert votes.n_ties > 60
-    assert_allclose(found.indifference, 0.1, atol=0.03)
-    n_ties = votes_of(found, exponential_similarity(40), 40, 3).n_ties
+    assert_allclose(result.indifference, 0.1, atol=0.03)
+    n_ties = votes_of(result, exponential_similarity(40), 40, 3).n_ties
     assert_allclose(n_ties, votes.n_ties, rtol=0.25)
 
 
-def test_levels_are_taken_back_by_the_regression_on_what_was_found():
-    """An exact line is inverted without error; where nothing was found, the error is that of what was drawn."""
+def test_levels_are_corrected_by_regression_on_the_estimates():
+    """An exact line is inverted without error; without any relation, the error is the spread of the drawn levels."""
     rng = np.random.default_rng(1)
     drawn = rng.uniform(0, 1, (40, 4))
     mixed = np.array([[0.7, 0.1, 0, 0], [0, 0.8, 0, 0.1], [0.2, 0, 0.5, 0], [0, 0, 0, 0.9]])
@@ -540,30 +540,30 @@ def test_levels_are_taken_back_by_the_regression_on_what_was_found():
 
 
 @pytest.mark.parametrize("similarity", [None, "exponential"])
-def test_almost_no_votes_leave_levels_open(similarity):
+def test_very_few_votes_give_wide_intervals_of_levels(similarity):
     votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left"] * 3, voter=["Ann", "Bob", "Bob"])
-    found = fit_population(votes, similarity=similarity, resamples=16)
-    # All levels may be up to 1 and up to 0.5; three votes say little more than that the largest are not the least.
-    assert (np.diff(found.intervals, axis=1).ravel() > [0.35, 0.6, 0.2, 0.3]).all()
+    result = fit_population(votes, similarity=similarity, resamples=16)
+    # Levels range up to 1 and up to 0.5; three votes hardly exclude any.
+    assert (np.diff(result.intervals, axis=1).ravel() > [0.35, 0.6, 0.2, 0.3]).all()
 
 
-def test_the_result_says_what_was_found():
+def test_the_result_shows_the_estimates():
     votes = votes_of(VoterPopulation(8), exponential_similarity(20), 20, 1, relatedness=False)
     counted = []
-    found = fit_population(votes, resamples=16, progress=counted.append)
+    result = fit_population(votes, resamples=16, progress=counted.append)
     again = fit_population(votes, resamples=16)
-    assert found == again
+    assert result == again
     assert sum(counted) == 32
-    assert not found.relatedness
-    assert_array_equal(np.argsort(found.similarity), np.argsort(bradley_terry(votes).theta))
+    assert not result.relatedness
+    assert_array_equal(np.argsort(result.similarity), np.argsort(bradley_terry(votes).theta))
     names = ["nonconformity_least", "nonconformity_largest", "oversight_least", "oversight_largest"]
-    assert [row[0] for row in found.rows()] == names
-    assert found.intervals_by_name[names[3]][1:] == tuple(found.intervals[3])
-    assert re.match(r"<PopulationFit of 200 votes, 8 voters: nonconformity 0\.\d+ \(0", repr(found))
-    assert found.to_frame().shape == (4, 5)
+    assert [row[0] for row in result.rows()] == names
+    assert result.intervals_by_name[names[3]][1:] == tuple(result.intervals[3])
+    assert re.match(r"<PopulationFit of 200 votes, 8 voters: nonconformity 0\.\d+ \(0", repr(result))
+    assert result.to_frame().shape == (4, 5)
 
 
-def test_similarities_of_strengths_keep_their_order_and_are_alike_without_votes_that_differ():
+def test_similarities_of_strengths_keep_their_order_or_are_equal():
     votes = votes_of(VoterPopulation(8), exponential_similarity(20), 20, 1)
     strengths = bradley_terry(votes)
     values = similarity_of_strengths(strengths)
@@ -588,7 +588,7 @@ def test_similarities_of_strengths_keep_their_order_and_are_alike_without_votes_
         ({"seed": -1}, ModelError, "seed"),
     ],
 )
-def test_refused(arguments, error, message):
+def test_invalid_votes_are_refused(arguments, error, message):
     votes = Comparisons(3, [0, 1], [1, 2], [1, 1], 2, [0, 1])
     with pytest.raises(error, match=message):
         fit_population(**{"comparisons": votes, **arguments})

@@ -1,4 +1,4 @@
-"""What the tests of the command share: small files, a folder with them, and calls that check how the command ends."""
+"""Shared by the tests of the command: small files, a folder with them, and calls that check the exit code."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def write_scores(name, scores):
 
 
 def write_rankings():
-    """Write the files that the tests name into the current folder."""
+    """Write the files that the tests use into the current folder."""
     for name, scores in {
         "gold.csv": GOLD,
         "system.csv": SYSTEM,

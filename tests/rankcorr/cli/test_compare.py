@@ -1,4 +1,4 @@
-"""`rankcorr compare`: its numbers against the library's, and one line with exit code 2 for every fault."""
+"""`rankcorr compare`: its numbers against the library's, and errors in one line with exit code 2."""
 
 import gzip
 import inspect
@@ -13,12 +13,12 @@ from rankcorr._contributions import contributions
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._null import null_distribution, permutation_test
 from tests.rankcorr.cli.conftest import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv")
 GOLD_RANKING, A, B = (LONG[name] for name in FILES)
-LESS = {"b": 9, "a": 4, "x": 5}  # two of the items of gold, and another one
+LESS = {"b": 9, "a": 4, "x": 5}  # two items of gold, and another one
 pytestmark = pytest.mark.usefixtures("folder")
 
 
@@ -53,7 +53,7 @@ def test_ranks():
     assert row["tau_w"] == weighted_tau(*ranked).statistic
 
 
-def test_json_records_what_was_asked():
+def test_json_records_the_options():
     document = json.loads(run_ok("compare", "--id", "left,right", "--score", "g", "--json", "both.tsv", "both.tsv"))
     assert document["gold"] == {"name": "both.tsv:g", "n": 5, "ties": 0}
     assert document["warnings"] == []
@@ -119,7 +119,7 @@ def test_names_are_shown_on_one_line_and_aligned(folder):
     ]
 
 
-# Real data.
+# Real data
 
 
 def test_items_in_one_file_only():
@@ -138,7 +138,7 @@ def test_items_in_one_file_only():
         assert line["total"]["n_items"] == n_items
 
 
-def test_ties_are_those_of_the_items_compared():
+def test_ties_are_counted_over_the_compared_items():
     write_scores("more.csv", {"a": 1, "b": 2, "c": 2, **{f"x{item}": 3 for item in range(9)}})
     lines = run_ok("compare", "gold.csv", "more.csv", "--missing", "intersection").splitlines()
     assert lines[1] == "coverage: more.csv has 3 of gold's 5 items, and 9 others"
@@ -153,8 +153,8 @@ def test_word_pairs_in_either_order_and_twice(tmp_path):
     assert "labels in" in refusal("compare", *files)
     assert '"jewel", "gem" is also on line 3' in refusal("compare", *files, "--unordered")
     for duplicates, system in (("first", [9, 5, 5]), ("mean", [9, 4.5, 5])):
-        asked = [*files, "--unordered", "--duplicates", duplicates, "--json"]
-        document = json.loads(run_ok("compare", *asked, "--worst", 3))
+        arguments = [*files, "--unordered", "--duplicates", duplicates, "--json"]
+        document = json.loads(run_ok("compare", *arguments, "--worst", 3))
         (row,) = document["systems"]
         assert row["tau_w"] == weighted_tau([3, 2, 1], system)
         assert (document["options"]["unordered"], document["options"]["duplicates"]) == (True, duplicates)
@@ -165,7 +165,7 @@ def test_word_pairs_in_either_order_and_twice(tmp_path):
         assert {tuple(item["label"]) for item in row["worst"]} <= {("gem", "jewel"), ("moon", "sun"), ("bus", "car")}
 
 
-def test_systems_have_the_names_that_are_given():
+def test_names_of_systems_can_be_given():
     table = run_ok("compare", "gold.csv", "system.csv", "gold.csv", "--name", "lch", "--name", "the path")
     assert [line.split("  ")[0] for line in table.splitlines()[-2:]] == ["lch", "the path"]
     for command in ("test", "leaderboard"):
@@ -177,7 +177,7 @@ def test_systems_have_the_names_that_are_given():
     ("gold", "system"),
     [("q1 0 a 2\nq1 0 b 0\n", "q1 Q0 a 1 9.5 bm25\n"), ("q1\tQ0\ta\t1\t9.5\tbm25\n", "q1\t0\ta\t2\n")],
 )
-def test_files_of_trec_are_sent_to_evaluate(command, gold, system):
+def test_trec_files_give_a_hint_at_evaluate(command, gold, system):
     Path("first").write_text(gold)
     Path("second").write_text(system)
     message = refusal(*command, "first", "second")
@@ -185,7 +185,7 @@ def test_files_of_trec_are_sent_to_evaluate(command, gold, system):
     assert message.endswith("; this looks like a TREC file, which 'rankcorr evaluate QRELS RUN' reads")
 
 
-def test_other_files_are_not_sent_there():
+def test_other_files_give_no_hint_at_evaluate():
     for text in ("a b c d\n", "a 0 b c\n", "a,b\n1,x\n", "", "a\tb\tc\td\te\tf\n"):
         Path("first").write_text(text)
         assert "TREC" not in refusal("compare", "first", "first")
@@ -197,7 +197,7 @@ def rows_of(*options, files=FILES):
 
 
 def weighing(name, **options):
-    """Options for a coefficient; the plain ones take no n0."""
+    """Options for a coefficient; unweighted ones have no n0."""
     return {"coefficient": name} | (options if name.endswith("_w") else {})
 
 
@@ -226,7 +226,7 @@ def test_intervals_are_those_of_the_library(arguments, options):
     for row, scores in zip(rows, (A, B), strict=True):
         for name in COEFFICIENTS:
             expected = correlation_interval(
-                GOLD_RANKING, scores, n_resamples=60, **collapsed(**weighing(name, n0=1), **options)
+                GOLD_RANKING, scores, n_resamples=60, **with_coefficient(**weighing(name, n0=1), **options)
             )
             shown = ("statistic", "low", "high", "standard_error", "jackknife_share", "jackknife_item")
             assert row["coefficients"][name] == {field: getattr(expected, field) for field in shown}
@@ -267,14 +267,14 @@ def test_the_long_table():
     assert [line.split()[:2] for line in lines[5:]] == [[name, c] for name in FILES[1:] for c in COEFFICIENTS]
     for line, name in zip(lines[5:9], COEFFICIENTS, strict=True):
         options = {"coefficient": name, "n_resamples": 100}
-        interval = correlation_interval(GOLD_RANKING, A, level=0.9, method="percentile", **collapsed(**options))
-        null, value = null_distribution(GOLD_RANKING, A, **collapsed(**options)), results[name].statistic
+        interval = correlation_interval(GOLD_RANKING, A, level=0.9, method="percentile", **with_coefficient(**options))
+        null, value = null_distribution(GOLD_RANKING, A, **with_coefficient(**options)), results[name].statistic
         numbers = [f"{number:.4f}" for number in (value, null.standardize(value), interval.low, interval.high)]
         numbers.insert(2, f"{null.percentile(value):.2f}")
         assert line.split()[2:] == [*numbers, "20", str(Ranking.from_scores(A).n_ties)]
 
 
-def test_columns_are_what_was_asked_for():
+def test_columns_follow_the_options():
     header = run("compare", *FILES, "--ci", "--resamples", 20).stdout.splitlines()[3]
     assert header.split() == ["system", "coefficient", "value", "low", "high", "n", "ties"]
     header = run_ok("compare", *FILES, "--standardize", "--resamples", 1).splitlines()[3]
@@ -295,7 +295,7 @@ def test_all_permutations_of_few_items():
 def test_the_worst_items_are_those_of_the_library(coefficient):
     rows = rows_of("--worst", 3, "--coefficient", coefficient, "--n0", 1)
     for row, scores in zip(rows, (A, B), strict=True):
-        expected = contributions(GOLD_RANKING, scores, **collapsed(**weighing(coefficient, n0=1))).worst(3)
+        expected = contributions(GOLD_RANKING, scores, **with_coefficient(**weighing(coefficient, n0=1))).worst(3)
         assert row["worst"] == [
             {
                 "label": item.label,
@@ -309,7 +309,7 @@ def test_the_worst_items_are_those_of_the_library(coefficient):
         ]
 
 
-def test_where_nothing_is_wrong_no_item_costs_anything():
+def test_no_item_has_a_cost_if_the_rankings_agree():
     assert run_ok("compare", "gold.csv", "gold.csv", "--worst", 2).endswith(
         "gold.csv: tau_w is 1: no item costs anything\n"
     )
@@ -332,7 +332,7 @@ def test_ids_of_several_columns(folder):
     assert run_ok(*arguments, "--worst", 1).splitlines()[-1].startswith(f"{', '.join(expected[0].label)} ")
 
 
-def test_undefined_has_neither_interval_nor_costs():
+def test_undefined_coefficients_have_no_interval_and_no_costs():
     result = run("compare", "gold.csv", "constant.csv", "--ci", "--standardize", "--worst", 2)
     assert result.exit_code == 0
     assert len(result.stderr.splitlines()) == 1
@@ -350,7 +350,7 @@ def test_undefined_has_neither_interval_nor_costs():
     assert "undefined" in note["message"]
 
 
-def test_resamples_left_out_are_noted_once_for_all_coefficients():
+def test_excluded_resamples_are_noted_once_for_all_coefficients():
     result = run("compare", "gold.csv", "system.csv", "--ci", "--method", "percentile", "--resamples", 5000)
     with pytest.warns(UserWarning, match="resamples, which are left out") as caught:
         interval = correlation_interval(GOLD, SYSTEM, method="percentile", n_resamples=5000)

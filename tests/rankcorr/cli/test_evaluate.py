@@ -31,14 +31,14 @@ from tests.rankcorr.evaluation.comparison.test_compare import case
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """Qrels and three runs as files of TREC, in the current folder."""
+    """Qrels and three runs as TREC files in the current folder."""
     monkeypatch.chdir(tmp_path)
     qrels, runs = case(15)
     lines = [f"{query} 0 {document} {rel}\n" for query, own in qrels.items() for document, rel in own.items()]
     (tmp_path / "qrels.txt").write_text("".join(lines))
-    for name, found in runs.items():
+    for name, result in runs.items():
         with gzip.open(tmp_path / f"{name}.run.gz", "wt") as file:
-            for query, own in found.items():
+            for query, own in result.items():
                 best_first = sorted(own, key=own.get, reverse=True)
                 file.writelines(f"{query} Q0 {d} {rank} {own[d]} {name}\n" for rank, d in enumerate(best_first, 1))
     return read_qrels("qrels.txt"), {name: read_run(f"{name}.run.gz") for name in runs}
@@ -49,7 +49,7 @@ RUNS = ["a.run.gz", "b.run.gz", "c.run.gz"]
 
 def test_means_are_those_of_the_library(files):
     output = run_ok("evaluate", "qrels.txt", *RUNS, "--metric", "tau_w", "--metric", "ndcg@5", "--standardized")
-    found = evaluate(*files, metrics=["tau_w", "ndcg@5"])
+    result = evaluate(*files, metrics=["tau_w", "ndcg@5"])
     lines = output.splitlines()
     assert lines[:2] == ["qrels: qrels.txt (15 queries, 150 judgements)", "a: 150 documents compared"]
     rows = [line.split() for line in lines[lines.index("") + 2 :]]
@@ -61,11 +61,11 @@ def test_means_are_those_of_the_library(files):
             "-" if row["metric"] != "tau_w" else f"{row['standardized']:.4f}",
             "15",
         ]
-        for row in found.table()
+        for row in result.table()
     ]
 
 
-def test_the_json_has_everything(files):
+def test_json_has_all_figures(files):
     arguments = ["evaluate", "qrels.txt", *RUNS, "--json", "--versus", "c", "--test", "t", "--resamples", "200"]
     content = json.loads(run_ok(*arguments))
     comparison = compare_runs(*files, baseline="c", test="t", n_resamples=200)
@@ -93,8 +93,8 @@ def test_values_by_query_are_one_table_that_pandas_reads(files, arguments, tmp_p
     frame = pd.read_csv(io.StringIO(text), dtype=str)  # older versions of pandas lose a bit of a number
     assert list(frame) == ["metric", "query", "a", "b", "c", "few"]
     runs = files[1] | {"few": read_run("few.run")}
-    found = evaluate(files[0], runs, metrics=["ap", "tau_w"], standardized="--standardized" in arguments).to_frame()
-    wide = found.melt(["run", "query"], var_name="metric").pivot(
+    result = evaluate(files[0], runs, metrics=["ap", "tau_w"], standardized="--standardized" in arguments).to_frame()
+    wide = result.melt(["run", "query"], var_name="metric").pivot(
         index=["metric", "query"], columns="run", values="value"
     )
     read = frame.set_index(["metric", "query"]).astype(float)
@@ -111,7 +111,7 @@ def test_values_by_query_are_one_table_that_pandas_reads(files, arguments, tmp_p
     ]
 
 
-def test_a_negative_mean_comes_with_the_level_of_chance(files, tmp_path):
+def test_a_negative_mean_is_printed_with_the_chance_level(files, tmp_path):
     reverse = "".join(
         f"{query} Q0 {document} 0 {-relevance} x\n"
         for query in files[0].queries
@@ -135,7 +135,7 @@ def test_a_negative_mean_comes_with_the_level_of_chance(files, tmp_path):
 
 @pytest.fixture
 def folds(files, tmp_path):
-    """The files again, in folders of two folds."""
+    """The same files in folders of two folds."""
     lines = {"qrels.txt": Path("qrels.txt").read_text().splitlines(keepends=True)}
     lines |= {
         f"{name}.run": gzip.decompress(Path(f"{name}.run.gz").read_bytes()).decode().splitlines(keepends=True)
@@ -162,8 +162,8 @@ def test_folds_are_pooled(files, folds):
     assert "difference from y over" in run_ok(
         "evaluate", *folds, *PARTS, *names, "--versus", "1/c.run", "--resamples", "9"
     )
-    found = evaluate(["0/qrels.txt", "1/qrels.txt"], {"a": PARTS[:2], "c": PARTS[2:]})
-    assert found == evaluate(files[0], {name: files[1][name] for name in ("a", "c")})
+    result = evaluate(["0/qrels.txt", "1/qrels.txt"], {"a": PARTS[:2], "c": PARTS[2:]})
+    assert result == evaluate(files[0], {name: files[1][name] for name in ("a", "c")})
 
 
 def test_options_of_weights_reach_the_coefficients(files):  # noqa: ARG001
@@ -172,7 +172,7 @@ def test_options_of_weights_reach_the_coefficients(files):  # noqa: ARG001
     assert " tau " in output
 
 
-def test_what_was_left_out_is_said(files, tmp_path):  # noqa: ARG001
+def test_exclusions_are_noted(files, tmp_path):  # noqa: ARG001
     (tmp_path / "odd.run").write_text("q0 Q0 d0 1 3.0 x\nq0 Q0 new 2 2.0 x\nq0 Q0 d1 3 1.0 x\nzz Q0 d0 1 1.0 x\n")
     output = run_ok("evaluate", "qrels.txt", "odd.run", "--depth", "2", "--metric", "tau_w")
     line = "odd: 11 documents compared, 1 unjudged (of relevance 0), 9 not retrieved (last), 1 beyond the depth"
@@ -269,7 +269,7 @@ def test_runs_of_three_columns(tmp_path, monkeypatch):
     )
 
 
-def test_queries_among_their_hits(tmp_path, monkeypatch):
+def test_queries_among_their_own_hits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\n")
     (tmp_path / "x.run").write_text("q1 Q0 q1 1 0.9 x\nq1 Q0 d1 2 0.7 x\nq1 Q0 d2 3 0.5 x\n")
@@ -288,15 +288,15 @@ FEW = ["--resamples", "100"]
 
 @pytest.fixture
 def genres(files, tmp_path):
-    """Queries by genre, as a mapping; the file has one query that qrels do not have."""
-    found = {query: "drama" if place % 3 else "war" for place, query in enumerate(files[0].queries)}
-    lines = "".join(f"{query},{genre}\n" for query, genre in {**found, "q99": "farce"}.items())
+    """Queries by genre, as a mapping; the file has one query that is not in the qrels."""
+    result = {query: "drama" if place % 3 else "war" for place, query in enumerate(files[0].queries)}
+    lines = "".join(f"{query},{genre}\n" for query, genre in {**result, "q99": "farce"}.items())
     (tmp_path / "genres.csv").write_text("query,group\n" + lines)
-    return found
+    return result
 
 
 def rows_below(output, heading):
-    """Cells of the table below a line that begins so."""
+    """Cells of the table below a line that begins with `heading`."""
     lines = output.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith(heading)) + 1
     start += not lines[start]
@@ -307,7 +307,7 @@ def rows_below(output, heading):
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("options", [["--standardized", "--json"], []])
 def test_runs_are_joined_with_qrels_once(monkeypatch, options):
-    """For values, comparisons, worst queries and chance levels together; without --standardized means below 0 are."""
+    """One join serves values, comparisons, worst queries and chance levels (the latter without --standardized)."""
     names = []
 
     def count(*args, name, **settings):
@@ -332,9 +332,9 @@ def test_comparisons_are_those_of_the_library(files):
 
 def test_groups_of_one_run_and_in_json(files, genres):
     alone = run_ok("evaluate", "qrels.txt", "a.run.gz", "--groups", "genres.csv", "--metric", "ap")
-    found = evaluate(files[0], files[1]["a"], metrics="ap")
+    result = evaluate(files[0], files[1]["a"], metrics="ap")
     assert rows_below(alone, "group ") == [
-        [row["group"], "a", "ap", f"{row['mean']:.4f}", str(row["n_queries"])] for row in found.group_table(genres)
+        [row["group"], "a", "ap", f"{row['mean']:.4f}", str(row["n_queries"])] for row in result.group_table(genres)
     ]
     assert "groups: genres.csv (2 groups; queries that qrels do not have: 'q99')\n" in run_ok(
         "evaluate", "qrels.txt", "a.run.gz", "--groups", "genres.csv"
@@ -345,7 +345,7 @@ def test_groups_of_one_run_and_in_json(files, genres):
     assert content["comparisons"]["tau_w"]["groups"] == compared.to_dict()["groups"]
 
 
-def test_documents_without_judgement_and_queries_that_a_run_lacks(tmp_path, monkeypatch):
+def test_unjudged_documents_and_queries_missing_in_a_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("q.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 1\nq2 0 b 0\n")
     Path("x.run").write_text("q1 Q0 new 1 3 x\nq1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\nq2 Q0 a 1 2 x\nq2 Q0 b 2 1 x\n")
@@ -358,7 +358,7 @@ def test_documents_without_judgement_and_queries_that_a_run_lacks(tmp_path, monk
 
 
 @pytest.mark.parametrize(("direction", "first", "second"), [("worse", "c", "a"), ("better", "a", "c")])
-def test_the_queries_that_differ_most_and_their_documents(files, direction, first, second):
+def test_queries_with_the_largest_differences_and_their_documents(files, direction, first, second):
     runs = {name: files[1][name] for name in ("a", "c")}
     chosen = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", second, "--worst", "2", *FEW]
     expected = worst(files[0], runs, metric="ap", first=first, second=second, k=2, direction=direction)
@@ -404,7 +404,7 @@ def test_the_figure_has_a_panel_for_each_pair(files, tmp_path):  # noqa: ARG001
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--table", "csv"]])
 @pytest.mark.parametrize(("level", "code"), [(None, 3), (1e-4, 0), (0.999, 3)])
-def test_a_run_that_is_worse_is_a_failure_of_its_own(files, level, code, form):
+def test_a_worse_run_has_its_own_exit_code(files, level, code, form):
     pairs = compare_runs(*files, baseline="a", n_resamples=1000).pairs
     worse = [pair.first for pair in pairs if pair.difference < 0 and pair.corrected_pvalue <= (level or 0.05)]
     assert bool(worse) == bool(code)
@@ -418,11 +418,11 @@ def test_a_run_that_is_worse_is_a_failure_of_its_own(files, level, code, form):
         assert json.loads(result.stdout) == json.loads(without) | {"worse": sentences}
     else:
         assert result.stdout == without
-    told = [line for line in result.stderr.splitlines() if line.startswith("rankcorr: ")]
-    assert sorted(told) == sorted(f"rankcorr: {name} is worse than a by tau_w" for name in worse)
+    messages = [line for line in result.stderr.splitlines() if line.startswith("rankcorr: ")]
+    assert sorted(messages) == sorted(f"rankcorr: {name} is worse than a by tau_w" for name in worse)
 
 
-def test_a_better_run_is_no_failure_and_p_values_are_those_of_all_metrics(files):  # noqa: ARG001
+def test_a_better_run_is_no_failure_and_p_values_are_corrected_over_metrics(files):  # noqa: ARG001
     chosen = ["--metric", "ap", "--metric", "tau_w", "--resamples", 1000, "--json"]
     assert (
         run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "c", "--fail-if-worse", *chosen).exit_code == 0
@@ -436,7 +436,7 @@ def test_a_better_run_is_no_failure_and_p_values_are_those_of_all_metrics(files)
     assert run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "a", *level, *chosen).exit_code == 0
 
 
-def test_a_run_that_lacks_queries_is_a_failure(files):
+def test_a_run_with_missing_queries_is_a_failure(files):
     few = files[1]["a"].queries[:5]
     lines = gzip.decompress(Path("a.run.gz").read_bytes()).decode().splitlines(keepends=True)
     Path("few.run").write_text("".join(line for line in lines if line.split()[0] in few))
@@ -448,14 +448,14 @@ def test_a_run_that_lacks_queries_is_a_failure(files):
     assert result.stderr.splitlines()[-1] == f"rankcorr: few has no tau_w for {n_lost} queries for which a has one"
 
 
-def test_a_difference_that_cannot_be_tested_is_no_success(files, tmp_path):
+def test_an_untestable_difference_is_no_success(files, tmp_path):
     (tmp_path / "tied.run").write_text("".join(f"{query} Q0 d0 1 1.0 x\n" for query in files[0].queries))
     arguments = ["qrels.txt", "a.run.gz", "tied.run", "--versus", "a", "--unretrieved", "omit", "--fail-if-worse"]
     assert "cannot compare tied and a by tau_w: no query has a value for both" in run("evaluate", *arguments).stderr
 
 
 @pytest.mark.usefixtures("genres")
-def test_latex_tables_for_a_paper(files):
+def test_latex_tables(files):
     chosen = ["--metric", "tau_w", "--metric", "ap", "--versus", "c", "--worst", "1", "--groups", "genres.csv", *FEW]
     text = run("evaluate", "qrels.txt", *RUNS, *chosen, "--table", "latex").stdout
     compared = {
@@ -483,13 +483,13 @@ def test_queries_of_a_cluster_are_flipped_together(files, genres):
     content = run_json(*arguments)
     assert content["options"]["clusters"] == "genres.csv"
     assert "clusters: genres.csv; tests flip whole clusters" in run_ok(*arguments)
-    found = compare_runs(*files, baseline="c", clusters=genres, n_resamples=100)
+    result = compare_runs(*files, baseline="c", clusters=genres, n_resamples=100)
     (comparison,) = content["comparisons"].values()
-    assert [pair["pvalue"] for pair in comparison["pairs"]] == [pair.pvalue for pair in found.pairs]
-    assert comparison["correction"] == found.correction == "step-down"
+    assert [pair["pvalue"] for pair in comparison["pairs"]] == [pair.pvalue for pair in result.pairs]
+    assert comparison["correction"] == result.correction == "step-down"
 
 
-def test_too_few_queries_for_an_interval_are_named(tmp_path, monkeypatch):
+def test_too_few_queries_for_an_interval_are_noted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     queries = ("q1", "q2", "q3")
     Path("q.txt").write_text("".join(f"{q} 0 a 1\n{q} 0 b 0\n" for q in queries))
@@ -517,7 +517,7 @@ def test_a_fused_run_is_that_of_the_library(files):
     assert run_ok("fuse", *RUNS, "--method", "combmnz", "--norm", "z", "-o", "-") == Path("fused.run").read_text()
 
 
-def test_a_fused_run_is_tested_against_its_parts(files):
+def test_a_fused_run_is_tested_against_the_merged_runs(files):
     qrels, runs = files
     arguments = ["fuse", *RUNS, "--qrels", "qrels.txt", "--metric", "ap", "--metric", "ndcg@5", "--resamples", "200"]
     evaluation = evaluate(qrels, {"rrf": fuse(runs), **runs}, metrics=["ap", "ndcg@5"])
@@ -554,7 +554,7 @@ def test_the_report_of_a_fusion(options, how):
 
 
 @pytest.mark.usefixtures("files")
-def test_a_report_with_tests_does_not_say_that_nothing_was_tested():
+def test_a_report_with_tests_has_no_note_on_missing_tests():
     arguments = ["evaluate", "qrels.txt", *RUNS, "--metric", "ap", "--report", "r.txt"]
     run(*arguments)
     assert "Differences of these means were not tested." in Path("r.txt").read_text()
@@ -586,7 +586,7 @@ def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
         (["a.run.gz", "b.run.gz", "-o", "x.run", "--name", "rrf", "--name", "b"], "each run can be given only once"),
     ],
 )
-def test_runs_that_are_not_fused(arguments, message):
+def test_invalid_fusions_are_refused(arguments, message):
     assert message in refusal("fuse", *arguments)
     assert not Path("x.run").exists()
 

@@ -1,4 +1,4 @@
-"""The commands of the other distributions, beside packages that have the names of theirs."""
+"""The commands of the other distributions, if other packages have the same names as theirs."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rankcorr._cli import launch
 
-# Only the standard library, what is installed, and the folder of the test: not the packages of this repository.
+# Only the standard library, installed packages, and the folder of the test: not the packages of this repository.
 sys.path[:] = [sys.argv[2], *(place for place in sys.path if not Path(place, "adaptive").is_dir())]
 sys.argv = ["command", "--check"]
 getattr(launch, "{function}")()
@@ -46,7 +46,7 @@ def refusal(function, folder):
     return done.stderr.strip()
 
 
-def test_the_commands_run_when_the_packages_are_ours(tmp_path):
+def test_the_commands_run_with_the_packages_of_this_project(tmp_path):
     make_package(tmp_path, "adaptive", OURS)
     make_package(tmp_path, "service", OURS)
     assert run("ballots", tmp_path).stdout == "imported adaptive\nadaptive._cli.main --check\n"
@@ -75,7 +75,7 @@ def test_the_service_needs_its_own_package_too(tmp_path):
     assert line.startswith(f"rankcorr-serve: error: the package service in {tmp_path}/service/__init__.py belongs to ")
 
 
-def test_the_other_project_is_named_where_it_is_installed(tmp_path):
+def test_an_installed_foreign_distribution_is_named(tmp_path):
     make_package(tmp_path, "adaptive", FOREIGN)
     installed = tmp_path / "active_learner-1.0.dist-info"
     installed.mkdir()
@@ -84,7 +84,7 @@ def test_the_other_project_is_named_where_it_is_installed(tmp_path):
     assert "belongs to active-learner, not to rankcorr-adaptive: " in refusal("ballots", tmp_path)
 
 
-def test_a_package_without_its_first_file_is_to_be_reinstalled(tmp_path):
+def test_a_package_without_init_needs_reinstalling(tmp_path):
     make_package(tmp_path, "adaptive", None)
     line = f"the package adaptive in {tmp_path / 'adaptive'} has no __init__.py: reinstall rankcorr-adaptive"
     assert refusal("ballots", tmp_path) == f"ballots: error: {line}"
@@ -99,6 +99,6 @@ def test_a_missing_package_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("package", sorted(MAINS))
-def test_the_packages_of_this_repository_are_ours(package):
+def test_the_packages_of_this_repository_are_recognised(package):
     text = (Path(__file__).parents[3] / package / "__init__.py").read_text(encoding="utf-8")
     assert f'\n__distribution__ = "rankcorr-{package}"\n' in text

@@ -1,4 +1,4 @@
-"""`rankcorr leaderboard`: what it prints is the library's leaderboard."""
+"""`rankcorr leaderboard` prints the leaderboard of the library."""
 
 import csv
 import inspect
@@ -13,7 +13,7 @@ from rankcorr import UndefinedCorrelationWarning, compare_systems
 from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import leaderboard
 from tests.rankcorr.cli.conftest import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLDS = {"long_gold.csv": LONG["long_gold.csv"]}
@@ -33,12 +33,12 @@ def document(*arguments):
 @pytest.mark.needs_numba
 def test_defaults_are_those_of_the_library():
     parameters = inspect.signature(leaderboard).parameters
-    found = document(*FILES)
-    assert found["options"].pop("seed") == parameters["seed"].default
+    result = document(*FILES)
+    assert result["options"].pop("seed") == parameters["seed"].default
     for name in ("by", "coefficient", "level", "n_resamples"):
-        assert found[name] == parameters[name].default
+        assert result[name] == parameters[name].default
     assert parameters["swap"].default == "auto"
-    assert found["swap"] == leaderboard(GOLDS, SYSTEMS).swap
+    assert result["swap"] == leaderboard(GOLDS, SYSTEMS).swap
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_defaults_are_those_of_the_library():
 @pytest.mark.parametrize("golds", [{}, {"half.csv": HALF}])
 def test_the_leaderboard_is_that_of_the_library(arguments, options, golds):
     more = [argument for name in golds for argument in ("--gold", name)]
-    found = document(*FILES, *more, "--resamples", 200, *arguments)
-    expected = leaderboard(GOLDS | golds, SYSTEMS, n_resamples=200, **collapsed(**options)).to_dict()
-    assert found.pop("warnings") == []
-    chosen = found.pop("options")
-    assert found == json.loads(json.dumps(expected))
+    result = document(*FILES, *more, "--resamples", 200, *arguments)
+    expected = leaderboard(GOLDS | golds, SYSTEMS, n_resamples=200, **with_coefficient(**options)).to_dict()
+    assert result.pop("warnings") == []
+    chosen = result.pop("options")
+    assert result == json.loads(json.dumps(expected))
     assert chosen["seed"] == options.get("seed", 0)
     assert chosen["missing"] == "raise"
 
@@ -73,7 +73,7 @@ def test_the_leaderboard_is_that_of_the_library(arguments, options, golds):
         (("gold.csv", "system.csv", "constant.csv"), " (200 resamples of items, seed 0)"),
     ],
 )
-def test_the_line_above_the_table_says_what_was_done(arguments, text):
+def test_the_line_above_the_table_describes_the_ranking(arguments, text):
     write_scores("second.csv", {"a": 1, "b": 5, "c": 2, "d": 4, "e": 3})
     lines = run("leaderboard", *arguments, "--resamples", 200).stdout.splitlines()
     assert lines[1] == "tau_w: 95 % intervals" + text.replace("TESTS", "tests against the best")
@@ -110,7 +110,7 @@ def test_missing_items_are_counted():
     ]
 
 
-def test_undefined_has_no_rank():
+def test_an_undefined_system_has_no_rank():
     result = run("leaderboard", "gold.csv", "constant.csv", "system.csv", "--resamples", 100)
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1].split() == ["-", "-", "-", "constant.csv", "nan", "nan", "nan", "-", "5"]
@@ -129,34 +129,34 @@ def test_columns_of_one_file_are_gold_sets_and_systems(data_dir):
     path = data_dir / "EN-RG-65_wordnet30.tsv"
     columns = ("gold", "lch", "path", "wup")  # GOLD, then --gold, then the systems
     scores = [argument for column in columns for argument in ("--score", column)]
-    found = document(path, path, path, "--gold", path, "--id", "word1,word2", *scores)
-    assert found["gold_sets"] == [f"{path}:gold", f"{path}:lch"]
-    assert [row["system"] for row in found["rows"]] == [f"{path}:path", f"{path}:wup"]
+    result = document(path, path, path, "--gold", path, "--id", "word1,word2", *scores)
+    assert result["gold_sets"] == [f"{path}:gold", f"{path}:lch"]
+    assert [row["system"] for row in result["rows"]] == [f"{path}:path", f"{path}:wup"]
 
 
 @pytest.mark.parametrize("arguments", [("leaderboard", *FILES), ("compare", *FILES), ("test", *FILES, "--versus")])
-def test_tables_of_other_forms_are_alone_on_stdout(arguments):
+def test_other_formats_print_only_the_table_on_stdout(arguments):
     drawn = () if arguments[0] == "compare" else ("--resamples", 200)
     lines = run_ok(*arguments, *drawn).splitlines()
     start = next(place for place, line in enumerate(lines) if not line) + 1
     expected = [line.split() for line in lines[start:] if "decides" not in line]
-    found = {form: run(*arguments, *drawn, "--table", form) for form in ("csv", "markdown", "latex")}
-    assert all(each.exit_code == 0 for each in found.values())
-    rows = list(csv.reader(io.StringIO(found["csv"].stdout)))
+    result = {form: run(*arguments, *drawn, "--table", form) for form in ("csv", "markdown", "latex")}
+    assert all(each.exit_code == 0 for each in result.values())
+    rows = list(csv.reader(io.StringIO(result["csv"].stdout)))
     assert [" ".join(row).split() for row in rows] == expected
-    cells = [line.strip("| ").split(" | ") for line in found["markdown"].stdout.splitlines()]
+    cells = [line.strip("| ").split(" | ") for line in result["markdown"].stdout.splitlines()]
     assert [cells[0], *cells[2:]] == rows
-    assert found["latex"].stdout.count(r" \\") == len(rows)
-    assert all(each.stderr.splitlines()[0] == lines[0] for each in found.values())
+    assert result["latex"].stdout.count(r" \\") == len(rows)
+    assert all(each.stderr.splitlines()[0] == lines[0] for each in result.values())
 
 
-def test_json_stays_on_stdout():
+def test_only_json_is_on_stdout():
     plain, formed = (run_ok("compare", *FILES, "--json", *more) for more in ((), ("--table", "csv")))
     assert json.loads(plain) == json.loads(formed)
 
 
 class TestModelsByBenchmarks:
-    """A table with a row for each model, of which the command would rank the columns."""
+    """A table with a row for each model, while the command ranks columns."""
 
     @pytest.fixture(autouse=True)
     def bench(self, folder):
@@ -170,7 +170,7 @@ class TestModelsByBenchmarks:
             ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "avg"],
         ],
     )
-    def test_the_shape_is_recognised(self, arguments):
+    def test_a_table_of_models_by_benchmarks_is_recognised(self, arguments):
         message = refusal("leaderboard", *arguments)
         assert 'bench.csv has a row for each model and 3 columns of benchmarks ("arc", "mmlu", "avg")' in message
         assert "does not rank the rows" in message
@@ -182,13 +182,13 @@ class TestModelsByBenchmarks:
         assert content["rows"][0]["system"] == "bench.csv:mmlu"
         assert "bench.csv has a row for each model, but this ranks its columns" in content["warnings"][0]["message"]
 
-    def test_other_tables_are_left_alone(self, folder):
+    def test_other_tables_give_no_note(self, folder):
         (folder / "items.csv").write_text("item,a,b\nx,1,2\ny,2,1\n")
         assert "has a row for each model" not in refusal("leaderboard", "items.csv", "items.csv")
 
 
 class TestTableOfScores:
-    """A file alone: its rows are ranked over its columns."""
+    """A single file: its rows are ranked by its columns."""
 
     @pytest.fixture(autouse=True)
     def scores(self, folder):
@@ -237,7 +237,7 @@ class TestTableOfScores:
         assert [line.split()[-1] for line in output[5:]] == ["verdict", "-", *(row[0] for row in board.verdicts[1:])]
         assert run_json("leaderboard", "scores.csv", "--resamples", 100)["needed"] is None
 
-    def test_tables_with_gaps(self, folder):
+    def test_tables_with_missing_scores(self, folder):
         text = (folder / "scores.csv").read_text().splitlines()
         text[2] = text[2].rpartition(",")[0] + ","
         (folder / "gaps.csv").write_text("\n".join(text))
@@ -277,9 +277,9 @@ def test_items_of_a_cluster_are_exchanged_together(folder):
     clusters = {label: f"topic {number // 3}" for number, label in enumerate(GOLDS["long_gold.csv"])}
     lines = ["id,cluster", *(f"{label},{cluster}" for label, cluster in clusters.items())]
     (folder / "topics.csv").write_text("\n".join(lines), encoding="utf-8")
-    found = document(*FILES, "--resamples", 200, "--clusters", "topics.csv")
+    result = document(*FILES, "--resamples", 200, "--clusters", "topics.csv")
     expected = leaderboard(GOLDS, SYSTEMS, n_resamples=200, clusters=clusters).to_dict()
-    assert found["rows"] == json.loads(json.dumps(expected["rows"]))
+    assert result["rows"] == json.loads(json.dumps(expected["rows"]))
     pair = run_json("test", *FILES[:3], "--versus", "--resamples", 200, "--clusters", "topics.csv")["comparisons"][0]
     alone = run_json("test", *FILES[:3], "--versus", "--resamples", 200)["comparisons"][0]
     assert (pair["difference"], pair["exact"], alone["exact"]) == (alone["difference"], True, False)
@@ -306,9 +306,9 @@ def test_clusters_of_items_with_two_ids(folder):
     expected = compare_systems(gold, one, other, clusters=topics)
     assert expected.exact
     assert pair["pvalue"] == expected.pvalue
-    found = run_json("leaderboard", *files, "--unordered", "--clusters", "turned.csv")
-    assert found["options"]["clusters"] == "turned.csv"
-    assert found["warnings"][0]["message"].startswith("tests respect the clusters, but intervals do not")
+    result = run_json("leaderboard", *files, "--unordered", "--clusters", "turned.csv")
+    assert result["options"]["clusters"] == "turned.csv"
+    assert result["warnings"][0]["message"].startswith("tests respect the clusters, but intervals do not")
     assert "every item needs a cluster; without one" in refusal("leaderboard", *files, "--clusters", "turned.csv")
     refused = refusal("leaderboard", *files[:3], "--id", "word1", "--clusters", "turned.csv")
     assert "turned.csv:1: expected 2 columns (id and cluster); got 3" in refused
@@ -321,10 +321,10 @@ def test_groups_of_items_are_columns(folder):
     printed = run_ok("leaderboard", *FILES, "--groups", "genres.csv", "--resamples", "199")
     assert re.search(r"^rank .* system +all +even +odd +low", printed, re.MULTILINE)
     assert "ranked by long_gold.csv, its 95 % intervals" in printed
-    found = document(*FILES, "--groups", "genres.csv", "--resamples", "199")
+    result = document(*FILES, "--groups", "genres.csv", "--resamples", "199")
     alone = document(*FILES, "--resamples", "199")
-    assert [row["group"] for row in found["rows"]] == [row["group"] for row in alone["rows"]]
-    assert found["gold_sets"] == ["long_gold.csv", "even", "odd"]
+    assert [row["group"] for row in result["rows"]] == [row["group"] for row in alone["rows"]]
+    assert result["gold_sets"] == ["long_gold.csv", "even", "odd"]
     assert document(*FILES, "--groups", "genres.csv", "--by", "odd", "--resamples", "199")["by"] == "odd"
     message = refusal("leaderboard", *FILES, "--groups", "genres.csv", "--gold", "half.csv", "--missing", "gold")
     assert "--groups divides one gold set" in message

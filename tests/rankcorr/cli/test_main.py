@@ -17,7 +17,7 @@ from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 
 
 def in_process(*args, **options):
-    """Run the module in a process of its own."""
+    """Run the module in a new process."""
     command = [sys.executable, "-m", "rankcorr", *map(str, args)]
     environment = os.environ | {"PYTHONUTF8": "1"}
     return subprocess.run(command, capture_output=True, timeout=600, check=False, env=environment, **options)
@@ -98,7 +98,7 @@ def test_output_that_cannot_be_written(monkeypatch):
     )
 
 
-def test_interrupted(monkeypatch):
+def test_ctrl_c_ends_the_command(monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt
 
@@ -108,7 +108,7 @@ def test_interrupted(monkeypatch):
     assert result.stderr.strip() == ""
 
 
-# In a process of its own.
+# In a new process
 
 
 @pytest.mark.wide
@@ -143,7 +143,7 @@ def test_broken_pipe_is_quiet():
 
 @pytest.mark.wide
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-def test_full_disk_is_one_line():
+def test_a_full_disk_is_a_one_line_error():
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "rankcorr", "weights"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=600, check=False)

@@ -1,4 +1,4 @@
-"""`rankcorr merge` and `rankcorr rank-sets` print what the library returns."""
+"""`rankcorr merge` and `rankcorr rank-sets` print the results of the library."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`rankcorr plot`: the figures are those of `rankcorr.plots`, and what cannot be drawn is one line."""
+"""`rankcorr plot` draws the figures of `rankcorr.plots`, and reports errors in one line."""
 
 import re
 import warnings
@@ -13,7 +13,7 @@ from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure, theme
 from tests.rankcorr.cli.conftest import LONG, refusal, run, run_ok
 from tests.rankcorr.plots.conftest import matplotlib
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 __all__ = ["matplotlib"]  # a fixture
 
@@ -24,7 +24,7 @@ SYSTEMS = {"long_a": A, "long_b": B}
 
 
 def board(**options):
-    return leaderboard({"long_gold": GOLD}, SYSTEMS, n_resamples=100, **collapsed(**options))
+    return leaderboard({"long_gold": GOLD}, SYSTEMS, n_resamples=100, **with_coefficient(**options))
 
 
 def chance(seed=0, **options):
@@ -32,7 +32,9 @@ def chance(seed=0, **options):
 
 
 def null(statistic, **options):
-    values = null_distribution(GOLD, A, n_resamples=100, **collapsed(coefficient=statistic.coefficient, **options))
+    values = null_distribution(
+        GOLD, A, n_resamples=100, **with_coefficient(coefficient=statistic.coefficient, **options)
+    )
     return values, statistic.statistic
 
 
@@ -46,7 +48,9 @@ RESULTS = correlate(GOLD, A)
         ("ranks long_gold.csv long_a.csv", lambda: plot_ranks(GOLD, A, **NAMES)),
         (
             "ranks long_gold.csv long_a.csv --worst 0 --coefficient rho_w --n0 1 --scheme first",
-            lambda: plot_ranks(GOLD, A, n_named=0, **collapsed(coefficient="rho_w", n0=1, scheme="first", **NAMES)),
+            lambda: plot_ranks(
+                GOLD, A, n_named=0, **with_coefficient(coefficient="rho_w", n0=1, scheme="first", **NAMES)
+            ),
         ),
         (
             "ranks long_gold.csv long_a.csv long_b.csv --worst 2",
@@ -129,7 +133,7 @@ def test_a_table_of_scores_is_drawn_as_by_the_library(folder):
 
 
 def texts_of(path):
-    """Everything that is written in an SVG."""
+    """All text in an SVG."""
     return set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
 
 
@@ -147,26 +151,26 @@ def wide(folder):
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-def test_columns_of_one_file_are_called_by_their_names(folder, figure, wide):
+def test_columns_of_one_file_are_named_by_their_headers(folder, figure, wide):
     more = ["--resamples", 50] if figure in ("leaderboard", "null") else []
     run_ok("plot", figure, *[wide] * 3, "--id", "id", *COLUMNS, *more, "--out", "figure.svg")
-    found = texts_of(folder / "figure.svg")
-    wanted = {"Rank in mean", "Rank in path", "Rank in lch"} if figure == "ranks" else {"path", "lch"}
-    assert wanted <= found
-    assert not any("wide.tsv" in text for text in found)
+    result = texts_of(folder / "figure.svg")
+    expected = {"Rank in mean", "Rank in path", "Rank in lch"} if figure == "ranks" else {"path", "lch"}
+    assert expected <= result
+    assert not any("wide.tsv" in text for text in result)
 
 
 @pytest.mark.parametrize(("by", "title"), [("mean", "Mean over 2 gold sets"), ("path", "path")])
-def test_a_gold_set_is_not_called_as_a_column_of_the_leaderboard_is(folder, wide, by, title):
+def test_a_gold_set_and_a_column_of_the_leaderboard_have_different_names(folder, wide, by, title):
     chosen = f"{wide}:path" if by == "path" else by
     arguments = (wide, wide, "--id", "id", "--gold", wide, *COLUMNS, "--by", chosen, "--resamples", 50)
     run_ok("plot", "leaderboard", *arguments, "--out", "figure.svg")
-    found = texts_of(folder / "figure.svg")
-    assert {title, "path", "lch"} <= found
-    assert any(text.endswith(".tsv:mean") for text in found)
+    result = texts_of(folder / "figure.svg")
+    assert {title, "path", "lch"} <= result
+    assert any(text.endswith(".tsv:mean") for text in result)
 
 
-def test_files_are_called_without_the_folders_and_endings_that_they_share(folder):
+def test_files_are_named_without_common_folders_and_suffixes(folder):
     for name in ("one", "two"):
         (folder / name).mkdir()
         for file in ("long_gold.csv", "long_a.csv", "long_b.csv"):
@@ -189,7 +193,7 @@ def test_messages_keep_the_whole_path(folder):
     assert f"{path}: labels in" in refusal("plot", "ranks", folder / "gold.csv", path, "--out", "figure.svg")
 
 
-def test_letters_that_the_font_lacks_are_noted(folder):
+def test_letters_missing_in_the_font_are_noted(folder):
     (folder / "日.csv").write_text((folder / "system.csv").read_text(encoding="utf-8"), encoding="utf-8")
     result = run("plot", "ranks", "gold.csv", "日.csv", "--out", "figure.png")
     assert result.exit_code == 0

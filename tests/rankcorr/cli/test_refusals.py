@@ -1,4 +1,4 @@
-"""What the commands refuse, each in one line, which leaves no file."""
+"""Errors of the commands: one line each, and no output file."""
 
 from pathlib import Path
 
@@ -66,7 +66,7 @@ pytestmark = pytest.mark.usefixtures("folder")
         ("weights --share 0.2 extra", "Got unexpected extra argument (extra); 'rankcorr weights --help'"),
     ],
 )
-def test_refused(arguments, message):
+def test_errors_are_one_line(arguments, message):
     before = set(Path().iterdir())
     assert message in refusal(*arguments.split(" ") if arguments else (), stdin="")
     assert set(Path().iterdir()) == before

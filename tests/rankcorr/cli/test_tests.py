@@ -14,7 +14,7 @@ from rankcorr.inference._null import permutation_test
 from rankcorr.inference._system_comparison import compare_systems
 from tests.rankcorr.cli.conftest import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.rankcorr.inference.cases import decided_by_one
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLD_RANKING, A, B, C = (LONG[name] for name in FILES)
@@ -22,7 +22,7 @@ TIES = Ranking.from_scores(A).n_ties
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-# Fields of an answer that are those of the library's result.
+# Fields that the JSON shares with the library's result.
 AGAINST_CHANCE = ("statistic", "standardized", "percentile", "zscore", "pvalue")
 PAIRED = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue", "swap", "detectable", "fragile")
 PAIRED += ("least", "most")
@@ -52,10 +52,10 @@ def test_defaults_are_those_of_the_library(function):
 )
 def test_tests_against_chance_are_those_of_the_library(arguments, options):
     alternative = arguments[arguments.index("--alternative") + 1] if "--alternative" in arguments else "two-sided"
-    found = document(*FILES, "--resamples", 300, *arguments)
-    for row, name in zip(found["systems"], FILES[1:], strict=True):
+    result = document(*FILES, "--resamples", 300, *arguments)
+    for row, name in zip(result["systems"], FILES[1:], strict=True):
         expected = permutation_test(
-            GOLD_RANKING, LONG[name], n_resamples=300, alternative=alternative, **collapsed(**options)
+            GOLD_RANKING, LONG[name], n_resamples=300, alternative=alternative, **with_coefficient(**options)
         )
         assert row == {
             "system": name,
@@ -68,7 +68,7 @@ def test_tests_against_chance_are_those_of_the_library(arguments, options):
             "n_shared": 20,
             "n_other": 0,
         }
-    assert found["warnings"] == []
+    assert result["warnings"] == []
 
 
 def test_few_items_have_exact_tests():
@@ -89,11 +89,13 @@ def test_few_items_have_exact_tests():
     ],
 )
 def test_paired_tests_are_those_of_the_library(arguments, options):
-    found = document(*FILES, "--versus", "--resamples", 300, *arguments)
-    expected = [compare_systems(GOLD_RANKING, A, other, n_resamples=300, **collapsed(**options)) for other in (B, C)]
+    result = document(*FILES, "--versus", "--resamples", 300, *arguments)
+    expected = [
+        compare_systems(GOLD_RANKING, A, other, n_resamples=300, **with_coefficient(**options)) for other in (B, C)
+    ]
     corrected = holm([each.pvalue for each in expected])
-    assert found["a"] == {"name": "long_a.csv", "n": 20, "ties": TIES}
-    assert found["comparisons"] == [
+    assert result["a"] == {"name": "long_a.csv", "n": 20, "ties": TIES}
+    assert result["comparisons"] == [
         {
             "b": name,
             **{field: json_ready(getattr(each, field)) for field in PAIRED},
@@ -140,7 +142,7 @@ def test_the_item_that_decides_is_named():
     assert (row["fragile"], row["least"], row["most"]) == (True, json_ready(without), json_ready(expected.most))
 
 
-def test_what_is_swapped_is_said():
+def test_the_kind_of_exchange_is_printed():
     arguments = (*FILES[:3], "--versus", "--resamples", 50, "--swap", "scores")
     assert "paired test of tau_w (50 random swaps of scores, seed 0)\n" in run_ok("test", *arguments)
     drawn = run_ok("test", *FILES, "--resamples", 50, "--alternative", "greater")
@@ -204,10 +206,10 @@ def test_missing_items_are_passed_on():
     assert (row["pvalue"], row["low"], row["n"]) == (expected.pvalue, expected.low, 3)
 
 
-def test_json_records_what_was_asked():
+def test_json_records_the_options():
     options = document(*FILES, "--coefficient", "tau", "--resamples", 9)["options"]
     own = {"coefficient": "tau", "alternative": "two-sided", "resamples": 9, "seed": 0}
-    of_compare = run_json("compare", *FILES)["options"]  # which its own tests spell out
+    of_compare = run_json("compare", *FILES)["options"]  # covered by its own tests
     assert options == {**of_compare, "n0": None, **own}  # tau has no n0
     assert document(*FILES, "--versus", "--level", 0.8, "--resamples", 9)["options"]["level"] == 0.8
 
@@ -228,5 +230,5 @@ def test_a_system_is_not_compared_with_itself(command):
     assert message == "each system can be given only once; repeated: gold.csv:score"
 
 
-def test_names_make_two_systems_of_one_file():
+def test_names_distinguish_two_columns_of_one_file():
     run_ok("test", "--versus", "gold.csv", "system.csv", "system.csv", "--name", "A", "--name", "B")

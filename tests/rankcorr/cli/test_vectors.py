@@ -36,7 +36,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_json_has_everything():
+def test_json_has_all_figures():
     arguments = "--score score --score index --resamples 50 --seed 3 --oov lowest"
     content = run_json("evaluate-vectors", "v.txt.gz", "--gold", "gold.csv", "--gold", "gold.csv", *arguments.split())
     described = {"name": "v.txt.gz", "form": "word2vec", "n_words": 30, "dimension": 8, "n_undecodable": 0}
@@ -48,22 +48,22 @@ def test_the_json_has_everything():
     assert content["options"]["n0"] == 2.0
     for column, each in zip(("score", "index"), content["evaluations"], strict=True):
         gold = read_pairs("gold.csv", score_column=column)
-        found = evaluate_vectors(read_vectors("v.txt.gz"), gold, n_resamples=50, seed=3, oov="lowest")
-        assert each == {"vectors": "v.txt.gz", "gold_set": f"gold.csv:{column}", **found.to_dict()}
+        result = evaluate_vectors(read_vectors("v.txt.gz"), gold, n_resamples=50, seed=3, oov="lowest")
+        assert each == {"vectors": "v.txt.gz", "gold_set": f"gold.csv:{column}", **result.to_dict()}
 
 
 def test_relata():
     arguments = "--relata --candidates all --depth 5 --metric tau --metric ap --resamples 60"
-    found = evaluate_relata("relata.txt", "rdt.csv", candidates="all", depth=5, metrics=["tau", "ap"], n_resamples=60)
+    result = evaluate_relata("relata.txt", "rdt.csv", candidates="all", depth=5, metrics=["tau", "ap"], n_resamples=60)
     (content,) = run_json("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split())["evaluations"]
     hubs = hubness("relata.txt", k=10)
     figures = {"hubness": {"k": 10, "skewness": hubs.skewness, "orphan_share": hubs.orphan_share}}
-    assert content == {"vectors": "relata.txt", "gold_set": "rdt.csv", **found.to_dict(), **figures}
+    assert content == {"vectors": "relata.txt", "gold_set": "rdt.csv", **result.to_dict(), **figures}
     printed = run_ok("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split())
     assert f"hubness (k = 10): skewness {hubs.skewness:.4f}" in printed
     assert printed.splitlines()[2:4] == [
         "  words without a vector (1): t0",
-        f"  relata without a vector ({len(found.oov_relata)}): {', '.join(found.oov_relata)}",
+        f"  relata without a vector ({len(result.oov_relata)}): {', '.join(result.oov_relata)}",
     ]
 
 
@@ -75,14 +75,14 @@ def test_pairs_in_both_orders_are_one_pair_and_relata_are_two():
     assert message.strip().endswith("merge repeats with --duplicates mean or --duplicates first")
     document = run_json("evaluate-vectors", "v.bin", "--duplicates", "mean", *few, stdin=both)
     assert document["warnings"][0]["message"] == "<stdin>: 1 line that repeats a pair was merged into its mean"
-    (found,) = document["evaluations"]
-    assert found["pairs"] == [["w2", "w1"], ["w3", "w4"], ["w3", "w5"]]
-    assert (found["n_pairs"], found["n_compared"]) == (3, 3)
-    (found,) = run_json("evaluate-vectors", "v.bin", "--relata", *few, stdin=both)["evaluations"]
-    assert found["n_relata"] == 4
+    (result,) = document["evaluations"]
+    assert result["pairs"] == [["w2", "w1"], ["w3", "w4"], ["w3", "w5"]]
+    assert (result["n_pairs"], result["n_compared"]) == (3, 3)
+    (result,) = run_json("evaluate-vectors", "v.bin", "--relata", *few, stdin=both)["evaluations"]
+    assert result["n_relata"] == 4
 
 
-def test_a_coefficient_that_does_not_exist_is_a_note():
+def test_an_undefined_coefficient_gives_a_note():
     written_gold = "a,b,score\nw1,w2,1\nw3,w4,1\nw5,w6,1\n"
     result = run("evaluate-vectors", "v.bin", "--gold", "-", "--resamples", "10", stdin=written_gold)
     assert result.exit_code == 0
@@ -92,16 +92,16 @@ def test_a_coefficient_that_does_not_exist_is_a_note():
 
 @pytest.fixture
 def three(files):
-    """Three sets of vectors, each of which lacks words, and two gold files, one as it is published."""
+    """Three sets of vectors, each with missing words, and two gold files, one in its published format."""
     vectors, gold = case()
     rng = np.random.default_rng(7)
-    found = {}
+    result = {}
     for name, left in (("a.txt", ()), ("b.txt", ("w1",)), ("c.txt", ("w2", "w3"))):
-        found[name] = {word: each + rng.normal(size=8) for word, each in vectors.items() if word not in left}
-        written(files / name, text_of(found[name], header=False))
+        result[name] = {word: each + rng.normal(size=8) for word, each in vectors.items() if word not in left}
+        written(files / name, text_of(result[name], header=False))
     rows = [(first, second, round(score + rng.normal(), 3)) for (first, second), score in list(gold.items())[:40]]
     written(files / "men.txt", "".join(f"{first} {second} {score}\n" for first, second, score in rows))
-    return found
+    return result
 
 
 @pytest.mark.parametrize("versus", ["b.txt", None])
@@ -138,7 +138,7 @@ def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(
     assert "  words without a vector in b.txt (4): absent0, absent1, absent2, w1\n" in result.stdout
 
 
-def test_pairs_that_some_vectors_lack_are_lowest_if_asked(three):
+def test_pairs_missing_in_some_vectors_are_lowest_on_request(three):
     arguments = "--gold men.txt --resamples 20 --metric tau --oov lowest --json"
     document = json.loads(run_ok("evaluate-vectors", *three, *arguments.split()))
     assert [each["n_compared"] for each in document["evaluations"]] == [40] * 3
@@ -165,11 +165,11 @@ def test_pairs_that_some_vectors_lack_are_lowest_if_asked(three):
         ("v.bin --gold gold.csv --metric ap", "--metric must be one of 'rho_w', 'tau_w', 'rho', 'tau'; got 'ap'"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(arguments, message):
+def test_errors_are_one_line(arguments, message):
     assert refusal("evaluate-vectors", *arguments.split()).startswith(message)
 
 
-def test_packages_that_are_not_installed(monkeypatch):
+def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     assert refusal("evaluate-vectors", "v.kv", "--gold", "rdt.csv") == (
@@ -182,7 +182,7 @@ def test_packages_that_are_not_installed(monkeypatch):
 
 @pytest.fixture
 def one_pair_decides(files):
-    """Words at growing angles from a reference, as gold has them, but for the last."""
+    """Words at growing angles from a reference, in the order of gold except the last."""
     angles = 0.05 * np.arange(21)
     vectors = {f"w{place}": np.array([np.cos(angle), np.sin(angle)]) for place, angle in enumerate(angles)}
     written(files / "angles.txt", text_of(vectors, header=False))
@@ -193,7 +193,7 @@ def one_pair_decides(files):
 
 
 @pytest.mark.usefixtures("one_pair_decides")
-def test_the_pair_that_decides_an_interval_is_a_note():
+def test_the_pair_that_decides_an_interval_is_noted():
     arguments = ("evaluate-vectors", "angles.txt", "--gold", "angles.csv", "--metric", "tau", "--resamples", "200")
     (row,) = evaluate_vectors("angles.txt", "angles.csv", coefficients=["tau"], n_resamples=200).coefficients
     assert row.note.startswith("the interval depends on one item, ('w0', 'w20'), which carries ")
@@ -256,5 +256,5 @@ def test_scores_on_target_groups_are_those_of_the_library(groups):
         (["--groups", "gold.csv"], 'no column "target"'),
     ],
 )
-def test_options_that_do_not_go_with_target_groups(arguments, message):
+def test_options_that_exclude_target_groups_are_refused(arguments, message):
     assert message in refusal("evaluate-vectors", "v.bin", *arguments)

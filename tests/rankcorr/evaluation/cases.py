@@ -1,4 +1,4 @@
-"""Qrels and runs for property tests, of few documents, so that all kinds of coverage occur, and joined columns of many.
+"""Qrels and runs with few documents for property tests, so that all kinds of coverage occur; and large joined columns.
 
 Ties are common in both.
 """
@@ -29,14 +29,14 @@ RUNS = by_query(st.integers(0, 4).map(lambda level: level / 2))
 
 
 def flat(pairs):
-    """Columns of both sides of groups, and where the groups begin and end."""
+    """Columns of both sides of groups, and the offsets of the groups."""
     x, y = (np.concatenate([pair[side] for pair in pairs]).astype(float) for side in range(2))
     return x, y, np.append(0, np.cumsum([len(pair[0]) for pair in pairs]))
 
 
 def naive_match(qrels, run, unjudged, unretrieved):
-    """Gold value and score of each document of each query, by the words of the options."""
-    found = {}
+    """Gold value and score of each document of each query, as the options are documented."""
+    result = {}
     for query, gold in qrels.items():
         own = run.get(query, {})
         rows = {}
@@ -47,12 +47,12 @@ def naive_match(qrels, run, unjudged, unretrieved):
                 rows[document] = (0.0, float(score))
         if unretrieved == "last" and own:
             rows |= {document: (float(rel), float("-inf")) for document, rel in gold.items() if document not in own}
-        found[query] = rows
-    return found
+        result[query] = rows
+    return result
 
 
 def naive_order(run):
-    """Documents best first as trec_eval has them: ties by descending id."""
+    """Documents best first as in trec_eval: ties by descending id."""
     return sorted(run, key=lambda document: (run[document], document), reverse=True)
 
 
@@ -81,7 +81,7 @@ def parts_of(rows, n_parts, seed):
 
 
 def assert_same_means(means, expected):
-    """The figures of two results agree to 12 digits, and all else is equal."""
+    """Check that the figures of two results agree to 12 digits, and everything else is equal."""
     first, second = means.to_dict(), expected.to_dict()
     assert first.keys() == second.keys()
     for name, rows in first.items():

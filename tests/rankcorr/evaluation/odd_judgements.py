@@ -1,7 +1,7 @@
-"""Odd qrels and runs for the C code behind ir_measures: values are compared with the naive ones, nothing may crash.
+"""Unusual qrels and runs for the C code behind ir_measures: values equal the naive ones, and nothing crashes.
 
-A crash ends the process, so that tests run this file in one of their own. The long version, of 100,000 cases in three
-minutes: ``python -m tests.rankcorr.evaluation.odd_judgements --cases 100000``. A case is made of its number alone:
+A crash ends the process, so tests run this file in a separate one. The long version, 100,000 cases in three
+minutes, is ``python -m tests.rankcorr.evaluation.odd_judgements --cases 100000``. The number of a case determines it:
 ``--first 4711 --cases 1 --verbose`` prints and repeats one.
 """
 
@@ -55,7 +55,7 @@ GAINS = ir_measures.nDCG(gains={-2: 3, 1: 0, 2: 1000})
 
 
 def case_of(number):
-    """Qrels, run and metrics of a case, and whether they must be refused."""
+    """Qrels, run and metrics of a case, and whether they must raise an error."""
     rng = random.Random(number)
     documents = rng.choice([DOCUMENTS, DOCUMENTS[:6], NUMBERED])
     names = rng.sample(rng.choice([QUERIES, QUERIES, [0, 1, -1, 2**53, 7]]), rng.randint(1, 4))
@@ -69,7 +69,7 @@ def case_of(number):
     metrics = [GAINS if "gains" in each else each for each in rng.sample([*NAIVE], rng.randint(1, 5))]
     metrics += rng.sample(OTHERS, rng.randint(0, 2))
     if rng.random() < 0.001:
-        metrics.append("err@20")  # a script of its own, which takes 10 ms
+        metrics.append("err@20")  # runs a separate script, which takes 10 ms
     kind = rng.random()
     if kind < 0.05:
         qrels[names[-1]][next(iter(qrels[names[-1]]))] = rng.choice(TOO_LARGE)
@@ -86,7 +86,7 @@ def check(number, counts, verbose=False):
         print(number, qrels, run, metrics, sep="\n", flush=True)
     counts["cases"] += 1
     try:
-        found = evaluate(
+        result = evaluate(
             Qrels.from_dict(qrels), Run.from_dict(run), metrics=metrics, standardized=False, self_hits="keep", workers=1
         )
     except MetricError as error:
@@ -96,10 +96,10 @@ def check(number, counts, verbose=False):
         return
     assert not is_wrong, (number, metrics)
     for name in NAIVE.keys() & set(map(str, metrics)):
-        for query, value in zip(found.queries, found.of(name).tolist(), strict=True):
+        for query, value in zip(result.queries, result.of(name).tolist(), strict=True):
             ranked = naive.best_first(run.get(query, {}))
-            wanted = NAIVE[name](qrels[query], ranked)
-            assert abs(value - wanted) < 1e-9, (number, name, query, value, wanted)
+            expected = NAIVE[name](qrels[query], ranked)
+            assert abs(value - expected) < 1e-9, (number, name, query, value, expected)
             counts["compared"] += 1
 
 

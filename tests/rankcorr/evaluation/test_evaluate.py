@@ -70,34 +70,34 @@ GROUPS = ["q", "q", "q", "lone", "r", "r", "r"]
 @given(QRELS, RUNS, st.sampled_from(["zero", "omit"]), st.sampled_from(["last", "omit"]))
 def test_coefficients_are_those_of_each_query(qrels, run, unjudged, unretrieved):
     assume(set(qrels) & set(run))
-    wanted = naive_match(qrels, run, unjudged, unretrieved)
+    expected = naive_match(qrels, run, unjudged, unretrieved)
     with collected_notices():
         options = {"unjudged": unjudged, "unretrieved": unretrieved, "standardized": False}
-        found = evaluate(qrels, run, metrics=["tau_w", RhoW(n0=0, scheme="first"), "tau_ap"], **options)
+        result = evaluate(qrels, run, metrics=["tau_w", RhoW(n0=0, scheme="first"), "tau_ap"], **options)
         for place, query in enumerate(qrels):
-            rows = list(wanted[query].values())
+            rows = list(expected[query].values())
             x, y = [row[0] for row in rows], [row[1] for row in rows]
             short = len(rows) < 2
             values = [math.nan] * 3 if short else [weighted_tau(x, y), RhoW(n0=0, scheme="first")(x, y), tau_ap(x, y)]
-            np.testing.assert_allclose(found.values[0, :, place], values, atol=1e-12)
+            np.testing.assert_allclose(result.values[0, :, place], values, atol=1e-12)
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="the parser of ir_measures fails on Python 3.14")
 @pytest.mark.parametrize(
     "name", ["RR", "R@100", "nDCG(dcg='exp-log2')@10", "nDCG(gains={0: 0, 1: 3}) @ 5", "AP(rel=2)", "Bpref(rel=2)"]
 )
-def test_measures_are_read_as_ir_measures_reads_them(name):
+def test_measures_are_parsed_as_by_ir_measures(name):
     assert as_metric(name).measure == ir_measures.parse_measure(name)
 
 
 NO_MEASURES = ["nDCG(3)", "nDCG(rel)", "R@x", "R@", "nope@3", "AP(", "AP(**{1: 2})", "nDCG(foo=1)", "a.AP", "AP@5@5"]
 NO_MEASURES += ["RR(rel=f())", "RR(rel=1, rel=2)", "RR(cutoff=5)@6"]
-# Too deep to parse, too deep for a tree, and too long a sum.
+# Too deeply nested to parse, too deep for a tree, and too long a sum.
 NO_MEASURES += ["RR@" + "-" * 20_000 + "1", "RR@" + "~" * 5_000 + "1", "RR@" + "1+" * 20_000 + "1"]
 
 
 @pytest.mark.parametrize("name", NO_MEASURES, ids=lambda name: name[:20])
-def test_what_is_no_measure_is_refused(name):
+def test_invalid_measures_are_refused(name):
     with pytest.raises(MetricError, match="unknown metric"):
         as_metric(name)
 
@@ -105,12 +105,12 @@ def test_what_is_no_measure_is_refused(name):
 @given(QRELS, RUNS)
 def test_precision_is_that_of_trec_eval(qrels, run):
     assume(set(qrels) & set(run))
-    found = evaluate(qrels, run, metrics=FAMILIAR)
+    result = evaluate(qrels, run, metrics=FAMILIAR)
     measures = [parsed_measure(name.upper(), registry) for name in FAMILIAR]
     theirs = ir_measures.iter_calc(measures, qrels, run)
-    wanted = {(str(each.measure).lower(), each.query_id): each.value for each in theirs}
+    expected = {(str(each.measure).lower(), each.query_id): each.value for each in theirs}
     for name, query in product(FAMILIAR, qrels):
-        assert found.of(name)[found.queries.index(query)] == pytest.approx(wanted[name, query], abs=1e-12)
+        assert result.of(name)[result.queries.index(query)] == pytest.approx(expected[name, query], abs=1e-12)
 
 
 @pytest.mark.needs_numba
@@ -120,67 +120,67 @@ def test_cranfield(data_dir):
     qrels = read_qrels(folder / "qrels.txt.gz")
     runs = {name: read_run(folder / f"run-{name}.txt.gz") for name in ("bm25", "lsa", "tfidf")}
     metrics = ["tau_w", "ap", "p@10", "ndcg@10", ir_measures.AP, ir_measures.P @ 10]
-    found = evaluate(qrels, runs, metrics=metrics, standardized=False)
+    result = evaluate(qrels, runs, metrics=metrics, standardized=False)
     # trec_eval's means, from the README of the data
     for name, ndcg, average in (("bm25", 0.3551, 0.2867), ("lsa", 0.3901, 0.3302), ("tfidf", 0.3469, 0.2827)):
-        assert found.mean("ndcg@10", name) == pytest.approx(ndcg, abs=5e-5)
-        assert found.mean("ap", name) == pytest.approx(average, abs=5e-5)
-        np.testing.assert_allclose(found.of("ap", name), found.of("AP", name), rtol=0, atol=1e-12)
-        np.testing.assert_allclose(found.of("p@10", name), found.of("P@10", name), rtol=0, atol=1e-12)
+        assert result.mean("ndcg@10", name) == pytest.approx(ndcg, abs=5e-5)
+        assert result.mean("ap", name) == pytest.approx(average, abs=5e-5)
+        np.testing.assert_allclose(result.of("ap", name), result.of("AP", name), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(result.of("p@10", name), result.of("P@10", name), rtol=0, atol=1e-12)
     query = qrels["40"]
     system = runs["lsa"]["40"]
     labels = {**system, **query}
     gold = {document: query.get(document, 0) for document in labels}
     scores = {document: system.get(document, -math.inf) for document in labels}
-    value = found.of("tau_w", "lsa")[qrels.queries.index("40")]
+    value = result.of("tau_w", "lsa")[qrels.queries.index("40")]
     assert value == pytest.approx(float(weighted_tau(gold, scores)), abs=1e-12)
-    assert found.coverage[0].n_compared == 23_039
+    assert result.coverage[0].n_compared == 23_039
 
 
-def test_what_does_not_exist_is_counted_and_named():
-    found = evaluate(GOLD, SYSTEM, metrics=["tau_w", "ap", "rbo"])
-    by_metric = {(each.metric, each.reason): each.queries for each in found.undefined}
+def test_undefined_values_are_counted_and_named():
+    result = evaluate(GOLD, SYSTEM, metrics=["tau_w", "ap", "rbo"])
+    by_metric = {(each.metric, each.reason): each.queries for each in result.undefined}
     assert by_metric["tau_w", ONE_ITEM] == ("q2",)
     assert by_metric["tau_w", GOLD_TIED] == ("q3",)
     assert by_metric["tau_w", NOT_IN_RUN] == ("q4",)
     assert ("ap", NOT_IN_RUN) not in by_metric  # 0, as ir_measures has it
-    assert found.of("ap").tolist()[3] == 0.0
+    assert result.of("ap").tolist()[3] == 0.0
     assert not {metric for metric, _ in by_metric} & {"ap", "rbo"}
-    assert found.of("rbo").tolist()[3] == 0.0
-    assert (found.coverage[0].not_in_run, found.coverage[0].not_in_qrels) == (("q4",), ("q5",))
-    assert found.mean("tau_w") == pytest.approx(float(weighted_tau([2, 1, 0], [9, 7, 8])))
-    (row,) = [row for row in found.table() if row["metric"] == "tau_w"]
+    assert result.of("rbo").tolist()[3] == 0.0
+    assert (result.coverage[0].not_in_run, result.coverage[0].not_in_qrels) == (("q4",), ("q5",))
+    assert result.mean("tau_w") == pytest.approx(float(weighted_tau([2, 1, 0], [9, 7, 8])))
+    (row,) = [row for row in result.table() if row["metric"] == "tau_w"]
     assert (row["n_queries"], row["n_undefined"]) == (1, 3)
 
 
-def test_what_does_not_exist_can_count_zero_or_be_an_error():
-    found = evaluate(GOLD, SYSTEM, undefined="zero")
-    assert found.of().tolist()[1:] == [0.0, 0.0, 0.0]
-    assert found.of(standardized=True).tolist()[1:] == [0.0, 0.0, 0.0]
-    assert found.mean() == pytest.approx(float(weighted_tau([2, 1, 0], [9, 7, 8])) / 4)
-    assert len(found.undefined) == 3
-    (mean,) = found.means
+def test_undefined_values_can_count_as_0_or_raise():
+    result = evaluate(GOLD, SYSTEM, undefined="zero")
+    assert result.of().tolist()[1:] == [0.0, 0.0, 0.0]
+    assert result.of(standardized=True).tolist()[1:] == [0.0, 0.0, 0.0]
+    assert result.mean() == pytest.approx(float(weighted_tau([2, 1, 0], [9, 7, 8])) / 4)
+    assert len(result.undefined) == 3
+    (mean,) = result.means
     assert (mean.n_queries, mean.n_undefined) == (4, 3)
-    assert found.table() == [vars(mean)]
-    (first, others) = found.group_table({query: query == "q1" for query in found.queries})
+    assert result.table() == [vars(mean)]
+    (first, others) = result.group_table({query: query == "q1" for query in result.queries})
     assert (first["n_queries"], others["n_queries"], others["mean"]) == (1, 3, 0.0)
     with pytest.raises(UndefinedQueryError, match="run 'run', tau_w: fewer than two documents; queries: 'q2'"):
         evaluate(GOLD, SYSTEM, undefined="error")
 
 
-def test_a_mean_over_nothing_is_nan_with_a_warning():
+def test_a_mean_of_no_values_is_nan_with_a_warning():
     with pytest.warns(UndefinedCorrelationWarning, match=r"a mean is undefined.*: \('run', 'tau_w'\)") as w:
-        found = evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}})
-    assert math.isnan(found.mean())
+        result = evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}})
+    assert math.isnan(result.mean())
     assert w[0].filename == __file__
 
 
-def test_overlap_takes_the_lists_as_they_are():
-    found = evaluate(GOLD, SYSTEM, metrics=["rbo", RBO(p=0.5, ties="a")])
+def test_overlap_uses_the_complete_lists():
+    result = evaluate(GOLD, SYSTEM, metrics=["rbo", RBO(p=0.5, ties="a")])
     kinds = ((0.9, "w"), (0.5, "a"))
-    wanted = [rank_biased_overlap(GOLD["q1"], SYSTEM["q1"], p=p, ties=ties).extrapolated for p, ties in kinds]
-    assert found.values[0, :, 0].tolist() == wanted
-    assert found.metrics == ("rbo", "rbo(p=0.5, a)")
+    expected = [rank_biased_overlap(GOLD["q1"], SYSTEM["q1"], p=p, ties=ties).extrapolated for p, ties in kinds]
+    assert result.values[0, :, 0].tolist() == expected
+    assert result.metrics == ("rbo", "rbo(p=0.5, a)")
 
 
 def test_overlap_counts_runs_of_one_hit():
@@ -213,12 +213,12 @@ def test_runs_of_every_kind_and_their_names(tmp_path):
         ([Run.from_dict(SYSTEM, name="x")] * 2, "names of runs must be unique; more than once: 'x'"),
     ],
 )
-def test_runs_that_cannot_be_told_apart(runs, message):
+def test_invalid_runs_are_refused(runs, message):
     with pytest.raises(OptionError, match=message):
         evaluate(GOLD, runs)
 
 
-def test_one_run_with_a_score_that_is_no_number_is_not_taken_for_several():
+def test_one_run_with_an_invalid_score_is_not_read_as_several():
     with pytest.raises(NonNumericError, match=r"document 'a' of query 'q1' is '0\.5'"):
         evaluate(GOLD, {"q1": {"a": "0.5"}})
 
@@ -317,30 +317,30 @@ def test_values_are_standardized_each_by_its_own_null():
     rng = np.random.default_rng(5)
     qrels = {f"q{n}": {f"d{d}": int(rng.integers(3)) for d in range(n)} for n in (3, 6, 30)}
     run = {query: {d: float(rng.integers(9)) for d in own} for query, own in qrels.items()}
-    found = evaluate(qrels, run, metrics=["tau_w", "tau", "ap"], n_resamples=20_000)
+    result = evaluate(qrels, run, metrics=["tau_w", "tau", "ap"], n_resamples=20_000)
     for place, query in enumerate(qrels):
         null = null_distribution(qrels[query], run[query], n_resamples=20_000)
-        standardized = found.of("tau_w", standardized=True)[place]
-        wanted = null.standardize(found.of("tau_w")[place])
-        assert standardized == pytest.approx(wanted, abs=1e-12 if place < 2 else 0.01)
-    np.testing.assert_array_equal(found.of("tau", standardized=True), found.of("tau"))
-    assert np.isnan(found.of("ap", standardized=True)).all()
+        standardized = result.of("tau_w", standardized=True)[place]
+        expected = null.standardize(result.of("tau_w")[place])
+        assert standardized == pytest.approx(expected, abs=1e-12 if place < 2 else 0.01)
+    np.testing.assert_array_equal(result.of("tau", standardized=True), result.of("tau"))
+    assert np.isnan(result.of("ap", standardized=True)).all()
     with pytest.raises(OptionError, match="values were not standardized"):
         evaluate(qrels, run, standardized=False).of(standardized=True)
 
 
 def test_results_as_tables():
-    found = evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, metrics=["tau_w", "ap"])
-    frame = found.to_frame()
+    result = evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, metrics=["tau_w", "ap"])
+    frame = result.to_frame()
     assert frame.columns.tolist() == ["run", "query", "tau_w", "tau_w standardized", "ap"]
     assert len(frame) == 8
-    content = found.to_dict()
+    content = result.to_dict()
     assert content["values"][0][0][1] is None
-    assert content["means"][0]["mean"] == found.mean("tau_w", "one")
+    assert content["means"][0]["mean"] == result.mean("tau_w", "one")
     assert content["coverage"][0]["not_in_run"] == ["q4"]
-    assert repr(found).startswith("<Evaluation of 4 queries: one tau_w 0.6252, one ap ")
+    assert repr(result).startswith("<Evaluation of 4 queries: one tau_w 0.6252, one ap ")
     with pytest.raises(OptionError, match="run must be one of 'one', 'two'"):
-        found.of("ap")
+        result.of("ap")
     assert math.isnan(mean_of(np.array([math.nan])))
 
 
@@ -370,20 +370,20 @@ def test_progress_counts_runs():
 def test_groups_of_columns_of_every_kind(column):
     order = np.random.default_rng(0).permutation(len(GROUPS)).tolist()
     columns = [column([values[row] for row in order]) for values in (SCORES, GOLD_SCORES, GROUPS)]
-    found = correlate_groups(*columns, coefficient=TauW(n0=1))
-    by_group = dict(zip(found.groups, found.values.tolist(), strict=True))
+    result = correlate_groups(*columns, coefficient=TauW(n0=1))
+    by_group = dict(zip(result.groups, result.values.tolist(), strict=True))
     assert by_group["q"] == pytest.approx(float(weighted_tau(GOLD_SCORES[:3], SCORES[:3], n0=1)), abs=1e-12)
     assert by_group["r"] == pytest.approx(float(weighted_tau(GOLD_SCORES[4:], SCORES[4:], n0=1)), abs=1e-12)
     assert math.isnan(by_group["lone"])
-    assert found.undefined == {"fewer than two rows": ("lone",)}
-    assert sorted(found.sizes.tolist()) == [1, 3, 3]
-    assert (found.n0, found.coefficient, found.n_items) == (1.0, "tau_w", 7)
+    assert result.undefined == {"fewer than two rows": ("lone",)}
+    assert sorted(result.sizes.tolist()) == [1, 3, 3]
+    assert (result.n0, result.coefficient, result.n_items) == (1.0, "tau_w", 7)
 
 
 def test_means_of_groups_and_policies():
-    found = correlate_groups(SCORES, GOLD_SCORES, GROUPS, standardized=True)
-    assert found.mean == pytest.approx(np.nanmean(found.values))
-    assert np.isnan(found.standardized[1])
+    result = correlate_groups(SCORES, GOLD_SCORES, GROUPS, standardized=True)
+    assert result.mean == pytest.approx(np.nanmean(result.values))
+    assert np.isnan(result.standardized[1])
     zero = correlate_groups(SCORES, GOLD_SCORES, GROUPS, undefined="zero", standardized=True)
     assert zero.values[1] == zero.standardized[1] == 0.0
     assert correlate_groups(SCORES, GOLD_SCORES, GROUPS).standardized is None
@@ -392,10 +392,10 @@ def test_means_of_groups_and_policies():
 
 
 def test_values_of_groups_are_an_array_and_a_table():
-    found = correlate_groups(SCORES, GOLD_SCORES, GROUPS)
-    assert np.asarray(found).tolist()[0] == found.values[0]
-    assert found.to_frame().columns.tolist() == ["group", "tau_w", "n_items"]
-    assert repr(found) == f"<GroupCorrelations of 3 groups, 7 rows, tau_w: mean {found.mean:.4f}>"
+    result = correlate_groups(SCORES, GOLD_SCORES, GROUPS)
+    assert np.asarray(result).tolist()[0] == result.values[0]
+    assert result.to_frame().columns.tolist() == ["group", "tau_w", "n_items"]
+    assert repr(result) == f"<GroupCorrelations of 3 groups, 7 rows, tau_w: mean {result.mean:.4f}>"
 
 
 @pytest.mark.parametrize(
@@ -421,32 +421,32 @@ LONG = "x" * 10_000_000
 
 def values(qrels, run, metrics=METRICS, **options):
     """Values by metric, of one query each."""
-    found = evaluate(qrels, run, metrics=metrics, standardized=False, **options)
-    return dict(zip(found.metrics, found.values[0].tolist(), strict=True))
+    result = evaluate(qrels, run, metrics=metrics, standardized=False, **options)
+    return dict(zip(result.metrics, result.values[0].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("run", [{"q1": RUN["q1"]}, {"q1": RUN["q1"], "q2": {}}])
 def test_a_query_of_qrels_alone_counts_0_or_does_not_exist(run):
-    found = values(TWO_QUERIES, run)
+    result = values(TWO_QUERIES, run)
     for metric in ("ap", "p@2", "ndcg@2", "rr", "rbo"):
-        assert found[metric][1] == 0
+        assert result[metric][1] == 0
     for metric in ("tau_w", "rho_w", "tau", "rho", "tau_ap"):
-        assert math.isnan(found[metric][1])
+        assert math.isnan(result[metric][1])
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
 def test_one_document():
-    found = values({"q": {"a": 1}}, {"q": {"a": 1}})
-    assert {metric for metric, (value,) in found.items() if math.isnan(value)} == set(METRICS[:5])
-    assert found["rbo"] == found["ap"] == found["ndcg@2"] == found["rr"] == [1.0]
-    assert found["p@2"] == [0.5]
+    result = values({"q": {"a": 1}}, {"q": {"a": 1}})
+    assert {metric for metric, (value,) in result.items() if math.isnan(value)} == set(METRICS[:5])
+    assert result["rbo"] == result["ap"] == result["ndcg@2"] == result["rr"] == [1.0]
+    assert result["p@2"] == [0.5]
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
 def test_all_tied():
     tied = {"q1": dict.fromkeys("abc", 1)}
-    found = evaluate(TWO_QUERIES, tied, standardized=False)
-    reasons = {each.reason for each in found.undefined}
+    result = evaluate(TWO_QUERIES, tied, standardized=False)
+    reasons = {each.reason for each in result.undefined}
     assert reasons == {"all scores of the run are tied", "the run does not have the query"}
     assert evaluate(tied, RUN, standardized=False).undefined[0].reason == "all gold scores are tied"
     assert worst(TWO_QUERIES, {"x": tied, "y": tied}) == ()
@@ -470,9 +470,9 @@ def test_infinite_relevance_ranks_and_is_no_gain():
 
 def test_negative_relevance_ranks_below_0_and_is_not_relevant():
     gold, run = {"q": {"a": -1, "b": 1, "c": 0}}, {"q": {"b": 3, "c": 2, "a": 1}}
-    found = values(gold, run)
-    assert [found[metric] for metric in METRICS[:4]] == [[1.0]] * 4
-    assert (found["ap"], found["rr"]) == ([1.0], [1.0])
+    result = values(gold, run)
+    assert [result[metric] for metric in METRICS[:4]] == [[1.0]] * 4
+    assert (result["ap"], result["rr"]) == ([1.0], [1.0])
     assert evaluate(gold, run, standardized=False).coverage[0].n_negative == 1
 
 
@@ -532,8 +532,8 @@ def test_relevance_has_a_limit(relevance, metric):
     message = f"{metric}: relevance must be at most 1,000; it is {relevance:.13g} for (query, document) ('q', 'b')"
     with pytest.raises(MetricError, match=re.escape(message)):
         evaluate(qrels, run, metrics=metric)
-    found = evaluate(qrels, run, metrics=["tau", "ap", "p@1"], standardized=False)
-    assert found.values.tolist() == [[[1.0], [1.0], [1.0]]]
+    result = evaluate(qrels, run, metrics=["tau", "ap", "p@1"], standardized=False)
+    assert result.values.tolist() == [[[1.0], [1.0], [1.0]]]
 
 
 def test_the_largest_relevance_counts():
@@ -562,12 +562,12 @@ def test_gains_are_applied_and_limited():
     gains = {-3: 4, 1: -9, 2: 7}
     measure = ir_measures.nDCG(gains=gains) @ 3
     mapped = {each: gains.get(grade, grade) for each, grade in qrels["q"].items()}
-    wanted = naive.ndcg(mapped, ["d", "a", "b", "c"], 3)
+    expected = naive.ndcg(mapped, ["d", "a", "b", "c"], 3)
     plain = naive.ndcg(qrels["q"], ["d", "a", "b", "c"], 3)
     for metrics in ([measure], [measure, "ndcg@3"], ["ndcg@3", measure]):  # ir_measures alone mixes the two up
-        found = evaluate(qrels, run, metrics=metrics, standardized=False)
-        assert found.of(str(measure)).tolist() == [pytest.approx(wanted, abs=1e-12)]
-        assert len(metrics) == 1 or found.of("ndcg@3").tolist() == [pytest.approx(plain, abs=1e-12)]
+        result = evaluate(qrels, run, metrics=metrics, standardized=False)
+        assert result.of(str(measure)).tolist() == [pytest.approx(expected, abs=1e-12)]
+        assert len(metrics) == 1 or result.of("ndcg@3").tolist() == [pytest.approx(plain, abs=1e-12)]
 
 
 @pytest.mark.parametrize(
@@ -600,26 +600,26 @@ def test_ids_may_be_any_text(queries, documents):
     qrels = {queries[0]: {first: 2, second: 0}, queries[1]: {first: 0, second: 1}}
     tied = {query: {first: 1.0, second: 1.0} for query in queries}  # the larger id is the first
     metrics = ["rr", "ndcg", "err@20"]
-    found = evaluate(qrels, tied, metrics=metrics, standardized=False, self_hits="keep")
+    result = evaluate(qrels, tied, metrics=metrics, standardized=False, self_hits="keep")
     for name, of_query in (("rr", naive.reciprocal_rank), ("ndcg", naive.ndcg)):
-        wanted = [of_query(grades, sorted(documents, reverse=True)) for grades in qrels.values()]
-        assert found.of(name).tolist() == pytest.approx(wanted, abs=1e-12)
+        expected = [of_query(grades, sorted(documents, reverse=True)) for grades in qrels.values()]
+        assert result.of(name).tolist() == pytest.approx(expected, abs=1e-12)
     grades = {"2" if each == max(documents) else "1": grade for each, grade in qrels[queries[0]].items()}
     plain = evaluate({"1": grades}, {"1": {"1": 1.0, "2": 1.0}}, metrics="err@20", standardized=False)
-    assert found.of("err@20")[0] == plain.values[0, 0, 0] > 0
+    assert result.of("err@20")[0] == plain.values[0, 0, 0] > 0
 
 
 @pytest.mark.parametrize("run", [{"a": 1e308, "b": math.inf, "c": 3e38}, {"a": math.inf, "b": 1e308, "c": 3e38}])
 def test_scores_beyond_single_precision_tie_as_in_trec_eval(run):
     qrels, metrics = {"q": {"a": 0, "b": 1, "c": 0}}, ["ap", "ap(rel=1)", "p@1", "rr"]
-    found = evaluate(qrels, {"q": run}, metrics=metrics, standardized=False)
-    assert found.values[0, :, 0].tolist() == [1.0, 1.0, 1.0, 1.0]
+    result = evaluate(qrels, {"q": run}, metrics=metrics, standardized=False)
+    assert result.values[0, :, 0].tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
 def test_what_is_computed_besides_changes_no_value():
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 1, "b": 2, "c": 3}}
-    found = evaluate(qrels, run, metrics=["numret", "ndcg(judged_only=True)@3"], standardized=False)
-    assert found.values[0, :, 0].tolist() == [3.0, 1.0]
+    result = evaluate(qrels, run, metrics=["numret", "ndcg(judged_only=True)@3"], standardized=False)
+    assert result.values[0, :, 0].tolist() == [3.0, 1.0]
 
 
 def test_a_function_sees_ids_and_relevance_as_they_are():
@@ -630,8 +630,8 @@ def test_a_function_sees_ids_and_relevance_as_they_are():
         return 0.5
 
     measure = ir_measures.define_byquery(own, name="own")
-    found = evaluate({"no query": {"a b": -7}}, {"no query": {"a b": 1.0, "c": 2.0}}, metrics=[measure, "rr"])
-    assert found.of("own").tolist() == [0.5]
+    result = evaluate({"no query": {"a b": -7}}, {"no query": {"a b": 1.0, "c": 2.0}}, metrics=[measure, "rr"])
+    assert result.of("own").tolist() == [0.5]
     assert seen == [({"no query"}, {"a b"}, {-7}, {"a b", "c"})]
 
 

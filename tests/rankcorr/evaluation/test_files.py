@@ -47,7 +47,7 @@ WANTED_RUN = {"q1": {"b": 9.5, "a": 0.3}, "q2": {"c": -4.0}}
         json.dumps(WANTED_QRELS),
     ],
 )
-def test_qrels_of_every_form(write, text):
+def test_qrels_of_every_format(write, text):
     assert read_qrels(write(text)).to_dict() == WANTED_QRELS
 
 
@@ -60,7 +60,7 @@ def test_qrels_of_every_form(write, text):
         json.dumps(WANTED_RUN),
     ],
 )
-def test_runs_of_every_form(write, text):
+def test_runs_of_every_format(write, text):
     assert read_run(write(text)).to_dict() == WANTED_RUN
 
 
@@ -107,12 +107,12 @@ def test_ranks_may_repeat_in_different_queries(write):
     assert notes[0].filename == __file__
 
 
-def test_the_form_of_scores_leaves_qrels_to_be_recognized(write):
+def test_the_form_of_scores_does_not_affect_qrels(write):
     assert read_qrels(write(QRELS), form="scores").to_dict() == WANTED_QRELS
 
 
 @pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000", "\u2028", "\x85", "\x1f", "\x0c"])
-def test_only_spaces_and_tabs_separate_fields(write, space):
+def test_only_spaces_and_tabs_separate_trec_fields(write, space):
     query, document = f"q{space}1", f"{space}d{space}"
     assert read_qrels(write(f"{query} 0 {document} 2\n")).to_dict() == {query: {document: 2}}
     assert read_run(write(f"{query}\tQ0 {document}  1 0.5 x\r\n")).to_dict() == {query: {document: 0.5}}
@@ -126,7 +126,7 @@ def test_qrels_of_ms_marco_have_tabs(write):
         read_qrels(write(text))
 
 
-def test_a_run_is_called_by_its_file_unless_it_has_a_name(write):
+def test_a_run_without_a_name_is_named_after_its_file(write):
     assert read_run(write(gzip.compress(RUN.encode(), mtime=0), "bm25.run.gz")).name == "bm25"
     assert read_run(write(RUN, "v1.2.txt")).name == "v1.2"
     assert read_run(write(RUN), name="mine").name == "mine"
@@ -186,20 +186,20 @@ def test_standard_input(monkeypatch):
         ("{" + '"q":{' * 100_000, "is nested too deeply"),
     ],
 )
-def test_what_is_wrong_names_file_line_and_column(write, text, message):
+def test_errors_name_file_line_and_column(write, text, message):
     path = write(text)
     with pytest.raises(TableError, match=message) as caught:
         read_qrels(path)
     assert str(caught.value).startswith(str(path))
 
 
-def test_beir_needs_its_head(write):
+def test_beir_files_need_their_header(write):
     with pytest.raises(TableError, match=":1: the first line must be the header query-id, corpus-id, score"):
         read_run(write("q\ta\t1\n"), form="beir")
 
 
 @pytest.mark.parametrize(("duplicates", "kept"), [("first", 1.0), ("max", 5.0)])
-def test_duplicates_name_the_line_or_are_chosen(write, duplicates, kept):
+def test_duplicates_are_refused_with_their_line_or_resolved(write, duplicates, kept):
     path = write("q Q0 a 1 1.0 m\nq Q0 b 2 0.5 m\nq Q0 a 3 5.0 m\n")
     with pytest.raises(
         DuplicateDocumentError,
@@ -215,7 +215,7 @@ def test_duplicates_name_the_line_or_are_chosen(write, duplicates, kept):
 
 
 def predictions(query, **scores):
-    """A line of sentence-transformers; its texts have line ends of Unicode."""
+    """A line as written by sentence-transformers; its texts have Unicode line ends."""
     hits = [{"text": "\u2028 \x85", "corpus_id": document, "score": score} for document, score in scores.items()]
     return {"query": "\u2029 x", "results": hits, "query_id": query}
 
@@ -240,7 +240,7 @@ def test_qrels_of_mteb_have_a_row_in_each_line(write):
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_json_of_packages_is_known_by_its_content(write, indent, ensure_ascii):
+def test_json_formats_are_recognized_by_content(write, indent, ensure_ascii):
     as_text = partial(json.dumps, ensure_ascii=ensure_ascii)
     queries = {"q1": {"a": 0.5, "b": 0.25}, "7": {"a": 2}}
     lines = [predictions(query, **scores) for query, scores in queries.items()]
@@ -269,14 +269,14 @@ def test_lines_may_begin_with_a_bracket(write):
     assert read_qrels(write("{q} 0 [d] 2\n[1] 0 d 1\n")).to_dict() == {"{q}": {"[d]": 2}, "[1]": {"d": 1}}
 
 
-def test_names_that_json_repeats_are_duplicates(write):
+def test_repeated_names_in_json_are_duplicates(write):
     with pytest.raises(DuplicateDocumentError, match=r"\('q', 'a'\)"):
         read_qrels(write('{"q": {"a": 1, "a": 2}}'))
     with pytest.raises(DuplicateDocumentError, match=r"\('q', 'a'\)"):
         read_qrels(write('{"q": {"a": 1}, "q": {"a": 2}}'))
 
 
-def test_ranks_that_contradict_scores_are_said_and_scores_decide(write):
+def test_ranks_that_contradict_scores_give_a_note_and_scores_are_used(write):
     path = write("q Q0 a 1 0.5 m\nq Q0 b 2 0.7 m\nr Q0 a 1 0.5 m\nr Q0 b 2 0.5 m\ns Q0 b 1 1 m\ns Q0 a 0 2 m\n")
     with pytest.warns(RankColumnWarning, match=r"file\.txt:2: this document has .*in 1 query; the scores are") as w:
         run = read_run(path)
@@ -284,8 +284,8 @@ def test_ranks_that_contradict_scores_are_said_and_scores_decide(write):
     assert w[0].filename == __file__
 
 
-def test_ranks_without_scores_are_said(write):
-    """One score for all documents of a query: their order is only in the ranks, which no metric sees."""
+def test_ranks_with_constant_scores_give_a_note(write):
+    """All documents of a query have one score: only the ranks, which no metric uses, have their order."""
     equal = "q Q0 a 1 0 m\nq Q0 b 2 0 m\nr Q0 c 1 7 m\nr Q0 d 2 7 m\nr Q0 e 3 7 m\n"
     with pytest.warns(
         RankColumnWarning, match=r"file\.txt: all documents of a query have the same score; .*not the rank"
@@ -296,7 +296,7 @@ def test_ranks_without_scores_are_said(write):
         equal.replace(" 2 ", " 1 ").replace(" 3 ", " 1 "),
         "q Q0 a 1 0 m\n",
     ):
-        read_run(write(text))  # without a note
+        read_run(write(text))  # no note
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_ranks_without_scores_are_said(write):
         "q a {}\nq b 0.5\n",
     ],
 )
-def test_a_whole_number_with_a_point_is_exact_too(write, text):
+def test_a_whole_number_with_decimals_is_exact_too(write, text):
     with pytest.raises(NonNumericError, match=r"beyond 2\^53"):
         read_run(write(text.format("9007199254740993.0")))
     assert read_run(write(text.format("9007199254740994.0")))["q"]["a"] == 2**53 + 2
@@ -364,11 +364,11 @@ def test_values_are_those_of_text_files_to_the_last_bit(tmp_path_factory, rows, 
     assert read_run(run) == read_run(folder / "run.txt")
     options = {"metrics": ["tau_w", "ap", "ndcg@3"], "undefined": "zero"}
     with collected_notices():
-        found = evaluate(qrels, run, **options).values
-        assert found.tobytes() == evaluate(folder / "qrels.txt", folder / "run.txt", **options).values.tobytes()
+        result = evaluate(qrels, run, **options).values
+        assert result.tobytes() == evaluate(folder / "qrels.txt", folder / "run.txt", **options).values.tobytes()
 
 
-def test_the_command_reads_them_beside_text(tmp_path, monkeypatch):
+def test_the_command_reads_tables_together_with_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n2 0 c 0\n")
     columns = {"query": [1, 1, 2, 2], "document": ["a", "b", "a", "c"], "score": [2.5, 1.0, 0.5, 1.0]}
@@ -432,14 +432,14 @@ def test_qrels_of_beir_and_frames_of_pandas(tmp_path):
         ({"query": [], "document": [], "score": []}, RankingError, "there is no row|text or whole numbers"),
     ],
 )
-def test_columns_that_cannot_be_used_name_the_file(tmp_path, columns, error, message):
+def test_errors_in_columns_name_the_file(tmp_path, columns, error, message):
     chosen = {name: own for name, own in {**COLUMNS, **columns}.items() if own is not None}
     path = file_of(tmp_path, chosen)
     with pytest.raises(error, match=rf"^{path}: .*{message}"):
         read_run(path)
 
 
-def test_duplicates_may_be_settled_and_repeated_columns_may_not(tmp_path):
+def test_duplicates_can_be_resolved_but_not_repeated_columns(tmp_path):
     path = file_of(tmp_path, {**COLUMNS, "document": ["a", "b", "a"]})
     with collected_notices() as notices:
         assert read_run(path, duplicates="max").to_dict() == {"2": {"a": 1.5}, "1": {"b": 2.0}}
@@ -457,14 +457,14 @@ def test_a_truncated_file_is_an_error(tmp_path, write):
     for size in range(4 if write is not as_feather else 6, len(whole) - 8, 7):
         path.write_bytes(whole[:size])
         if write is as_stream and size > len(whole) - 40:
-            continue  # a stream without its end mark has whole batches
+            continue  # a stream without its end mark still has complete batches
         with pytest.raises(RankingError, match=rf"^{path}: "):
             read_run(path)
 
 
 @pytest.mark.parametrize("write", [as_parquet, as_feather, as_stream])
-def test_a_damaged_file_is_an_error_or_other_numbers(tmp_path, write):
-    """It may not end the process; a flipped bit of a number or of a text can pass unnoticed."""
+def test_a_damaged_file_does_not_crash_the_process(tmp_path, write):
+    """A flipped bit of a number or of a text can pass unnoticed."""
     path, rng = file_of(tmp_path, COLUMNS, write), random.Random(0)
     whole = path.read_bytes()
     for _ in range(200):
@@ -490,7 +490,7 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     assert "pip install pyarrow" in refusal("evaluate", path, path)
 
 
-def test_other_formats_say_what_is_read(tmp_path):
+def test_errors_for_other_formats_name_the_supported_ones(tmp_path):
     (tmp_path / "run.xlsx").write_bytes(b"PK\x03\x04")
     with pytest.raises(
         TableError, match=r"\(\.xlsx, \.ods\) or a zip archive: save the sheet as Parquet, or as text of TREC or BEIR"
@@ -509,7 +509,7 @@ CELLS = st.one_of(*[st.sampled_from(["q1", "q2", "0", "1", "2.5", "3"])] * 5, OD
 
 @st.composite
 def tables_of_queries(draw):
-    """Bytes of qrels or a run: most are plain, some have another width, separator, end of line or odd cells."""
+    """Bytes of qrels or a run: most are plain; some have other widths, separators, line ends or unusual cells."""
     width, separator = draw(st.sampled_from([3, 4, 6])), draw(st.sampled_from([" ", " ", "\t", "  ", " \t"]))
     plain_rows = [st.tuples(st.sampled_from(["q1", "q2"]), *[CELLS] * (width - 1))] * 4
     rows = draw(st.lists(st.one_of(*plain_rows, st.lists(CELLS, max_size=7)), min_size=1, max_size=5))

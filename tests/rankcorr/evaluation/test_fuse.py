@@ -26,7 +26,7 @@ METHODS = [("rrf", "min-max"), ("combsum", "min-max"), ("combsum", "z"), ("combm
     st.sampled_from(METHODS),
     st.sampled_from([0.0, 1.0, 60.0]),
 )
-def test_fused_scores_are_those_of_the_definition(runs, choice, k):
+def test_fused_scores_follow_their_definition(runs, choice, k):
     method, norm = choice
     named = {f"run{number}": run for number, run in enumerate(runs)}
     fused = fuse(named, method=method, norm=norm, k=k, missing="skip")
@@ -104,7 +104,7 @@ def test_infinite_scores_have_ranks():
 
 
 @pytest.mark.parametrize("label", ["two words", "tab\there", ""])
-def test_ids_that_a_line_cannot_hold(label):
+def test_ids_that_trec_files_cannot_hold_are_refused(label):
     run = Run.from_dict({"q": {label: 1.0, "b": 0.5}}) if label else Run.from_dict({"q r": {"a": 1.0}})
     with pytest.raises(ColumnError, match="ids with white space cannot be written in TREC's form"):
         list(trec_lines(run))

@@ -37,7 +37,7 @@ def groups_of_scores(max_groups=4, max_items=9):
 
 
 def alone(coefficient, pairs):
-    """Each group by itself; nan for one row, and without weight."""
+    """The coefficient of each group alone; nan for a single row or without weight."""
     values = []
     with collected_notices():
         for x, y in pairs:
@@ -68,7 +68,7 @@ def test_every_option_gives_the_double_sum_of_each_group(pairs, weighing, scheme
 
 
 @given(groups_of_scores(max_groups=6, max_items=14))
-def test_each_group_is_as_by_itself(pairs):
+def test_each_group_equals_a_single_call(pairs):
     for coefficient in (TauW(), TauW(variant="a"), RhoW(), Tau(), Rho(), TauW(weigher=Uniform())):
         np.testing.assert_allclose(group_coefficients(coefficient, *flat(pairs)), alone(coefficient, pairs), atol=1e-12)
 
@@ -76,7 +76,7 @@ def test_each_group_is_as_by_itself(pairs):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("levels", [1, 2, 6, 10**6])
 @pytest.mark.parametrize("n_items", [MOST_PAIRED - 1, MOST_PAIRED, MOST_PAIRED + 1, 2_000])
-def test_small_and_large_groups_are_as_by_themselves(n_items, levels):
+def test_small_and_large_groups_equal_single_calls(n_items, levels):
     rng = np.random.default_rng(n_items)
     sizes = (3, n_items, 2, n_items + 1)
     pairs = [(rng.integers(0, levels, n).astype(float), rng.integers(0, 9, n).astype(float)) for n in sizes]
@@ -102,9 +102,9 @@ def test_a_custom_weigher_is_called_for_each_length_and_named_in_errors():
         return ranks**-3.0
 
     x = np.array([1.0, 2.0, 3.0, 1.0, 2.0])
-    found = group_coefficients(TauW(weigher=steep), x, x[::-1].copy(), np.array([0, 3, 5]))
-    wanted = alone(TauW(weigher=steep), [(x[:3], x[:1:-1]), (x[3:], x[1::-1])])
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    result = group_coefficients(TauW(weigher=steep), x, x[::-1].copy(), np.array([0, 3, 5]))
+    expected = alone(TauW(weigher=steep), [(x[:3], x[:1:-1]), (x[3:], x[1::-1])])
+    np.testing.assert_allclose(result, expected, atol=1e-12)
     with pytest.raises(WeightError, match="for a list of 5 documents: steep failed"):
         group_coefficients(TauW(weigher=steep), x, x, np.array([0, 5]))
 
@@ -123,7 +123,7 @@ def test_the_values_do_not_depend_on_the_number_of_threads():
     assert len(seen) > 1
 
 
-def test_blocks_hold_every_group_once():
+def test_blocks_contain_every_group_once():
     offsets = np.array([0, 0, 5, 5, 9, 30, 31])
     for n_rows in (1, 4, 100):
         groups = [group for block in blocks_of(offsets, n_rows) for group in range(block.start, block.stop)]
@@ -131,7 +131,7 @@ def test_blocks_hold_every_group_once():
     assert blocks_of(np.array([0]), 4) == []
 
 
-def test_what_is_undefined_has_a_reason():
+def test_undefined_values_have_a_reason():
     x = np.array([1.0, 1.0, 1.0, 2.0, 1.0, 9.0, 1.0, 2.0, 3.0])
     y = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 2.0, 1.0, 3.0])
     offsets = np.array([0, 2, 4, 5, 5, 9])
@@ -164,24 +164,24 @@ def test_groups_of_one_length_and_tie_pattern_share_a_null():
     rng = np.random.default_rng(0)
     kinds = [
         (np.array([3, 1, 1, 0, 0, 0, 2, 2, 5, 7]), np.arange(10)),
-        (np.array([3, 1, 1, 0, 0, 2, 2, 2, 5, 7]), np.arange(10)),  # the same sizes of ties in another order
+        (np.array([3, 1, 1, 0, 0, 2, 2, 2, 5, 7]), np.arange(10)),  # ties of the same sizes in another order
         (np.arange(10), np.array([1, 1, 2, 3, 4, 5, 6, 7, 8, 9])),
         (np.arange(11), np.arange(11)),
     ]
     pairs = [shuffled(rng, kinds[kind]) for kind in (0, 1, 2, 3, 0, 1, 2, 3)]
-    found = standardization(TauW(), *flat(pairs), DRAWS)
-    assert (found.n_patterns, found.n_drawn) == (4, 4)
-    assert math.isnan(found.error)
-    assert found.exponents[:4].tolist() == found.exponents[4:].tolist()
-    assert len(set(found.exponents.tolist())) == 4
+    result = standardization(TauW(), *flat(pairs), DRAWS)
+    assert (result.n_patterns, result.n_drawn) == (4, 4)
+    assert math.isnan(result.error)
+    assert result.exponents[:4].tolist() == result.exponents[4:].tolist()
+    assert len(set(result.exponents.tolist())) == 4
 
 
 def test_short_lists_have_the_exact_null():
     pairs = [(np.array([2, 1, 1, 0]), np.array([1, 2, 3, 4])), (np.arange(MAX_EXACT_ITEMS), np.arange(MAX_EXACT_ITEMS))]
     for coefficient in (TauW(), RhoW(n0=0)):
-        found = standardization(coefficient, *flat(pairs), DRAWS)
-        wanted = [null_distribution(*pair, coefficient=coefficient).exponent for pair in pairs]
-        assert found.exponents.tolist() == wanted
+        result = standardization(coefficient, *flat(pairs), DRAWS)
+        expected = [null_distribution(*pair, coefficient=coefficient).exponent for pair in pairs]
+        assert result.exponents.tolist() == expected
 
 
 @pytest.mark.wide
@@ -191,29 +191,29 @@ def test_longer_lists_have_the_null_of_the_library():
     pairs = many_patterns(3, rng)
     weighted = (TauW(), TauW(n0=0, tied_weights="expected"), RhoW(scheme="multiplicative"), TauW(scheme="first"))
     for coefficient in weighted:
-        found = standardization(coefficient, *flat(pairs), Draws(20_000, 1))
-        wanted = [null_distribution(*pair, coefficient=coefficient, n_resamples=20_000).exponent for pair in pairs]
-        np.testing.assert_allclose(found.exponents, wanted, atol=0.03)
+        result = standardization(coefficient, *flat(pairs), Draws(20_000, 1))
+        expected = [null_distribution(*pair, coefficient=coefficient, n_resamples=20_000).exponent for pair in pairs]
+        np.testing.assert_allclose(result.exponents, expected, atol=0.03)
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_many_patterns_are_interpolated_with_an_error_that_holds():
+def test_many_patterns_are_interpolated_within_the_stated_error():
     rng = np.random.default_rng(4)
     pairs = many_patterns(MOST_DRAWN + 150, rng)
     x, y, offsets = flat(pairs)
-    found = standardization(TauW(), x, y, offsets, DRAWS)
-    assert found.n_patterns > MOST_DRAWN >= found.n_drawn > MOST_DRAWN // 2
-    assert 0 <= found.error < 0.02
+    result = standardization(TauW(), x, y, offsets, DRAWS)
+    assert result.n_patterns > MOST_DRAWN >= result.n_drawn > MOST_DRAWN // 2
+    assert 0 <= result.error < 0.02
     means = []
     for group in range(0, len(pairs), 14):
         null = null_distribution(*pairs[group], n_resamples=4_000)
-        means.append(nulls.mean_standardized(null.values, float(found.exponents[group])))
+        means.append(nulls.mean_standardized(null.values, float(result.exponents[group])))
     assert np.sqrt(np.mean(np.square(means))) < 0.02  # the standard deviation of chance is 0.25
 
 
 @pytest.mark.parametrize("weigher", [TopK(2), lambda ranks: np.exp(-40 * (ranks - 1))])
-def test_traits_are_finite_if_ties_at_the_top_leave_a_ranking_little_weight_or_none(weigher):
+def test_traits_are_finite_even_if_ties_at_the_top_leave_no_weight(weigher):
     tied, untied = [1.0] * 8 + [0.0] * 8, [*range(16)]
     x, y, offsets = flat([(tied, untied), (untied, tied), (untied, untied), (tied, tied[4:] + tied[:4])])
     _, traits, usable = nulls._traits(TauW(weigher=weigher), x, y, offsets, 1, lambda _: None)
@@ -222,7 +222,7 @@ def test_traits_are_finite_if_ties_at_the_top_leave_a_ranking_little_weight_or_n
 
 
 @pytest.mark.needs_numba
-def test_the_answer_does_not_depend_on_threads_and_repeats_with_its_seed():
+def test_results_depend_on_the_seed_but_not_on_threads():
     x, y, offsets = flat(many_patterns(20, np.random.default_rng(5)))
     one = standardization(TauW(), x, y, offsets, DRAWS)
     two = standardization(TauW(), x, y, offsets, replace(DRAWS, workers=2))
@@ -230,11 +230,11 @@ def test_the_answer_does_not_depend_on_threads_and_repeats_with_its_seed():
     assert one.exponents.tolist() == two.exponents.tolist() != other.exponents.tolist()
 
 
-def test_what_has_no_chance_level_has_the_identity():
+def test_values_without_a_chance_level_are_not_transformed():
     x, y, offsets = flat([([1.0], [2.0]), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [3, 1, 2])])
-    found = standardization(TauW(), x, y, offsets, DRAWS)
-    assert found.exponents[0] == found.exponents[1] == 0.0
-    assert found.exponents[2] < 0
+    result = standardization(TauW(), x, y, offsets, DRAWS)
+    assert result.exponents[0] == result.exponents[1] == 0.0
+    assert result.exponents[2] < 0
     assert standardization(Tau(), x, y, offsets, DRAWS).exponents.tolist() == [0.0, 0.0, 0.0]
     empty = standardization(TauW(), x[:1], y[:1], offsets[:2], DRAWS)
     assert (empty.exponents.tolist(), empty.n_patterns) == ([0.0], 0)
@@ -265,11 +265,11 @@ def test_drawn_exponents_do_not_depend_on_other_groups(coefficient, monkeypatch)
     pairs = [*many_patterns(6, np.random.default_rng(6), n_items=12), (np.array([1.0]), np.array([2.0]))]
     whole = drawn_exponents(coefficient, *flat(pairs), **OPTIONS)
     assert whole.tolist() == drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist()
-    monkeypatch.setattr(nulls, "MOST_COEFFICIENTS", 0)  # nothing is known any more
+    monkeypatch.setattr(nulls, "MOST_COEFFICIENTS", 0)  # clears the cache
     for place, pair in enumerate(pairs):
         assert drawn_exponents(coefficient, *flat([pair]), **OPTIONS).tolist() == [whole[place]]
     few = standardization(coefficient, *flat(pairs), DRAWS)
-    assert few.exponents.tolist() == whole.tolist()  # so few patterns are all drawn
+    assert few.exponents.tolist() == whole.tolist()  # few patterns are all drawn
     monkeypatch.setattr(nulls, "MOST_KNOWN", 2)
     assert drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist() == whole.tolist()
     assert all(not known for known in nulls._known_exponents.values())

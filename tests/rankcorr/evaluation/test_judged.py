@@ -1,4 +1,4 @@
-"""Means from people on some queries and a program on all: the formula, its limits, and what is refused."""
+"""Means from people on some queries and a program on all: the formula, its limits, and errors."""
 
 import math
 from dataclasses import replace
@@ -25,7 +25,7 @@ def best_weight(people, judged, others):
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=4, max_size=12), st.lists(VALUES, min_size=1, max_size=30))
-def test_the_mean_is_that_of_its_definition(pairs, others):
+def test_the_mean_follows_its_definition(pairs, others):
     people, judged = np.array(pairs).T
     mean = judged_mean(people, judged, np.array(others), 0.9)
     if np.ptp(judged) == 0:
@@ -46,7 +46,7 @@ def test_the_mean_is_that_of_its_definition(pairs, others):
 
 
 @given(st.lists(VALUES, min_size=5, max_size=40), st.integers(3, 4), st.floats(0.1, 5), st.floats(-3, 3))
-def test_a_judge_on_another_scale_who_knows_the_order_gives_the_mean_of_all(values, n_people, scale, level):
+def test_a_perfect_judge_on_another_scale_gives_the_mean_of_all(values, n_people, scale, level):
     truth = np.array(values)
     judge = scale * truth + level
     mean = judged_mean(truth[:n_people], judge[:n_people], judge[n_people:], 0.9)
@@ -96,7 +96,7 @@ def test_queries_without_a_value_do_not_count():
     assert [means.of(run).n_people + means.of(run).n_judge for run in judge.runs] == [55, 60]
 
 
-def test_what_does_not_fit_is_refused():
+def test_invalid_evaluations_are_refused():
     people, judge, runs = evaluations()
     few = evaluations(n_people=2)[0]
     other = evaluate({"new": {"a": 1, "b": 0}}, {name: {"new": {"a": 1, "b": 0}} for name in runs}, metrics="ndcg@5")
@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_refused():
 
 
 @pytest.mark.parametrize("correlation", [1.0, 0.7, 0.0, -0.9])
-def test_intervals_cover_and_are_not_wider_than_those_of_people(correlation):
+def test_intervals_cover_the_mean_and_are_not_wider_than_those_of_people(correlation):
     rng, covered, widths = np.random.default_rng(11), 0, []
     for _ in range(600):
         people = rng.normal(size=220)

@@ -1,4 +1,4 @@
-"""Qrels and runs in memory: how they come, how they are matched, and what is refused."""
+"""Qrels and runs in memory: input types, matching of documents, and errors."""
 
 import json
 import math
@@ -72,7 +72,7 @@ def test_whole_numbers_are_ids_too(frame):
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_a_frame_without_the_column_says_what_it_has(frame):
+def test_a_missing_column_lists_those_of_the_frame(frame):
     with pytest.raises(ColumnError, match=r"no column for the document, such as 'document'.*'qid', 'score'; rename"):
         Run.from_frame(frame({"qid": ["a"], "score": [1.0]}))
     with pytest.raises(ColumnError, match="no column 'id' for the query; it has 'qid', 'docno', 'score'"):
@@ -107,7 +107,7 @@ def test_an_encoded_column_of_arrow_may_have_its_own_order_and_unused_ids():
     assert run.to_dict() == {"early": {"a": 1.0, "b": 2.0}, "late": {"a": 3.0}}
 
 
-def test_the_conversion_that_is_suggested_for_categories_keeps_values():
+def test_the_suggested_conversion_of_categories_keeps_values():
     with pytest.raises(NonNumericError, match=r"every score .* in polars by \.cast\(pl\.String\)\.cast\(pl\.Float64\)"):
         Run.of(pl.DataFrame({"query": ["q"], "document": ["a"], "score": pl.Series(["1"], dtype=pl.Enum(["1"]))}))
 
@@ -120,7 +120,7 @@ def test_columns_of_arrow_in_chunks():
 
 
 @pytest.mark.parametrize(("duplicates", "kept"), [("first", 1.0), ("max", 5.0)])
-def test_duplicates_are_an_error_or_chosen(duplicates, kept):
+def test_duplicates_are_refused_or_resolved(duplicates, kept):
     columns = ["q", "q", "r", "q"], ["a", "a", "a", "a"], [1.0, 5.0, 2.0, 3.0]
     with pytest.raises(
         DuplicateDocumentError, match=r"only once in a query; repeated \(query, document\): \('q', 'a'\); duplicates="
@@ -147,7 +147,7 @@ class RanxRun:
         return self.run
 
 
-def test_objects_of_other_packages_are_read_by_what_they_have():
+def test_objects_of_other_packages_are_read_by_their_attributes():
     scored = [ScoredDoc("q2", "a", 1.0), ScoredDoc("q1", "b", 2.0), ScoredDoc("q2", "c", 3.0)]
     assert Run.of(scored).to_dict() == WANTED
     assert Run.of(iter(scored)).to_dict() == WANTED
@@ -157,18 +157,18 @@ def test_objects_of_other_packages_are_read_by_what_they_have():
 
 
 @pytest.mark.parametrize("wrong", [3, [], None, [("q", "a", 1.0)], b"text", [Qrel("q", "a", 1, "0"), 3]])
-def test_what_cannot_be_read_is_said(wrong):
+def test_unreadable_objects_are_refused(wrong):
     with pytest.raises(ColumnError, match="Qrels can be read from a dict of dicts"):
         Qrels.of(wrong)
 
 
 @pytest.mark.parametrize("path", ["qrels.txt", Path("qrels.txt")])
-def test_a_path_is_read_by_a_function_of_its_own(path):
+def test_a_path_needs_a_reading_function(path):
     with pytest.raises(ColumnError, match=r"a file \(read_run\), .*; got .*qrels.txt"):
         Run.of(path)
 
 
-def test_qrels_are_no_run():
+def test_qrels_are_not_accepted_as_a_run():
     qrels = Qrels.from_dict(WANTED)
     with pytest.raises(ColumnError, match="expected Run; got Qrels"):
         Run.of(qrels)
@@ -194,7 +194,7 @@ def test_qrels_are_no_run():
         (["q"], "same length; got 1 queries, 2 documents, 2 scores"),
     ],
 )
-def test_ids_that_cannot_be_used(queries, message):
+def test_invalid_ids_are_refused(queries, message):
     with pytest.raises(ColumnError, match=message):
         Run.from_columns(queries, ["a", "b"], [1.0, 2.0])
 
@@ -214,7 +214,7 @@ def test_ids_that_cannot_be_used(queries, message):
         ([[1.0], [3.0, 4.0]], ColumnError, "rows differ in length"),
     ],
 )
-def test_values_that_cannot_be_used(values, error, message):
+def test_invalid_values_are_refused(values, error, message):
     with pytest.raises(error, match=message):
         Run.from_columns(["q", "q"], ["a", "b"], values)
 
@@ -239,7 +239,7 @@ def test_infinite_scores_and_numbers_of_other_kinds_can_be_ordered():
         pl.Series([2**53, 2**53 + 1]),
     ],
 )
-def test_no_two_whole_numbers_become_a_tie(scores):
+def test_integers_that_floats_cannot_distinguish_are_refused(scores):
     with pytest.raises(NonNumericError, match=r"beyond 2\^53"):
         Run.from_columns(["q", "q"], ["a", "b"], scores)
 
@@ -260,7 +260,7 @@ def test_a_dict_names_query_and_document(value):
         Qrels.from_dict({"q": {"a": 1, "b": 2**60}})
 
 
-def test_there_is_a_row():
+def test_empty_qrels_are_refused():
     with pytest.raises(ColumnError, match="there is no row: a query, a document and a relevance are expected"):
         Qrels.from_dict({})
     with pytest.raises(ColumnError, match="there is no row"):
@@ -269,7 +269,7 @@ def test_there_is_a_row():
         Run.from_dict({"q": 3})
 
 
-def test_they_are_values():
+def test_qrels_and_runs_are_compared_by_value():
     run = Run.from_dict(WANTED, name="mine")
     other = Run.from_dict(WANTED)
     assert run == other
@@ -296,10 +296,10 @@ GENRES = {"qid": ["q3", "q1", "q2", "q1", "q9"], "genre": ["war", "drama", "war"
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_a_column_of_a_frame_is_what_a_mapping_is(frame):
+def test_groups_may_be_a_column_or_a_mapping(frame):
     assert grouped_queries(frame(GENRES), QUERIES) == {"drama": [0], "war": [1, 2]}
     assert grouped_queries(dict(zip(*GENRES.values(), strict=True)), QUERIES) == {"drama": [0], "war": [1, 2]}
-    # Of several columns the one that is called group.
+    # With several columns, the one named group is used.
     assert grouped_queries(frame({**GENRES, "group": [1, 2, 1, 2, 3]}), QUERIES) == {2: [0], 1: [1, 2]}
     assert grouped_queries(None, QUERIES) == {}
 
@@ -328,7 +328,7 @@ def test_groups_from_a_frame_reach_the_comparison():
         (["a", "b", "c"], OptionError, "groups must be a mapping of query to group, or a data frame"),
     ],
 )
-def test_groups_that_cannot_be_used(groups, error, message):
+def test_invalid_groups_are_refused(groups, error, message):
     with pytest.raises(error, match=message):
         grouped_queries(groups, QUERIES)
 
@@ -353,14 +353,14 @@ def test_files_of_groups(tmp_path, text):
         ("q1\n", "one column; a query and a group are expected"),
     ],
 )
-def test_files_that_hold_no_groups(tmp_path, text, message):
+def test_files_without_groups_are_refused(tmp_path, text, message):
     (tmp_path / "groups").write_text(text)
     with pytest.raises(TableError, match=message):
         read_groups(tmp_path / "groups")
 
 
 @given(QRELS, st.integers(0, 3))
-def test_pooled_folds_are_the_whole(qrels, edge):
+def test_pooled_folds_equal_the_whole(qrels, edge):
     queries = list(qrels)
     parts = [{query: qrels[query] for query in own} for own in (queries[:edge], queries[edge:]) if own]
     whole, pooled = Qrels.from_dict(qrels), Qrels.pooled([Qrels.from_dict(part) for part in parts], name="x")
@@ -374,7 +374,7 @@ def test_pooled_folds_are_the_whole(qrels, edge):
         Qrels.pooled([whole, *(Qrels.from_dict(part) for part in parts)])
 
 
-def test_folds_that_cannot_be_pooled():
+def test_missing_and_overlapping_folds_are_refused():
     with pytest.raises(ColumnError, match="there is no fold"):
         Qrels.pooled([])
     with pytest.raises(SplitQueryError, match="more than one: '1'"):
@@ -382,7 +382,7 @@ def test_folds_that_cannot_be_pooled():
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_a_column_of_ranks_that_contradicts_the_scores_is_said(kind, tmp_path):
+def test_ranks_that_contradict_scores_give_a_note(kind, tmp_path):
     columns = {"qid": [*"qqqrr"], "docno": [*"abcab"], "score": [3.0, 2.0, 1.0, 1.0, 2.0], "rank": [0, 1, 2, 0, 1]}
     message = "document 'b' of query 'r' has a larger score than one ranked above it, as in 1 query; the scores"
     with pytest.warns(RankColumnWarning, match=f"^the data frame: {message} are used, not the ranks$") as notes:
@@ -421,9 +421,9 @@ METRICS = ["ap", "ndcg@2", "tau_w"]
 
 
 def same(qrels, run):
-    """Whether an evaluation is that of plain dicts."""
-    found, wanted = (evaluate(*given, metrics=METRICS) for given in ((qrels, run), (JUDGEMENTS, RUN)))
-    return found.queries == wanted.queries and found.values.tobytes() == wanted.values.tobytes()
+    """Whether an evaluation equals that of plain dicts."""
+    result, expected = (evaluate(*given, metrics=METRICS) for given in ((qrels, run), (JUDGEMENTS, RUN)))
+    return result.queries == expected.queries and result.values.tobytes() == expected.values.tobytes()
 
 
 def lines(hits):
@@ -471,7 +471,7 @@ def test_frames_of_pyterrier():
         (Qrels, {"q": "a"}, ColumnError, r"expected a mapping such as .*; got \{'q': 'a'\}"),
     ],
 )
-def test_lists_that_cannot_be_used(kind, given, error, message):
+def test_invalid_lists_are_refused(kind, given, error, message):
     with pytest.raises(error, match=message):
         kind.of(given)
 
@@ -483,8 +483,8 @@ def test_hits_of_the_real_sentence_transformers():
     queries, corpus = torch.randn(4, 8), torch.randn(10, 8)
     hits = util.semantic_search(queries, corpus, top_k=5)
     run = dict(zip(["a", "b", "c", "d"], hits, strict=True))
-    found = Run.of(run)
-    assert len(found) == 20
+    result = Run.of(run)
+    assert len(result) == 20
     best = util.cos_sim(queries, corpus).argmax(dim=1).tolist()
     qrels = {query: {document} for query, document in zip(run, best, strict=True)}
     assert evaluate(qrels, run, metrics=["ap", "p@1"]).values.tolist() == [[[1.0] * 4, [1.0] * 4]]
@@ -507,13 +507,13 @@ def test_a_run_may_list_its_documents_best_first(kind):
     assert evaluate(qrels, {"mine": {"q": kind(["a", "b", "c"])}}, metrics="ap").of("ap").tolist() == [1.0]
 
 
-def test_lists_of_ids_are_not_taken_for_files():
+def test_lists_of_ids_are_not_read_as_files():
     with pytest.raises(ColumnError, match=r"run 'q1': there is no file 'd1'\. If the lists hold .* use Run\.from_dict"):
         evaluate({"q1": {"d1": 1, "d2": 0}}, {"q1": ["d1", "d2"]})
 
 
 def test_the_parquet_files_of_ranx(tmp_path):
-    """Both `Qrels.save` and `Run.save` of ranx 0.3 write the columns q_id, doc_id and score."""
+    """`Qrels.save` and `Run.save` of ranx 0.3 write the columns q_id, doc_id and score."""
     frame = pd.DataFrame({"q_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"], "score": [2, 0, 1]})
     frame.to_parquet(tmp_path / "ranx.parquet")
     assert read_qrels(tmp_path / "ranx.parquet").to_dict() == {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
@@ -536,19 +536,19 @@ def rows_of(found):
 
 
 @given(QRELS, RUNS, UNJUDGED, UNRETRIEVED, st.sampled_from([None, 1, 2, 3, 20]))
-def test_documents_are_matched_as_the_options_say(qrels, run, unjudged, unretrieved, depth):
+def test_documents_are_matched_by_the_options(qrels, run, unjudged, unretrieved, depth):
     assume(set(qrels) & set(run))
     cut = {query: {d: own[d] for d in naive_order(own)[:depth]} for query, own in run.items()}
-    wanted = naive_match(qrels, cut, unjudged, unretrieved)
+    expected = naive_match(qrels, cut, unjudged, unretrieved)
     joint = join_run(Qrels.from_dict(qrels), Run.from_dict(run), depth)
-    found = matched(joint, unjudged=unjudged, unretrieved=unretrieved)
-    assert list(rows_of(found).values()) == [wanted[query] for query in qrels]
+    result = matched(joint, unjudged=unjudged, unretrieved=unretrieved)
+    assert list(rows_of(result).values()) == [expected[query] for query in qrels]
     common = [query for query in qrels if query in run]
-    assert found.coverage == Coverage(
+    assert result.coverage == Coverage(
         n_queries=len(qrels),
         not_in_run=tuple(query for query in qrels if query not in run),
         not_in_qrels=tuple(query for query in run if query not in qrels),
-        n_compared=sum(map(len, wanted.values())),
+        n_compared=sum(map(len, expected.values())),
         n_unjudged=sum(len(set(cut[query]) - set(qrels[query])) for query in common),
         n_unretrieved=sum(len(set(qrels[query]) - set(cut[query])) for query in common),
         n_cut=sum(len(run[query]) - len(cut[query]) for query in common),
@@ -564,16 +564,16 @@ def test_the_order_is_that_of_trec_eval(qrels, run):
     assert ids == [document for query in qrels for document in naive_order(run.get(query, {}))]
 
 
-def test_scores_that_single_precision_cannot_tell_apart_are_ties():
+def test_scores_equal_in_single_precision_are_ties():
     run = Run.from_dict({"q": {"a": 20.0000001, "b": 20.0, "c": 30.0}})
     joint = join_run(Qrels.from_dict({"q": {"a": 1}}), run, 2)
     assert [joint.documents[code] for code in joint.codes.tolist()] == ["b", "c"]
 
 
-def test_a_score_of_minus_infinity_is_above_what_was_not_retrieved():
+def test_a_score_of_minus_infinity_ranks_above_unretrieved_documents():
     joint = join_run(Qrels.from_dict({"q": {"a": 1, "z": 2}}), Run.from_dict({"q": {"a": -np.inf, "b": 0}}), None)
-    found = rows_of(matched(joint, unjudged="zero", unretrieved="last"))[0]
-    assert found["b"][1] > found["a"][1] > found["z"][1]
+    result = rows_of(matched(joint, unjudged="zero", unretrieved="last"))[0]
+    assert result["b"][1] > result["a"][1] > result["z"][1]
 
 
 def test_unjudged_documents_can_be_an_error():
@@ -624,7 +624,7 @@ def test_ids_that_differ_by_their_unicode_form_are_named():
         evaluate(gold, {"tea": {"b": 0, decomposed: 1}}, metrics="ap")
 
 
-def test_a_query_must_be_in_both():
+def test_at_least_one_query_must_be_in_both():
     with pytest.raises(QueryMismatchError, match="qrels and the run share no query; qrels have 'q', the run has 'r'"):
         evaluate({"q": {"a": 1}}, {"r": {"a": 1.0}})
     with pytest.raises(QueryMismatchError, match="qrels and run 'bad' share no query"):
@@ -639,7 +639,7 @@ class TestSelfHits:
     without: ClassVar = {"a": {"c": 5, "b": 4}, "b": {"a": 5}, "x": {"c": 2, "a": 1}}
 
     @pytest.mark.parametrize("depth", [None, 1, 2])
-    def test_they_are_left_out_before_the_cut(self, depth):
+    def test_self_hits_are_removed_before_the_cut(self, depth):
         options = {"metrics": ["ap", "ndcg@2", "tau_w", "rbo"], "depth": depth, "undefined": "zero"}
         result = evaluate(self.gold, self.run, self_hits="omit", **options)
         expected = evaluate(self.gold, self.without, **options)
@@ -647,7 +647,7 @@ class TestSelfHits:
         assert (result.coverage[0].n_self_hits, expected.coverage[0].n_self_hits) == (2, 0)
         assert result.coverage[0].n_cut == expected.coverage[0].n_cut
 
-    def test_they_count_and_are_named_by_default(self):
+    def test_self_hits_count_and_are_named_by_default(self):
         message = r'the run: 2 queries have a hit with the id of the query itself; self_hits="omit" leaves it out, as B'
         with pytest.warns(SelfHitWarning, match=message) as notes:
             result = evaluate(self.gold, self.run, metrics="ap")
@@ -659,12 +659,12 @@ class TestSelfHits:
     def test_whole_numbers_equal_their_text(self):
         result = evaluate({7: {"d": 1}}, {"7": {"7": 2, "d": 1}}, metrics="ap", self_hits="omit")
         assert (result.of().tolist(), result.coverage[0].n_self_hits) == ([1.0], 1)
-        result = evaluate({7: {1: 1}}, {7: {7: 2, 1: 1}}, metrics="ap")  # without a warning: both are only numbered
+        result = evaluate({7: {1: 1}}, {7: {7: 2, 1: 1}}, metrics="ap")  # no warning: ids are numbers
         assert (result.of().tolist(), result.coverage[0].n_self_hits) == ([0.5], 1)
         result = evaluate({7: {1: 1}}, {7: {7: 2, 1: 1}}, metrics="ap", self_hits="omit")
         assert (result.of().tolist(), result.coverage[0].n_self_hits) == ([1.0], 1)
 
-    def test_comparisons_leave_them_out_too(self):
+    def test_comparisons_remove_self_hits_too(self):
         runs = {"one": self.run, "two": {**self.run, "b": {"a": 2, "c": 1}}}
         options = {"metric": "ap", "self_hits": "omit"}
         assert compare_runs(self.gold, runs, n_resamples=9, **options).pairs[0].difference == 0

@@ -1,4 +1,4 @@
-"""Leaderboards of tables of scores: every form of a table, missing scores, directions, groups of tasks, and tests."""
+"""Leaderboards of tables of scores: input types, missing scores, directions, groups of tasks, and tests."""
 
 import itertools
 import math
@@ -42,7 +42,7 @@ def means(board):
 
 
 def forms(folder):
-    """The same table in every form."""
+    """The same table as every input type."""
     wide = pd.DataFrame.from_dict(TABLE, orient="index")
     named = wide.rename_axis("model").reset_index()
     long = pd.DataFrame(LONG, columns=["Model", "dataset", "score"])
@@ -54,7 +54,7 @@ def forms(folder):
     yield named.rename(columns={"model": "what"})
 
 
-def test_every_form_of_a_table_gives_the_same_board(tmp_path):
+def test_every_input_type_gives_the_same_board(tmp_path):
     expected = leaderboard_of_scores(TABLE)
     assert means(expected) == pytest.approx({"a": 4.7 / 3, "b": 1.1, "c": 1.4 / 3})
     assert expected.verdicts is None
@@ -98,8 +98,8 @@ def value_of(table, system, task, aggregate):
 
 
 @given(tables(), st.sampled_from(["mean", "borda", "mean_rank"]), st.booleans(), st.sampled_from([0.95, 0.6]))
-def test_the_board_is_that_of_the_definitions(case, aggregate, has_groups, level):
-    """Means over groups, exact tests of all flips of signs, and one step-down for p-values, ranks and groups."""
+def test_the_board_follows_its_definitions(case, aggregate, has_groups, level):
+    """Means over groups, exact tests by all sign flips, and one step-down for p-values, ranks and groups."""
     table, groups = case
     members = {}
     for task, group in groups.items():
@@ -139,7 +139,7 @@ def test_the_board_is_that_of_the_definitions(case, aggregate, has_groups, level
 
 
 def test_intervals_are_those_of_the_bootstrap_t():
-    """Over tasks of one group the mean is that of `compare_runs` over queries; a direction only turns the signs."""
+    """With one group, the mean is that of `compare_runs` over queries; a direction only reverses signs."""
     rng = np.random.default_rng(0)
     table = {name: dict(zip("abcdefghij", rng.normal(size=10), strict=True)) for name in ("one", "two")}
     board = leaderboard_of_scores(table, n_resamples=20_000)
@@ -177,7 +177,7 @@ def test_constant_tasks_and_equal_systems():
     assert math.isnan(board.detectable)
 
 
-def test_a_system_equal_to_the_best_leaves_what_is_detectable_of_the_others():
+def test_the_detectable_difference_ignores_systems_equal_to_the_best():
     rng = np.random.default_rng(0)
     best = rng.normal(size=20)
     table = {"best": best, "worse": best - 0.5 + 0.3 * rng.normal(size=20), "worst": best - 1 + rng.normal(size=20)}
@@ -235,7 +235,7 @@ def test_verdicts_are_those_of_both_tests_of_every_pair(seed, margin, level):
     )
     for (i, first), (j, second) in itertools.permutations(enumerate(board.rows), 2):
         difference = (scores[:, "abcd".index(first.system)] - scores[:, "abcd".index(second.system)])[:, np.newaxis]
-        draws = Draws.checked(1_000, 0, None, None)  # which 9 tasks do not need
+        draws = Draws.checked(1_000, 0, None, None)  # 9 tasks do not need a warning
         outer, inner = (compute_tests(difference, "randomization", each, draws) for each in (level, 2 * level - 1))
         expected = judge_differences(outer, inner, difference.mean(axis=0), margin, level)
         assert [board.verdicts[i][j]] == expected
@@ -257,10 +257,10 @@ def test_tables_and_figures():
     assert "tasks" not in ranks.to_frame()
     assert r"\textbf{1.167}" in ranks.to_latex()
     assert ranks.to_dict()["unit"] == "tasks"
-    for found in (board, ranks):
-        assert "<th>mean</th>" in found._repr_html_()
-        assert "n_missing" not in found._repr_html_()
-        figure = plot_leaderboard(found)
+    for result in (board, ranks):
+        assert "<th>mean</th>" in result._repr_html_()
+        assert "n_missing" not in result._repr_html_()
+        figure = plot_leaderboard(result)
         texts = [text.get_text() for axes in figure.axes for text in axes.texts]
         assert "1–3" in texts  # noqa: RUF001
         assert "3 tasks" in (figure.get_suptitle() or figure.axes[0].get_title(loc="left") + figure.axes[0].get_title())
@@ -354,8 +354,8 @@ def test_tables_that_cannot_be_ranked(table, options, error, message):
 
 
 @pytest.mark.parametrize("name", ["ppl", "PPL (wikitext)", "valid_loss", "word error rate", "RMSE"])
-def test_tasks_named_like_errors_are_said(name):
-    """A mean of accuracies and perplexities would rank the worst model first, without a word."""
+def test_tasks_named_like_errors_give_a_warning(name):
+    """A mean of accuracies and perplexities would silently rank the worst model first."""
     table = {n: {f"t{k}": k for k in range(8)} | {name: 3.5} for n in "ab"}
     with pytest.warns(
         UserWarning, match=r"larger scores count as better, also on tasks named like errors: '.*lower_is"
@@ -383,7 +383,7 @@ def test_many_tasks_need_enough_resamples():
         ("t.csv", b"", "t.csv: the file is empty"),
     ],
 )
-def test_files_that_hold_no_table(tmp_path, name, text, message):
+def test_files_without_a_table_are_refused(tmp_path, name, text, message):
     (tmp_path / name).write_bytes(text)
     with pytest.raises(TableError, match=message):
         leaderboard_of_scores(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Inputs that several tests of inference share."""
+"""Inputs shared by tests of inference."""
 
 import math
 
@@ -22,7 +22,7 @@ PAIR_SCORES = (
 
 
 def decided_by_one():
-    """The same by pair: gold and two systems."""
+    """The same scores by pair: gold and two systems."""
     return [dict(zip(PAIRS, scores, strict=True)) for scores in PAIR_SCORES]
 
 

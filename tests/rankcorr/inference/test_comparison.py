@@ -1,4 +1,4 @@
-"""Two systems compared: the test by all exchanges, an interval that agrees with it, and the item that decides."""
+"""Comparisons of two systems: the test by all exchanges, an interval that agrees with it, and influential items."""
 
 import math
 import warnings
@@ -29,7 +29,7 @@ from rankcorr.inference._exchange import Exchange, draw_exchanges
 from rankcorr.inference._system_comparison import align_three, compare_systems
 from tests import naive
 from tests.rankcorr.inference.cases import decided_by_one
-from tests.results import collapsed
+from tests.results import with_coefficient
 from tests.strategies import scores
 
 SWAPS = st.sampled_from(["scores", "ranks"])
@@ -42,7 +42,7 @@ def triples(least=2, most=8):
     return st.integers(least, most).flatmap(lambda n_items: st.tuples(*[scores(n_items)] * 3))
 
 
-# All exchanges of some lists are enumerated, and those of others drawn.
+# For some lists all exchanges are enumerated, for others they are drawn.
 TRIPLES = st.one_of(triples(), triples(13, 16))
 
 
@@ -65,35 +65,35 @@ def test_p_value_and_interval_are_those_of_all_exchanges_of_scores(three, name, 
         return values[0] - values[1]
 
     observed = difference(a, b)
-    found = compared(gold, a, b, coefficient=name, swap="scores", alternative=alternative, level=level)
+    result = compared(gold, a, b, coefficient=name, swap="scores", alternative=alternative, level=level)
     if math.isnan(observed):
-        assert np.isnan([found.difference, found.pvalue, found.low, found.high, found.detectable]).all()
+        assert np.isnan([result.difference, result.pvalue, result.low, result.high, result.detectable]).all()
         return
     exchanged = [(difference(first, second), kept) for first, second, kept in naive.exchanges(a, b)]
-    assert (found.exact, found.n_undefined) == (True, sum(math.isnan(each) for each, _ in exchanged))
-    assert_allclose(found.difference, observed, rtol=0, atol=1e-12)
-    assert found.pvalue == naive.share_as_extreme(0.0, observed, exchanged, alternative)
+    assert (result.exact, result.n_undefined) == (True, sum(math.isnan(each) for each, _ in exchanged))
+    assert_allclose(result.difference, observed, rtol=0, atol=1e-12)
+    assert result.pvalue == naive.share_as_extreme(0.0, observed, exchanged, alternative)
     ends = naive.differences_not_rejected(alpha_of(level), observed, exchanged, alternative)
-    assert_allclose((found.low, found.high), ends, rtol=0, atol=1e-8)
+    assert_allclose((result.low, result.high), ends, rtol=0, atol=1e-8)
 
 
 @given(TRIPLES, COEFFICIENTS, SWAPS, ALTERNATIVES, st.sampled_from([0.5, 0.9, 0.95]))
 def test_the_interval_excludes_0_exactly_if_the_test_rejects(three, name, swap, alternative, level):
-    found = compared(*three, coefficient=name, swap=swap, alternative=alternative, level=level)
-    if math.isnan(found.difference):
-        assert math.isnan(found.pvalue)
-        assert found.least is found.most is None
+    result = compared(*three, coefficient=name, swap=swap, alternative=alternative, level=level)
+    if math.isnan(result.difference):
+        assert math.isnan(result.pvalue)
+        assert result.least is result.most is None
         return
-    assert (found.swap, found.exact) == (swap, found.n_items <= 12)
-    assert (found.low > 0 or found.high < 0) == (found.pvalue <= alpha_of(level))
-    assert -2 <= found.low <= found.high <= 2
+    assert (result.swap, result.exact) == (swap, result.n_items <= 12)
+    assert (result.low > 0 or result.high < 0) == (result.pvalue <= alpha_of(level))
+    assert -2 <= result.low <= result.high <= 2
     if alternative == "two-sided":
-        assert found.low - 1e-12 <= found.difference <= found.high + 1e-12
-    assert not any(np.signbit(end) for end in (found.low, found.high) if end == 0)
+        assert result.low - 1e-12 <= result.difference <= result.high + 1e-12
+    assert not any(np.signbit(end) for end in (result.low, result.high) if end == 0)
 
 
 @given(TRIPLES, COEFFICIENTS, st.sampled_from(["auto", "scores", "ranks"]), ALTERNATIVES)
-def test_the_systems_in_reverse_give_the_mirror_image(three, name, swap, alternative):
+def test_swapping_the_systems_reverses_the_result(three, name, swap, alternative):
     gold, a, b = three
     turned = {"two-sided": "two-sided", "greater": "less", "less": "greater"}[alternative]
     one = compared(gold, a, b, coefficient=name, swap=swap, alternative=alternative)
@@ -108,39 +108,39 @@ def test_the_systems_in_reverse_give_the_mirror_image(three, name, swap, alterna
 
 
 @given(triples(3, 7), COEFFICIENTS, SWAPS, st.sampled_from([0.5, 0.8]))
-def test_the_items_that_matter_most_are_those_of_the_comparisons_without_each(three, name, swap, level):
+def test_influential_items_follow_from_comparisons_without_each(three, name, swap, level):
     options = {"coefficient": name, "swap": swap, "level": level}
-    found = compared(*three, **options)
-    if found.least is None:
+    result = compared(*three, **options)
+    if result.least is None:
         return
     without = [compared(*(np.delete(each, item) for each in three), **options) for item in range(three[0].size)]
     differences = np.nan_to_num([each.difference for each in without])
-    assert_allclose(found.least.difference, differences.min(), rtol=0, atol=1e-12)
-    assert_allclose(found.most.difference, differences.max(), rtol=0, atol=1e-12)
-    alpha, rejects = alpha_of(level), found.pvalue <= alpha_of(level)
-    assert found.fragile == any((each.pvalue <= alpha) != rejects for each in (found.least, found.most))
-    for each in (found.least, found.most):
+    assert_allclose(result.least.difference, differences.min(), rtol=0, atol=1e-12)
+    assert_allclose(result.most.difference, differences.max(), rtol=0, atol=1e-12)
+    alpha, rejects = alpha_of(level), result.pvalue <= alpha_of(level)
+    assert result.fragile == any((each.pvalue <= alpha) != rejects for each in (result.least, result.most))
+    for each in (result.least, result.most):
         assert_allclose(differences[each.label], each.difference, rtol=0, atol=1e-12)
         pvalue = without[each.label].pvalue
         if math.isnan(pvalue):  # no comparison is left
             assert each.pvalue == 1
         elif swap == "scores" or np.unique(three[0]).size == three[0].size:
-            # Which of several heaviest chains is taken may depend on the order of items that are tied in gold.
+            # If several chains are heaviest, the choice may depend on the order of items that are tied in gold.
             assert each.pvalue == pvalue
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_one_item_decides(turned):
     gold, good, poor = decided_by_one()
-    found = compare_systems(gold, *((poor, good) if turned else (good, poor)), n_resamples=2_000)
-    decides = found.most if turned else found.least
-    assert (found.swap, found.exact, found.n_items) == ("scores", False, 14)
-    assert found.pvalue < 0.03
-    assert (found.low > 0, found.high < 0) == (not turned, turned)
-    assert found.fragile
+    result = compare_systems(gold, *((poor, good) if turned else (good, poor)), n_resamples=2_000)
+    decides = result.most if turned else result.least
+    assert (result.swap, result.exact, result.n_items) == ("scores", False, 14)
+    assert result.pvalue < 0.03
+    assert (result.low > 0, result.high < 0) == (not turned, turned)
+    assert result.fragile
     assert decides.label == "tiger tiger"
     assert decides.pvalue > 0.3
-    assert abs(decides.difference) < 0.1 < abs(found.difference) < found.detectable
+    assert abs(decides.difference) < 0.1 < abs(result.difference) < result.detectable
     rest = [{label: score for label, score in each.items() if label != "tiger tiger"} for each in (gold, good, poor)]
     alone = compare_systems(*rest, n_resamples=2_000)
     assert_allclose(alone.difference, -decides.difference if turned else decides.difference, rtol=0, atol=1e-12)
@@ -148,7 +148,7 @@ def test_one_item_decides(turned):
     assert not alone.fragile
 
 
-def test_of_many_items_those_are_left_out_whose_ranks_differ_most(monkeypatch):
+def test_for_long_lists_only_items_with_the_largest_rank_differences_are_left_out(monkeypatch):
     gold, a, b = np.random.default_rng(0).normal(size=(3, 40))
     a, b = gold + 0.1 * a, gold + 0.1 * b
     b[gold.argmax()] = -9
@@ -164,14 +164,14 @@ def test_of_many_items_those_are_left_out_whose_ranks_differ_most(monkeypatch):
 def test_scores_are_exchanged_if_they_share_a_scale(same_scale):
     gold, a, b = np.random.default_rng(1).normal(size=(3, 50))
     options = {"n_resamples": 99}
-    found = compare_systems(gold, a, b if same_scale else np.exp(9 * b), **options)
+    result = compare_systems(gold, a, b if same_scale else np.exp(9 * b), **options)
     expected = compare_systems(gold, a, b, swap="scores" if same_scale else "ranks", **options)
-    assert found == expected
+    assert result == expected
     ranks = compare_systems(gold, a, np.exp(9 * b), swap="ranks", **options)
     assert ranks == compare_systems(gold, a, b, swap="ranks", **options)
-    # Rankings keep the scores that they were made from; ranks are no scores.
+    # Rankings keep their original scores; ranks are no scores.
     second = b if same_scale else np.exp(9 * b)
-    assert compare_systems(gold, Ranking.from_scores(a), Ranking.from_scores(second), **options) == found
+    assert compare_systems(gold, Ranking.from_scores(a), Ranking.from_scores(second), **options) == result
     assert compare_systems(gold, a, Ranking.from_ranks(-b), **options) == ranks
     places = [-np.array(Ranking.from_scores(each).ranks) for each in (a, b)]
     assert compare_systems(gold, *places, **options) == ranks
@@ -181,11 +181,11 @@ def test_scores_are_exchanged_if_they_share_a_scale(same_scale):
 @pytest.mark.parametrize("n_items", [8, 30])
 def test_equal_systems_do_not_differ(n_items, swap):
     gold, a = np.random.default_rng(1).normal(size=(2, n_items))
-    found = compare_systems(gold, a, a, swap=swap, n_resamples=99)
-    assert (found.difference, found.pvalue, found.low, found.high) == (0, 1, 0, 0)
-    assert math.isnan(found.detectable)
-    assert (found.least.difference, found.least.pvalue, found.most.difference, found.fragile) == (0, 1, 0, False)
-    assert found.statistic_a == found.statistic_b == weighted_tau(gold, a).statistic
+    result = compare_systems(gold, a, a, swap=swap, n_resamples=99)
+    assert (result.difference, result.pvalue, result.low, result.high) == (0, 1, 0, 0)
+    assert math.isnan(result.detectable)
+    assert (result.least.difference, result.least.pvalue, result.most.difference, result.fragile) == (0, 1, 0, False)
+    assert result.statistic_a == result.statistic_b == weighted_tau(gold, a).statistic
 
 
 def test_the_comparison_without_each_item_can_be_stopped_too():
@@ -197,19 +197,21 @@ def test_the_comparison_without_each_item_can_be_stopped_too():
 
 def test_a_constant_system_has_no_test():
     with pytest.warns(UndefinedCorrelationWarning, match="tied in gold or in: 'b'") as caught:
-        found = compare_systems([1, 2, 3], [1, 3, 2], [1, 1, 1], n_resamples=20)
-    assert np.isnan([found.difference, found.pvalue, found.low, found.high, found.detectable, found.statistic_b]).all()
-    assert not math.isnan(found.statistic_a)
-    assert (found.n_undefined, found.least, found.most, found.fragile) == (0, None, None, False)
+        result = compare_systems([1, 2, 3], [1, 3, 2], [1, 1, 1], n_resamples=20)
+    assert np.isnan(
+        [result.difference, result.pvalue, result.low, result.high, result.detectable, result.statistic_b]
+    ).all()
+    assert not math.isnan(result.statistic_a)
+    assert (result.n_undefined, result.least, result.most, result.fragile) == (0, None, None, False)
     assert caught[0].filename == __file__
 
 
-def test_undefined_exchanges_count_against_a_difference():
-    # Of the 4 exchanges of two items two make both systems constant, and the others give differences of 2 and -2.
+def test_undefined_exchanges_count_as_extreme():
+    # Two of the 4 exchanges of two items make both systems constant; the others give differences of 2 and -2.
     with pytest.warns(UndefinedCorrelationWarning) as caught:
-        found = compare_systems([2, 1], [2, 1], [1, 2], swap="scores", n_resamples=50)
-    assert (found.difference, found.pvalue, found.n_undefined) == (2, 1, 2)
-    assert (found.low, found.high, found.least, found.most) == (-2, 2, None, None)
+        result = compare_systems([2, 1], [2, 1], [1, 2], swap="scores", n_resamples=50)
+    assert (result.difference, result.pvalue, result.n_undefined) == (2, 1, 2)
+    assert (result.low, result.high, result.least, result.most) == (-2, 2, None, None)
     (warning,) = caught
     assert "in 2 of 4 exchanges, which count against a difference" in str(warning.message)
     assert warning.filename == __file__
@@ -217,7 +219,7 @@ def test_undefined_exchanges_count_against_a_difference():
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("by_scores", [True, False])
-def test_drawn_exchanges_come_close_to_all_of_them(by_scores, monkeypatch):
+def test_drawn_exchanges_approximate_the_exact_test(by_scores, monkeypatch):
     # Two gold sets of six items: 2^12 exchanges.
     pair = []
     for gold, *systems in np.random.default_rng(5).normal(size=(2, 3, 6)):
@@ -245,15 +247,15 @@ def test_pairs_of_few_and_of_many_items_are_tested_together():
         [Exchange.of(TauW(), *(first, rest))]
         for first, *rest in (map(Ranking.from_scores, np.random.default_rng(0).normal(size=(3, n))) for n in (8, 30))
     )
-    found = draw_exchanges([few, many], Draws(200, 0))
-    assert [each.is_exact for each in found] == [True, False]
-    for together, (alone,) in zip(found, (draw_exchanges([each], Draws(200, 0)) for each in (few, many)), strict=True):
+    result = draw_exchanges([few, many], Draws(200, 0))
+    assert [each.is_exact for each in result] == [True, False]
+    for together, (alone,) in zip(result, (draw_exchanges([each], Draws(200, 0)) for each in (few, many)), strict=True):
         assert (together.observed, together.pvalue()) == (alone.observed, alone.pvalue())
     assert draw_exchanges([], Draws(200, 0)) == []
 
 
 def failing(rng, n_items):
-    """Systems that are right but for one item in twenty, which they send to the bottom."""
+    """Systems without errors, except that they send one item in twenty to the bottom."""
     gold = rng.normal(size=n_items)
     systems = gold + 0.05 * rng.normal(size=(2, n_items))
     return gold, *np.where(rng.random((2, n_items)) < 0.05, rng.normal(-10, 1, (2, n_items)), systems)
@@ -277,7 +279,7 @@ def alike(rng, n_items):
     ],
 )
 def test_the_level_is_held_where_systems_are_exchangeable(drawn, coefficient, n_items, least):
-    """Of scores it is exact but for ties; of ranks it is not exceeded."""
+    """For scores the level is exact except for ties; for ranks it is not exceeded."""
     n_samples = 400
     rejected = np.zeros(2, int)
     for seed in range(n_samples):
@@ -287,7 +289,7 @@ def test_the_level_is_held_where_systems_are_exchangeable(drawn, coefficient, n_
         arguments = named_coefficient(coefficient), Ranking.from_scores(gold), rankings
         pairs = [[Exchange.of(*arguments, codes)], [Exchange.of(*arguments)]]
         rejected += [orbit.pvalue() <= 0.05 for orbit in draw_exchanges(pairs, Draws(99, seed))]
-    # A binomial count with p = 0.06 exceeds it with probability 0.001, and one with the least p falls below as rarely.
+    # A binomial count with p = 0.06 exceeds the bound with probability 0.001; one with the least p rarely falls below.
     assert rejected.max() <= scipy.stats.binom.ppf(0.999, n_samples, 0.06)
     assert rejected[0] >= scipy.stats.binom.ppf(0.001, n_samples, least)
 
@@ -298,13 +300,13 @@ def test_exchanged_scores_are_matched_by_label():
     gold, a, b = (dict(zip("abcdefgh", values, strict=True)) for values in rng.normal(size=(3, 8)))
     turned = dict(reversed(list(b.items())))
     options = {"swap": "scores", "n_resamples": 20}
-    found = compare_systems(gold, a, b, **options)
-    assert compare_systems(gold, a, turned, **options) == found
-    assert found.n_missing is None
-    assert repr(found).startswith("SystemComparison(")
-    assert found.pvalue == compare_systems(*(list(each.values()) for each in (gold, a, b)), **options).pvalue
-    assert found.pvalue == compare_systems(gold, *(pandas.Series(each) for each in (a, turned)), **options).pvalue
-    # An item that a system lacks lies below all of its own, and below all of the other's when the two exchange it.
+    result = compare_systems(gold, a, b, **options)
+    assert compare_systems(gold, a, turned, **options) == result
+    assert result.n_missing is None
+    assert repr(result).startswith("SystemComparison(")
+    assert result.pvalue == compare_systems(*(list(each.values()) for each in (gold, a, b)), **options).pvalue
+    assert result.pvalue == compare_systems(gold, *(pandas.Series(each) for each in (a, turned)), **options).pvalue
+    # An item missing in a system is below all its items, and below all of the other's after an exchange.
     lowest = {"i": min(*a.values(), *b.values()) - 1}
     lacking = compare_systems(gold | {"i": 0.3}, a | {"i": 0.1}, b, missing="bottom", **options)
     assert lacking.pvalue == compare_systems(gold | {"i": 0.3}, a | {"i": 0.1}, b | lowest, **options).pvalue
@@ -312,7 +314,7 @@ def test_exchanged_scores_are_matched_by_label():
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("swap", ["ranks", "scores"])
-def test_items_that_gold_lacks_do_not_tell_which_system_came_first(swap):
+def test_items_missing_in_gold_do_not_make_the_order_of_systems_matter(swap):
     numbers = np.random.default_rng(1).normal(size=(3, 16))
     gold, a, b = (dict(zip("abcdefghijklmnop", row.tolist(), strict=True)) for row in numbers)
     a, b = a | {"x": 3.0, "y": -1.0, "z": 0.2}, b | {"w": 0.5, "z": 2.0, "y": -0.3, "x": 0.4}
@@ -327,7 +329,7 @@ def labelled(order):
 
 
 @pytest.mark.needs_numba
-def test_items_that_not_all_three_have():
+def test_items_missing_in_gold_or_a_system():
     gold, a, b = labelled("abcde"), labelled("edcaf"), labelled("bcadg")
     with pytest.raises(LabelMismatchError, match=r"labels in gold only.*: 'b'; labels in a only.*: 'f'"):
         compare_systems(gold, a, b)
@@ -344,9 +346,9 @@ def test_items_that_not_all_three_have():
             assert ranking.labels == tuple(labels)
             assert_array_equal(ranking.ranks, expected)
         with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
-            found = compare_systems(gold, a, b, missing=missing, n_resamples=20)
-        assert (found.n_items, found.n_missing, found.missing) == (len(labels), 4, missing)
-        assert found.statistic_a == weighted_tau(*(Ranking.from_ranks(each) for each in ranks[:2])).statistic
+            result = compare_systems(gold, a, b, missing=missing, n_resamples=20)
+        assert (result.n_items, result.n_missing, result.missing) == (len(labels), 4, missing)
+        assert result.statistic_a == weighted_tau(*(Ranking.from_ranks(each) for each in ranks[:2])).statistic
 
 
 @pytest.mark.parametrize(
@@ -377,10 +379,10 @@ def test_items_that_not_all_three_have():
 )
 def test_invalid_inputs(three, options, error, message):
     with pytest.raises(error, match=message):
-        compare_systems(*three, **collapsed(**options))
+        compare_systems(*three, **with_coefficient(**options))
 
 
-# Pearson's correlation: scores are exchanged, standardized unless they share a scale.
+# Pearson's correlation: scores are exchanged, and standardized unless they share a scale
 
 
 @pytest.mark.parametrize("swap", ["scores", "auto"])

@@ -1,4 +1,4 @@
-"""What is read from a null distribution: quantiles and p-values by hand; and the draws behind it."""
+"""Null distributions: quantiles and p-values computed by hand, and draws."""
 
 import math
 import threading
@@ -15,7 +15,7 @@ from rankcorr.inference._null import null_distribution
 
 
 @pytest.mark.parametrize("n_items", [6, 30])
-def test_quantiles_are_values_that_enough_do_not_exceed(n_items):
+def test_quantiles_of_small_distributions(n_items):
     null = null_distribution(range(n_items), range(n_items), n_resamples=720)
     for q in (0.001, 0.05, 0.5, 0.9, 0.95, 1.0):
         value = null.quantile(q)
@@ -72,7 +72,7 @@ def test_a_distribution_without_values_or_without_spread():
     assert math.isnan(null_distribution(range(30), range(30), n_resamples=1).zscore(0.5))
 
 
-def test_where_standardized_values_would_be_equal_they_are_refused():
+def test_standardized_values_are_refused_if_they_would_all_be_equal():
     null = null_distribution(range(1_000), range(1_000), coefficient=TauW(n0=-0.9), n_resamples=300)
     assert null.saturates
     message = r"chance values are so near -1 that .* \(exponent -2\d\.\d, at"
@@ -85,7 +85,7 @@ def test_where_standardized_values_would_be_equal_they_are_refused():
     assert -1 < usable.standardize(0.3) < usable.standardize(0.3 + 1e-9) < 1
 
 
-def test_figures_of_many():
+def test_figures_of_many_distributions():
     gold, systems = np.arange(30), np.random.default_rng(1).permuted(np.tile(np.arange(30), (5, 1)), axis=1)
     null = null_distribution(gold, gold, n_resamples=200)
     results = correlate_many(gold, systems)
@@ -99,7 +99,7 @@ def test_figures_of_many():
         assert math.isnan(read(math.nan))
 
 
-def test_a_result_that_does_not_match_is_refused():
+def test_a_mismatched_result_is_refused():
     null = null_distribution(range(20), range(20), n_resamples=9)
     others = [
         (weighted_tau(range(21), range(21)), "n_items=20; got a result with 21"),
@@ -135,7 +135,7 @@ def test_an_unknown_alternative_lists_the_choices(alternative):
         null.pvalue(0.5, alternative)
 
 
-def test_the_result_says_what_was_computed():
+def test_the_result_records_the_options():
     null = null_distribution(range(12), range(12), coefficient=TauW(n0=0, scheme="first"), n_resamples=5)
     assert (null.coefficient, null.n0, null.scheme, null.variant) == ("tau_w", 0.0, "first", "b")
     assert repr(null) == (
@@ -166,8 +166,8 @@ def test_the_numbers_do_not_depend_on_the_workers():
 def test_the_numbers_do_not_depend_on_the_executor(n_resamples):
     expected, done = drawn(n_resamples, seed=3, workers=1), []
     with ThreadPoolExecutor(3) as executor:
-        found = drawn(n_resamples, seed=3, executor=executor, progress=done.append)
-    np.testing.assert_array_equal(found, expected)
+        result = drawn(n_resamples, seed=3, executor=executor, progress=done.append)
+    np.testing.assert_array_equal(result, expected)
     assert sum(done) == n_resamples
 
 
@@ -182,19 +182,19 @@ def test_an_exception_of_the_progress_stops_the_executor():
         raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as executor:
-        executor.submit(ended.wait, 120)  # nothing of ours starts before
+        executor.submit(ended.wait, 120)  # none of our tasks starts before
         with pytest.raises(KeyboardInterrupt):
             Draws(100, 0, executor=executor, progress=stop).in_blocks(task, BLOCK_NUMBERS)
         ended.set()
-    assert len(started) == 1  # the block that is drawn here
+    assert len(started) == 1  # the block drawn in this thread
 
 
-def test_no_two_blocks_are_alike():
+def test_blocks_differ():
     values = drawn(100, seed=0)
     assert len(np.unique(values)) == values.size
 
 
-def test_more_resamples_begin_with_the_same_whole_blocks():
+def test_more_resamples_begin_with_the_same_blocks():
     whole = BLOCK_NUMBERS // 1000
     np.testing.assert_array_equal(drawn(2 * whole + 5, seed=1)[: 2 * whole], drawn(2 * whole, seed=1))
 
@@ -219,6 +219,6 @@ def test_invalid_seeds(seed):
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 1.1, float("nan"), "0.9", None, True])
-def test_levels_outside_0_to_1(level):
+def test_levels_outside_0_to_1_are_refused(level):
     with pytest.raises(OptionError, match="level must be a number above 0 and below 1; got"):
         checked_level(level)

@@ -1,4 +1,4 @@
-"""Systems exchange places item by item, on scales of scores or of ranks; p-value and interval are one test."""
+"""Exchanges of items between systems, on scales of scores or of ranks; p-values and intervals agree."""
 
 import itertools
 import math
@@ -56,14 +56,14 @@ def exchange_of(gold, systems, *, coefficient="tau", present=None, by_scores=Fal
 
 
 def places_on(scale, shape):
-    """The code of each item of each system, in the order of gold; 0 where a system lacks the item."""
+    """The code of each item of each system, in the order of gold; 0 for missing items."""
     places = np.zeros(shape, np.int64)
     places[scale.systems, scale.items] = scale.codes
     return places
 
 
 def taken_places(places, present, choices):
-    """Places after one exchange, shape (n_systems, n_items): the systems that have an item permute its places."""
+    """Places after one exchange, shape (n_systems, n_items): systems with an item permute its places."""
     taken = places.copy()
     for item, has in enumerate(present.T):
         having = np.flatnonzero(has).tolist()
@@ -89,22 +89,22 @@ def value(coefficient, gold, numbers):
     st.booleans(),
     st.data(),
 )
-def test_coefficients_are_those_of_the_places_taken(name, drawn, weighing, tied, by_scores, data):
+def test_coefficients_are_those_of_the_exchanged_places(name, drawn, weighing, tied, by_scores, data):
     gold, systems = drawn
     present = np.array([data.draw(st.lists(st.booleans(), min_size=gold.size, max_size=gold.size)) for _ in systems])
     present[:, :2] = True
     for system, has in zip(systems, present, strict=True):
-        system[~has] = -1.0  # below all
+        system[~has] = -1.0  # below all others
     options = {**weighing[0], "tied_weights": tied}
     exchange = exchange_of(gold, systems, coefficient=name, present=present, by_scores=by_scores, **options)
     best_first = Ranking.from_scores(gold).best_first
     has = present[:, best_first]
     choices = exchange.draw_choices(np.random.default_rng(0), 3)
     choices[0] = STAY
-    found = exchange.coefficients_after(choices)
-    assert found.shape == (1 if by_scores else 2, 3, len(systems))
+    result = exchange.coefficients_after(choices)
+    assert result.shape == (1 if by_scores else 2, 3, len(systems))
     chosen = named_coefficient(name, **options)
-    for scale, values in zip(exchange.scales, found, strict=True):
+    for scale, values in zip(exchange.scales, result, strict=True):
         places = places_on(scale, has.shape)
         for chances, row in zip(choices, values, strict=True):
             taken = taken_places(places, has, chances)
@@ -113,7 +113,7 @@ def test_coefficients_are_those_of_the_places_taken(name, drawn, weighing, tied,
 
 
 @given(NAMES, SYSTEMS, st.booleans())
-def test_who_stays_keeps_the_order_and_who_goes_takes_the_others(name, drawn, by_scores):
+def test_keeping_all_items_changes_nothing_and_exchanging_all_swaps_the_systems(name, drawn, by_scores):
     gold, systems = drawn[0], drawn[1][:2]
     exchange = exchange_of(gold, systems, coefficient=name, by_scores=by_scores)
     chosen = named_coefficient(name)
@@ -139,7 +139,7 @@ def test_each_scale_has_the_order_and_the_ties_of_each_system(drawn):
 
 
 @given(st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), scores(n))))
-def test_systems_agree_on_their_heaviest_chain(drawn):
+def test_the_heaviest_chain_has_equal_places_in_both_systems(drawn):
     first, second = (Ranking.from_scores(each).ranks for each in drawn)
     places = common_scale(np.array([2 * first, 2 * second]), np.ones((2, first.size), bool))
     cells = sorted(zip(first, -second, strict=True))
@@ -152,28 +152,28 @@ def test_systems_agree_on_their_heaviest_chain(drawn):
     assert (np.diff(arguments[0][members], axis=0) > 0).all()
     heaviest = naive.heaviest_chain(*zip(*keys, strict=True), weights)
     assert arguments[1][members].sum() == heaviest
-    # An item between two members of the chain may lie on its partner's place by chance.
+    # An item between two members of the chain may have its partner's place by chance.
     assert (places[0] == places[1]).sum() >= heaviest
     assert_array_equal(places[0], scipy.stats.rankdata(first, "dense") - 1)
 
 
 def test_items_between_two_members_of_the_chain_are_spread_evenly():
-    # The chain is a, d, e; between a and d the first system has b and c, and the second has f, g and h. A group lies
-    # at the middle of its share: 1/6, 3/6 and 5/6 of two places.
+    # The chain is a, d, e; between a and d the first system has b and c, the second f, g and h. Groups are placed
+    # at the middle of their shares: 1/6, 3/6 and 5/6 of two places.
     present = np.array([[1, 1, 1, 1, 1, 0, 0, 0], [1, 0, 0, 1, 1, 1, 1, 1]], bool)
     halves = np.array([[2, 4, 6, 8, 10, 99, 99, 99], [2, 99, 99, 10, 12, 4, 6, 8]])
     places = common_scale(halves, present)
     assert_allclose(places[0, :5], [0, 1, 2, 3, 4])
     assert_allclose(places[1, [0, 3, 4]], [0, 3, 4])
     assert_allclose(places[1, 5:], [0.5 + 2 / 6, 0.5 + 1, 0.5 + 10 / 6])
-    # Where the first system has none they share the gap.
+    # If the first system has no item there, they share the gap.
     halves[0, 3:5], present[0, 1:3] = [4, 6], False
     assert_allclose(common_scale(halves, present)[1, 5:], [1 / 6, 3 / 6, 5 / 6])
 
 
 @pytest.mark.parametrize("number", range(1, 40))
-def test_as_many_groups_between_two_members_of_the_chain_have_the_same_places(number):
-    # Two items that both systems have, and between them as many that one of the two has.
+def test_equally_many_groups_between_two_members_of_the_chain_have_the_same_places(number):
+    # Both systems have the two outer items, and each has equally many different items between them.
     present = np.zeros((2, 2 + 2 * number), bool)
     present[:, :2], present[0, 2 : 2 + number], present[1, 2 + number :] = True, True, True
     halves = np.full(present.shape, 2 * number + 99)
@@ -184,9 +184,9 @@ def test_as_many_groups_between_two_members_of_the_chain_have_the_same_places(nu
 
 
 @given(st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), scores(n), scores(n))))
-def test_two_systems_have_the_same_scales_in_either_order(drawn):
+def test_scales_do_not_depend_on_the_order_of_the_systems(drawn):
     gold, *systems = drawn
-    # Systems that are mirror images of each other, where gold ties their items, are equally good whatever the scale.
+    # Two systems that reverse each other are equally good on any scale if gold ties their items.
     ranks = [Ranking.from_scores(each).ranks for each in systems]
     assume(sorted(zip(gold, *ranks, strict=True)) != sorted(zip(gold, *ranks[::-1], strict=True)))
     one, other = (exchange_of(gold, each) for each in (systems, systems[::-1]))
@@ -195,7 +195,7 @@ def test_two_systems_have_the_same_scales_in_either_order(drawn):
         assert_array_equal(places_on(first, shape), places_on(second, shape)[::-1])
 
 
-def test_an_item_that_fails_moves_no_other_on_the_scale_on_which_systems_agree():
+def test_a_failed_item_moves_no_other_item_on_the_common_scale():
     good = np.arange(12.0)
     failing = np.where(good == 9, -1, good)
     halves = 2 * np.array([Ranking.from_scores(each).ranks for each in (good, failing)])
@@ -205,17 +205,17 @@ def test_an_item_that_fails_moves_no_other_on_the_scale_on_which_systems_agree()
     assert np.flatnonzero(common[0] != common[1]).tolist() == [9]
 
 
-def test_ranks_are_shares_of_the_items_that_a_system_has():
+def test_ranks_are_relative_to_the_items_of_a_system():
     present = np.array([[1, 1, 1, 1], [1, 1, 0, 0]], bool)
     first, _ = find_scales(np.array([[2, 4, 6, 8], [2, 4, 7, 7]]), present)
-    # (rank - 1/2) / n: 1/8, 3/8, 5/8 and 7/8 beside 1/4 and 3/4.
+    # (rank - 1/2) / n: 1/8, 3/8, 5/8 and 7/8 against 1/4 and 3/4
     assert first.codes.tolist() == list(range(6))
-    found = list(zip(first.systems.tolist(), first.items.tolist(), strict=True))
-    assert found == [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)]
+    result = list(zip(first.systems.tolist(), first.items.tolist(), strict=True))
+    assert result == [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)]
 
 
 def check_same_rows(coefficients, others):
-    """Rows of coefficients, nan among them, are the same in some order."""
+    """Check that rows of coefficients, including nan, are the same in some order."""
     rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (coefficients, others))
     assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
 
@@ -234,21 +234,21 @@ def test_the_order_of_the_items_does_not_matter(name, drawn, by_scores, random):
 
 
 @given(NAMES, SYSTEMS.filter(lambda drawn: drawn[0].size > 2), st.booleans(), st.data())
-def test_an_exchange_without_an_item_is_that_of_the_others(name, drawn, by_scores, data):
+def test_leaving_out_an_item_keeps_the_exchanges_of_the_others(name, drawn, by_scores, data):
     gold, systems = drawn[0], drawn[1][:2]
     place = data.draw(st.integers(0, gold.size - 1))
     item = Ranking.from_scores(gold).best_first[place]
-    found = exchange_of(gold, systems, coefficient=name, by_scores=by_scores).drop_item(place)
+    result = exchange_of(gold, systems, coefficient=name, by_scores=by_scores).drop_item(place)
     others = [np.delete(each, item) for each in systems]
     expected = exchange_of(np.delete(gold, item), others, coefficient=name, by_scores=by_scores)
-    # All exchanges, sorted: items that are tied in gold may be in another order without the one.
+    # All exchanges, sorted, because leaving out an item may reorder items that are tied in gold.
     choices = np.where(all_swaps(gold.size - 1) == 1, GO, STAY)[:, :, np.newaxis]
-    for own, other in zip(found.coefficients_after(choices), expected.coefficients_after(choices), strict=True):
+    for own, other in zip(result.coefficients_after(choices), expected.coefficients_after(choices), strict=True):
         check_same_rows(own, other)
 
 
 def test_every_permutation_of_the_systems_has_the_same_share_of_choices():
-    # Systems agree but for the best item, which one has first, one in the middle and one last.
+    # Systems agree except on the best item, which is first, in the middle and last.
     gold = np.arange(8.0)
     systems = np.tile(gold, (3, 1))
     systems[:, 7] = 9.0, 3.5, -1.0
@@ -275,7 +275,7 @@ def test_two_systems_keep_half_of_their_items_and_choices_are_independent():
 
 
 def refused(drawn, n_items=30, n_samples=300, n_systems=2):
-    """Share of samples whose systems are said to have different scales."""
+    """Share of samples whose systems are found to have different scales."""
     number = 0
     for seed in range(n_samples):
         rows = drawn(np.random.default_rng([5, seed]), (n_systems, n_items))
@@ -290,7 +290,7 @@ def test_systems_of_one_distribution_are_on_one_scale(drawn, n_systems):
     def standard(rng, shape):
         return drawn(rng, size=shape) if drawn is np.random.Generator.normal else drawn(rng, shape)
 
-    # One in a hundred is refused; a binomial count with that share exceeds the bound with probability 0.001.
+    # One in a hundred is rejected; a binomial count with that share exceeds the bound with probability 0.001.
     assert refused(standard, n_systems=n_systems) <= scipy.stats.binom.ppf(0.999, 300, 0.01) / 300
 
 
@@ -300,7 +300,7 @@ def test_systems_that_are_shifted_or_stretched_are_on_two_scales():
 
 
 @given(st.integers(2, 4), st.integers(2, 20), st.integers(0, 50))
-def test_the_order_of_systems_and_items_does_not_decide_the_scale(n_systems, n_items, seed):
+def test_the_scale_does_not_depend_on_the_order_of_systems_and_items(n_systems, n_items, seed):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 9, (n_systems, n_items)) + rng.integers(0, 3, (n_systems, 1))
     turned = codes[rng.permutation(n_systems)][:, rng.permutation(n_items)]
@@ -322,7 +322,7 @@ def test_permutations_of_the_same_numbers_are_ranks_unless_some_are_tied():
     assert on_one_scale(np.zeros((2, 4), np.int64))
 
 
-def test_distances_are_of_the_items_that_both_have():
+def test_distances_use_only_common_items():
     rng = np.random.default_rng(0)
     gold, *systems = rng.normal(size=(4, 30))
     exchange = exchange_of(gold, systems)
@@ -357,17 +357,17 @@ def codes_of(*systems):
     return codes_of_scores({f"system {number}": as_ranking(system) for number, system in enumerate(systems)})
 
 
-def test_scores_of_all_systems_are_put_into_one_order():
+def test_scores_of_all_systems_have_a_common_order():
     codes = codes_of([3, 1.5], np.array([3, 2]), {"x": 1.5, "y": 9}, pandas.Series([0.0, 1.5], ["u", "v"]))
     assert [part.tolist() for part in codes[:2]] == [[1, 3], [1, 2]]
     assert codes[2:] == [{"x": 3, "y": 0}, {"u": 4, "v": 3}]
     assert codes_of_items(codes[2], ["y", "z", "x"]).tolist() == [0, BELOW_ALL, 3]
-    # Integers that no float can tell apart.
+    # Integers that are equal as floats
     large, beside = codes_of([2**53, 2**53 + 1], np.array([2.0**53, 0.0]))
     assert [large.tolist(), beside.tolist()] == [[1, 0], [1, 2]]
 
 
-def test_a_system_that_has_ranks_alone_has_no_codes():
+def test_a_system_with_only_ranks_has_no_codes():
     with pytest.raises(OptionError, match='swap="scores" exchanges scores, but system 1 has only ranks; give its'):
         codes_of([1, 2], Ranking.from_ranks([1, 2]))
 
@@ -387,16 +387,16 @@ def test_systems_exchange_whole_clusters():
         second = [p if swapped else q for p, q, swapped in zip(one, other, is_swapped, strict=True)]
         exchanged.append((difference(first, second), 1 - 2 * sum(is_swapped) / 6))
     observed = difference(one, other)
-    found = compare_systems(gold, one, other, coefficient="tau", swap="scores", clusters=clusters, level=0.5)
-    assert found.exact
-    assert found.pvalue == naive.share_as_extreme(0.0, observed, exchanged)
+    result = compare_systems(gold, one, other, coefficient="tau", swap="scores", clusters=clusters, level=0.5)
+    assert result.exact
+    assert result.pvalue == naive.share_as_extreme(0.0, observed, exchanged)
     ends = naive.differences_not_rejected(0.5, observed, exchanged, bound=2.0)
-    assert_allclose((found.low, found.high), ends, atol=1e-12)
+    assert_allclose((result.low, result.high), ends, atol=1e-12)
     board = leaderboard(gold, {"one": one, "other": other}, coefficient="tau", swap="scores", clusters=clusters)
-    assert board.rows[1].pvalue == found.pvalue
+    assert board.rows[1].pvalue == result.pvalue
     named = [dict(zip("uvwxyz", values, strict=True)) for values in (gold, one, other)]
     of_labels = dict(zip("uvwxyz", clusters, strict=True))
-    assert compare_systems(*named, coefficient="tau", swap="scores", clusters=of_labels).pvalue == found.pvalue
+    assert compare_systems(*named, coefficient="tau", swap="scores", clusters=of_labels).pvalue == result.pvalue
 
 
 def test_items_of_a_cluster_are_exchanged_together():
@@ -444,11 +444,11 @@ def test_a_series_names_the_cluster_of_each_label():
         compare_systems(*rankings, clusters=pandas.Series(["a"] * 10, [*labels, "word 0"]))
 
 
-def test_whole_numbers_are_items_of_their_decimal_text():
+def test_whole_numbers_match_items_by_their_decimal_text():
     rankings = [dict(enumerate(values)) for values in np.random.default_rng(5).normal(size=(3, 9))]
     topics = {item: item % 3 for item in range(9)}
-    found = compare_systems(*rankings, clusters={str(item): topic for item, topic in topics.items()})
-    assert found.pvalue == compare_systems(*rankings, clusters=topics).pvalue
+    result = compare_systems(*rankings, clusters={str(item): topic for item, topic in topics.items()})
+    assert result.pvalue == compare_systems(*rankings, clusters=topics).pvalue
     with pytest.raises(OptionError, match="every item needs one cluster; with more: '7'"):
         compare_systems(*rankings, clusters=topics | {"7": 2})
 
@@ -474,7 +474,7 @@ EIGHTHS = st.integers(-8, 8).map(lambda number: number / 8)
 
 @st.composite
 def distributions(draw):
-    """Few different values, many equal; keeping all gives the difference, and exchanging all its negative."""
+    """Few distinct values, many ties; keeping all gives the difference, and exchanging all its negative."""
     observed, number = draw(EIGHTHS), draw(st.integers(1, 30))
     kept = [1.0, *(draw(st.sampled_from([-1.0, -0.5, 0.0, 0.0, 0.5, 1.0])) for _ in range(number - 1))]
     rows = [
@@ -485,7 +485,7 @@ def distributions(draw):
 
 
 @given(distributions(), ALTERNATIVES)
-def test_the_p_value_is_the_share_of_exchanges_that_are_as_extreme(distribution, alternative):
+def test_the_p_value_is_the_share_of_exchanges_as_extreme(distribution, alternative):
     pairs = [list(zip(row, distribution.net_shares.tolist(), strict=True)) for row in distribution.differences.tolist()]
     expected = max(
         naive.share_as_extreme(0.0, distribution.observed, row, alternative, distribution.is_exact) for row in pairs
@@ -494,7 +494,7 @@ def test_the_p_value_is_the_share_of_exchanges_that_are_as_extreme(distribution,
 
 
 @given(distributions(), ALTERNATIVES, LEVELS)
-def test_the_interval_holds_the_differences_that_are_not_rejected(distribution, alternative, level):
+def test_the_interval_has_the_differences_that_are_not_rejected(distribution, alternative, level):
     pairs = [list(zip(row, distribution.net_shares.tolist(), strict=True)) for row in distribution.differences.tolist()]
     arguments = (alternative, distribution.is_exact)
     ends = [naive.differences_not_rejected(alpha_of(level), distribution.observed, row, *arguments) for row in pairs]
@@ -502,7 +502,7 @@ def test_the_interval_holds_the_differences_that_are_not_rejected(distribution, 
     low, high = distribution.interval(level, alternative, 2.0)
     assert_allclose((low, high), expected, rtol=0, atol=1e-9)
     assert (low > 0 or high < 0) == (distribution.pvalue(alternative) <= alpha_of(level))
-    # Between the ends no p-value is at most alpha, and beyond them each one is.
+    # Every p-value between the ends is above alpha, and every one beyond them is not.
     for true in np.linspace(-2, 2, 33).tolist():
         shares = [
             naive.share_as_extreme(true, distribution.observed, row, alternative, distribution.is_exact)
@@ -566,17 +566,17 @@ def test_the_detectable_difference_is_significant_in_four_of_five_flips(values, 
 
     def power(difference):
         signs = list(itertools.product((1, -1), repeat=6))
-        found = [
+        result = [
             naive.share_as_extreme(0.0, float(np.mean(data)), naive_flips(data)) for data in signs * noise + difference
         ]
-        return np.mean(np.array(found) <= 1 - level + 1e-12)
+        return np.mean(np.array(result) <= 1 - level + 1e-12)
 
     assert power(least + 1e-6) >= 0.8
     assert power(least - 1e-6) < 0.8 + 1e-9
 
 
 def naive_flips(data):
-    """Mean after each flip of signs, and the share kept less that flipped."""
+    """Mean after each flip of signs, and the share of kept signs minus that of flipped ones."""
     return [(float(np.mean(own * data)), float(np.mean(own))) for own in itertools.product((1, -1), repeat=len(data))]
 
 
@@ -585,10 +585,10 @@ def test_five_queries_detect_nothing():
     assert math.isnan(flips([0.1]).detectable(0.95))
 
 
-def test_a_p_value_of_three_in_sixty_is_not_above_a_twentieth():
+def test_a_p_value_of_3_in_60_is_not_above_1_in_20():
     assert 1 - 0.95 > 0.05
     assert alpha_of(0.95) == 3 / 60
 
 
-def test_all_swaps_are_the_product():
+def test_all_swaps_are_the_cartesian_product():
     assert_array_equal(sorted(all_swaps(4).tolist()), sorted(map(list, itertools.product([0, 1], repeat=4))))

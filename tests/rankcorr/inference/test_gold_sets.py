@@ -1,4 +1,4 @@
-"""Gold sets and systems: how they come, which items count, what is refused, and how systems compare with gold."""
+"""Gold sets and systems: input types, missing items, errors, and comparisons with gold."""
 
 import warnings
 
@@ -32,7 +32,7 @@ from rankcorr.inference._gold_comparison import compare_with_gold, rank_against_
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._system_comparison import compare_systems
 from tests.rankcorr.inference.cases import by_name, data
-from tests.results import collapsed
+from tests.results import with_coefficient
 from tests.strategies import tied_pairs
 
 GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
@@ -69,8 +69,8 @@ def test_missing_items():
         assert_allclose(row.scores[0].statistic, expected, rtol=0, atol=1e-14)
 
 
-def test_one_value_of_missing_has_one_meaning_everywhere():
-    """Gold sets such as MEN share some items with a system's list, and either has items of its own."""
+def test_values_of_missing_mean_the_same_everywhere():
+    """Gold sets such as MEN and the list of a system share some items; each has others."""
     rng = np.random.default_rng(0)
     gold = dict(zip(range(40), rng.permutation(40).tolist(), strict=True))
     system = {item: gold.get(item, 20) + rng.normal() for item in range(15, 70)}
@@ -143,7 +143,7 @@ def test_items_in_no_gold_set():
 )
 def test_invalid_inputs(gold, systems, options, error, message):
     with pytest.raises(error, match=message):
-        leaderboard(gold, systems, **collapsed(**options))
+        leaderboard(gold, systems, **with_coefficient(**options))
 
 
 def test_systems_without_items_in_common():
@@ -159,15 +159,15 @@ def test_systems_without_items_in_common():
         leaderboard(gold, systems, missing="intersection", n_resamples=50)
 
 
-def test_more_than_five_gold_sets_are_no_sample():
+def test_more_than_five_gold_sets_give_a_warning():
     gold, systems = data(sizes=(8,) * 6, noise={"good": 0.2, "poor": 2.0})
     with warnings.catch_warnings(record=True, action="always") as caught:
         leaderboard(gold, systems, coefficient="tau", n_resamples=100)
         del gold["set 5"]
         leaderboard(gold, systems, coefficient="tau", missing="intersection", n_resamples=100)
-    (found,) = [each for each in caught if each.category is ManyGoldSetsWarning]
-    assert "6 gold sets, so intervals and tests do not apply to other gold sets" in str(found.message)
-    assert found.filename == __file__
+    (result,) = [each for each in caught if each.category is ManyGoldSetsWarning]
+    assert "6 gold sets, so intervals and tests do not apply to other gold sets" in str(result.message)
+    assert result.filename == __file__
 
 
 COEFFICIENTS = [TauW(), Rho()]
@@ -176,7 +176,7 @@ DRAWS = {"n_resamples": 50, "seed": 3}
 
 @pytest.mark.needs_numba
 @given(tied_pairs())
-def test_a_comparison_is_what_each_call_returns(pair):
+def test_a_comparison_equals_the_single_calls(pair):
     gold, system = map(Ranking.from_scores, pair)
     with collected_notices():
         correlations = correlate(gold, system, coefficients=COEFFICIENTS)
@@ -219,7 +219,7 @@ def test_a_table_has_the_rows_of_single_comparisons_best_first(pair):
         assert (row.n_items, row.ties) == (single.n_items, single.ties["system"])
 
 
-def test_items_that_a_system_lacks_count_by_the_option():
+def test_missing_items_of_a_system_count_by_the_option():
     gold, system = Ranking.from_scores({"a": 3, "b": 2, "c": 1}), Ranking.from_scores({"a": 1, "b": 2, "d": 3})
     comparison = compare_with_gold(gold, system, [Tau()], missing="intersection")
     table = rank_against_gold(gold, {"s": system}, [Tau()], sort_by="tau", missing="intersection", workers=1)

@@ -1,4 +1,4 @@
-"""Resampled coefficients are those of the resample ranked anew; intervals are those of scipy; coverage is measured."""
+"""Coefficients of resamples against naive ones, intervals against scipy, and coverage."""
 
 import math
 import warnings
@@ -34,7 +34,7 @@ COEFFICIENT = pytest.mark.parametrize("coefficient", COEFFICIENTS)
 
 
 def counts_of(x, counts):
-    """Counts in the order in which `SortedItems` holds the items."""
+    """Counts in the order of the items in `SortedItems`."""
     return np.array(counts, np.int32)[..., Ranking.from_scores(x).best_first]
 
 
@@ -53,8 +53,8 @@ def test_resampled_coefficients_are_the_double_sum_over_the_resample(case, weigh
     counts = np.bincount(draws, minlength=x.size)
     for coefficient, variants in (("rho_w", {}), ("tau_w", {"variant": variant})):
         items = sorted_items(x, y, z, coefficient=coefficient, **options, scheme=scheme, tied_weights=tied, **variants)
-        found = items.coefficients(counts_of(x, [counts]))[0]
-        for other, value in zip((y, z), found, strict=True):
+        result = items.coefficients(counts_of(x, [counts]))[0]
+        for other, value in zip((y, z), result, strict=True):
             a, b = (naive.midranks(np.repeat(values, counts)) for values in (x, other))
             try:
                 weights = naive.item_weights(a, b, f, scheme, tied)
@@ -71,8 +71,8 @@ def test_trees_of_several_levels(n_items, levels):
     rng = np.random.default_rng(n_items)
     x, y = rng.integers(0, levels, (2, n_items)).astype(float)
     items = sorted_items(x, y)
-    found = items.coefficients(counts_of(x, np.ones((1, n_items))))
-    assert_allclose(found[0, 0], weighted_tau(x, y).statistic, rtol=0, atol=1e-13)
+    result = items.coefficients(counts_of(x, np.ones((1, n_items))))
+    assert_allclose(result[0, 0], weighted_tau(x, y).statistic, rtol=0, atol=1e-13)
 
 
 @COEFFICIENT
@@ -91,15 +91,15 @@ def test_scipy_bootstrap_of_the_same_resamples(coefficient):
     options = {"paired": True, "vectorized": False, "method": "percentile", "confidence_level": 0.9}
     expected = scipy.stats.bootstrap((x, y), peer, n_resamples=0, bootstrap_result=ours, **options)
     options = {"method": "percentile", "level": 0.9, "n_resamples": 500, "seed": 7, "workers": 1}
-    found = correlation_interval(x, y, coefficient=coefficient, **options)
-    assert_allclose(found.statistic, peer(x, y), rtol=0, atol=1e-14)
-    assert_allclose((found.low, found.high), expected.confidence_interval, rtol=0, atol=1e-12)
-    assert_allclose(found.standard_error, expected.standard_error, rtol=1e-12)
-    assert found.low < found.statistic < found.high
-    assert (found.n_resamples, found.n_undefined, found.n_items, found.level) == (500, 0, 40, 0.9)
+    result = correlation_interval(x, y, coefficient=coefficient, **options)
+    assert_allclose(result.statistic, peer(x, y), rtol=0, atol=1e-14)
+    assert_allclose((result.low, result.high), expected.confidence_interval, rtol=0, atol=1e-12)
+    assert_allclose(result.standard_error, expected.standard_error, rtol=1e-12)
+    assert result.low < result.statistic < result.high
+    assert (result.n_resamples, result.n_undefined, result.n_items, result.level) == (500, 0, 40, 0.9)
 
 
-def test_every_item_is_drawn_with_the_same_chance():
+def test_every_item_is_drawn_with_the_same_probability():
     rng = np.random.default_rng(0)
     counts = sorted_items(np.arange(10.0), np.arange(10.0)).draw_counts(rng, 5_000)
     assert_array_equal(counts.sum(axis=1), 10)
@@ -113,63 +113,63 @@ def test_every_item_is_drawn_with_the_same_chance():
 def test_progress_counts_resamples_of_percentiles_too():
     done = []
     x, y = np.random.default_rng(2).normal(size=(2, 2_000))
-    found = correlation_interval(x, y, method="percentile", n_resamples=101, progress=done.append)
-    assert sum(done) == found.n_resamples == 101
+    result = correlation_interval(x, y, method="percentile", n_resamples=101, progress=done.append)
+    assert sum(done) == result.n_resamples == 101
     assert len(done) > 1
 
 
 @COEFFICIENT
 def test_a_ranking_with_itself_has_no_width(coefficient):
     x = np.random.default_rng(0).normal(size=30)
-    found = correlation_interval(x, x, coefficient=coefficient, method="percentile", n_resamples=100)
-    assert_allclose((found.statistic, found.low, found.high), 1, rtol=1e-15)
-    assert_allclose(found.standard_error, 0, rtol=0, atol=1e-15)
+    result = correlation_interval(x, x, coefficient=coefficient, method="percentile", n_resamples=100)
+    assert_allclose((result.statistic, result.low, result.high), 1, rtol=1e-15)
+    assert_allclose(result.standard_error, 0, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_constant_ranking_has_no_interval(method):
     message = "all items that have weight are tied in one ranking"
     with pytest.warns(UndefinedCorrelationWarning, match=message) as caught:
-        found = correlation_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=1_000)
-    assert np.isnan([found.statistic, found.low, found.high, found.standard_error]).all()
-    assert found.n_undefined == found.n_resamples == 1_000
+        result = correlation_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=1_000)
+    assert np.isnan([result.statistic, result.low, result.high, result.standard_error]).all()
+    assert result.n_undefined == result.n_resamples == 1_000
     assert caught[0].filename == __file__
 
 
-def test_undefined_resamples_are_left_out_and_counted():
+def test_undefined_resamples_are_excluded_and_counted():
     # Two items: a resample holds both with probability 1/2.
     with pytest.warns(UndefinedCorrelationWarning, match=r"in \d+ of 1,000 resamples, which are left out") as caught:
-        found = correlation_interval([2, 1], [2, 1], method="percentile", n_resamples=1_000)
-    assert (found.low, found.high) == (1, 1)
-    assert abs(found.n_undefined - 500) < 5 * math.sqrt(250)
+        result = correlation_interval([2, 1], [2, 1], method="percentile", n_resamples=1_000)
+    assert (result.low, result.high) == (1, 1)
+    assert abs(result.n_undefined - 500) < 5 * math.sqrt(250)
     assert caught[0].filename == __file__
 
 
 def test_resamples_without_weight_are_undefined():
-    # The top rank alone has weight; where its item is drawn twice, no item has rank 1.
+    # Only the top rank has weight; if its item is drawn twice, no item has rank 1.
     top = TauW(weigher=TopK(1))
     with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
-        found = correlation_interval([3, 2, 1], [2, 3, 1], coefficient=top, method="percentile", n_resamples=200)
-    assert 0 < found.n_undefined < 200
+        result = correlation_interval([3, 2, 1], [2, 3, 1], coefficient=top, method="percentile", n_resamples=200)
+    assert 0 < result.n_undefined < 200
 
 
 def test_all_resamples_may_be_undefined():
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
-        found = [
+        result = [
             correlation_interval([2, 1], [2, 1], method="percentile", n_resamples=1, seed=seed) for seed in range(8)
         ]
-    alone = [each for each in found if each.n_undefined]
+    alone = [each for each in result if each.n_undefined]
     assert 0 < len(alone) < 8
     assert all(np.isnan([each.low, each.high, each.standard_error]).all() for each in alone)
-    assert all(each.statistic == 1 for each in found)
+    assert all(each.statistic == 1 for each in result)
 
 
-def test_parts_of_a_computation_draw_from_seeds_of_their_own():
+def test_parts_of_a_computation_have_separate_seeds():
     seeds = {derived_seed(0), derived_seed(0, 0), derived_seed(0, 1), derived_seed(0, 0, 1), derived_seed(1, 0), 0}
     assert len(seeds) == 6
 
 
-def test_no_values_no_interval():
+def test_without_values_there_is_no_interval():
     assert np.isnan(percentile_interval(np.array([]), 0.95)).all()
     assert math.isnan(standard_error(np.array([0.5])))
 
@@ -178,9 +178,9 @@ def test_no_values_no_interval():
 @pytest.mark.parametrize("n_items", [2, 3, 5, 30])
 def test_perfect_agreement_is_possible_by_chance(coefficient, n_items):
     x = np.arange(float(n_items))
-    found = correlation_interval(x, x, coefficient=coefficient, n_resamples=1_000)
-    assert (found.statistic, found.high, found.n_undefined) == (1, 1, 0)
-    assert found.low < 1 - 1e-9
+    result = correlation_interval(x, x, coefficient=coefficient, n_resamples=1_000)
+    assert (result.statistic, result.high, result.n_undefined) == (1, 1, 0)
+    assert result.low < 1 - 1e-9
     mirrored = correlation_interval(x, -x, coefficient=coefficient, n_resamples=1_000)
     assert mirrored.low == pytest.approx(-1, abs=1e-12)
     assert mirrored.high > -1 + 1e-9
@@ -192,27 +192,27 @@ def test_perfect_agreement_is_possible_by_chance(coefficient, n_items):
     st.integers(1, 60),
     st.sampled_from(COEFFICIENTS),
 )
-def test_an_interval_from_few_items_is_one(case, method, n_resamples, coefficient):
+def test_an_interval_from_few_items(case, method, n_resamples, coefficient):
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
-        found = correlation_interval(*case, coefficient=coefficient, method=method, n_resamples=n_resamples, workers=1)
-    if math.isnan(found.low):
-        assert math.isnan(found.high)
-        assert found.n_undefined == n_resamples
+        result = correlation_interval(*case, coefficient=coefficient, method=method, n_resamples=n_resamples, workers=1)
+    if math.isnan(result.low):
+        assert math.isnan(result.high)
+        assert result.n_undefined == n_resamples
     else:
-        assert -1 <= found.low <= found.high <= 1
-        assert method == "percentile" or found.low <= found.statistic <= found.high
+        assert -1 <= result.low <= result.high <= 1
+        assert method == "percentile" or result.low <= result.statistic <= result.high
 
 
 def test_the_envelope_has_the_outermost_ends_of_all_kinds():
     rng = np.random.default_rng(1)
     x = rng.normal(size=25)
     y = x + rng.normal(size=25)
-    found = correlation_interval(x, y, coefficient="rho_w", level=0.8, n_resamples=301, seed=4)
+    result = correlation_interval(x, y, coefficient="rho_w", level=0.8, n_resamples=301, seed=4)
     values = resample_envelope(sorted_items(x, y, coefficient="rho_w"), Draws(301, 4))[:, 0]
     kinds = values[:101], values[101:201], values[201:]
     ends = np.array([np.quantile(kind, [0.1, 0.9]) for kind in kinds])
-    assert (found.low, found.high) == pytest.approx((ends[:, 0].min(), ends[:, 1].max()), abs=1e-12)
-    assert found.standard_error == pytest.approx(max(kind.std(ddof=1) for kind in kinds), rel=1e-12)
+    assert (result.low, result.high) == pytest.approx((ends[:, 0].min(), ends[:, 1].max()), abs=1e-12)
+    assert result.standard_error == pytest.approx(max(kind.std(ddof=1) for kind in kinds), rel=1e-12)
 
 
 def test_the_envelope_needs_a_defined_value():
@@ -229,7 +229,7 @@ def test_half_samples_have_half_of_the_items(n_items, n_drawn):
     assert counts.shape == (1_000, n_items)
     assert set(counts.sum(axis=1)) == {n_drawn}
     assert counts.max() == 1
-    # Each item is in n_drawn / n_items of 1,000 samples: within five standard errors.
+    # Each item is in a share n_drawn / n_items of 1,000 samples, within five standard errors.
     share = n_drawn / n_items
     assert_allclose(counts.mean(axis=0), share, rtol=0, atol=5 * math.sqrt(share * (1 - share) / 1_000) + 1e-12)
 
@@ -240,7 +240,7 @@ def test_copies_have_the_places_of_the_beta_copula():
     keys = smoothed.draw_keys(np.random.default_rng(0), size)
     assert_array_equal(np.sort(keys, axis=-1), np.broadcast_to(np.arange(n_items), keys.shape))  # no ties
     assert_array_equal(keys[:, 0], np.broadcast_to(np.arange(n_items), (size, n_items)))  # x is in order
-    # The same from the definition: order statistics of uniform numbers at the ranks of items drawn with replacement.
+    # By definition: order statistics of uniform numbers at the ranks of items drawn with replacement.
     rng = np.random.default_rng(1)
     ranks = rng.integers(1, n_items + 1, (size, n_items))
     x, y = rng.beta(ranks, n_items + 1 - ranks, (2, size, n_items))
@@ -250,7 +250,7 @@ def test_copies_have_the_places_of_the_beta_copula():
 
 
 @given(st.integers(2, 12).flatmap(lambda n: st.tuples(scores(n), scores(n))), st.integers(0, 5))
-def test_drawn_keys_tie_what_falls_into_one_group(case, seed):
+def test_drawn_keys_of_one_group_are_ties(case, seed):
     from rankcorr.inference import _resampling_kernels as kernels
 
     items = sorted_items(*case)
@@ -306,7 +306,7 @@ def test_resampled_residuals_keep_ties(case):
             assert sorted(naive.midranks(-key.astype(float))) == expected
 
 
-def test_ties_are_as_frequent_as_they_were():
+def test_resampling_keeps_the_frequency_of_ties():
     rng = np.random.default_rng(0)
     x, y = (np.digitize(values, [-1.2, -0.4, 0.4, 1.2]) for values in rng.normal(size=(2, 200)))
     half = np.where(rng.random(200) < 0.5, 0.0, rng.normal(size=200))
@@ -318,41 +318,41 @@ def test_ties_are_as_frequent_as_they_were():
 
 
 @given(st.integers(3, 9).flatmap(lambda n: st.tuples(scores(n), scores(n))), st.sampled_from(COEFFICIENTS))
-def test_the_jackknife_share_is_that_of_the_definition(case, coefficient):
+def test_the_jackknife_share_follows_its_definition(case, coefficient):
     x, y = case
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
-        found = correlation_interval(x, y, coefficient=coefficient, n_resamples=2, workers=1)
-        if math.isnan(found.statistic):
-            assert math.isnan(found.jackknife_share)
-            assert (found.jackknife_item, found.note) == (None, None)
+        result = correlation_interval(x, y, coefficient=coefficient, n_resamples=2, workers=1)
+        if math.isnan(result.statistic):
+            assert math.isnan(result.jackknife_share)
+            assert (result.jackknife_item, result.note) == (None, None)
             return
         formula = named_coefficient(coefficient)
         shares = naive.jackknife_shares(x, y, lambda a, b: formula(a, b).statistic)
     if max(shares) == 0:
-        assert math.isnan(found.jackknife_share)
-        assert found.note is None
+        assert math.isnan(result.jackknife_share)
+        assert result.note is None
         return
-    assert found.jackknife_share == pytest.approx(max(shares), abs=1e-6)
-    assert shares[found.jackknife_item] == pytest.approx(max(shares), abs=1e-6)
-    assert (found.note is not None) == (found.jackknife_share > 0.5)
+    assert result.jackknife_share == pytest.approx(max(shares), abs=1e-6)
+    assert shares[result.jackknife_item] == pytest.approx(max(shares), abs=1e-6)
+    assert (result.note is not None) == (result.jackknife_share > 0.5)
 
 
-def test_the_item_that_decides_has_its_name():
+def test_the_deciding_item_is_named():
     labels = [f"item {number}" for number in range(40)]
     gold = dict(zip(labels, range(40), strict=True))
-    found = correlation_interval(gold, gold | {"item 39": -1}, n_resamples=50)
-    assert found.jackknife_item == "item 39"
-    assert found.note == ("the interval depends on one item, 'item 39', which carries 97 % of the jackknife variance")
+    result = correlation_interval(gold, gold | {"item 39": -1}, n_resamples=50)
+    assert result.jackknife_item == "item 39"
+    assert result.note == ("the interval depends on one item, 'item 39', which carries 97 % of the jackknife variance")
 
 
-def test_of_many_items_those_with_the_most_weight_are_left_out():
+def test_for_long_lists_only_the_heaviest_items_are_left_out():
     n_items = MAX_DELETED + 500
     x = np.arange(float(n_items))[::-1]
     y = x.copy()
     y[7] = -1  # the eighth of gold is last
-    found = correlation_interval(x, y, coefficient="rho_w", n_resamples=2)
-    assert found.jackknife_item == 7
-    assert found.jackknife_share > 0.9
+    result = correlation_interval(x, y, coefficient="rho_w", n_resamples=2)
+    assert result.jackknife_item == 7
+    assert result.jackknife_share > 0.9
     items = sorted_items(x, y, coefficient="rho_w")
     without = items.delete_items(np.array([7]), Draws(1, 0))[:, 0]
     assert without == pytest.approx([weighted_rho(np.delete(x, 7), np.delete(y, 7)).statistic], abs=1e-12)

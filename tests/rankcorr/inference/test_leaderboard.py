@@ -1,4 +1,4 @@
-"""A leaderboard is the coefficients, intervals and tests of its systems; groups end where a leader differs."""
+"""Leaderboards: coefficients, intervals, tests and groups of systems."""
 
 import json
 import math
@@ -38,7 +38,7 @@ from rankcorr.inference._null import null_distribution
 from rankcorr.inference._system_comparison import compare_many, compare_systems
 from tests import naive
 from tests.rankcorr.inference.cases import by_name, data
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 
 @pytest.mark.parametrize(("coefficient", "function"), [("tau_w", weighted_tau), ("rho_w", weighted_rho)])
@@ -78,7 +78,7 @@ def test_intervals_of_the_sum_add_up_variances():
 
 
 @pytest.mark.needs_numba
-def test_gold_sets_of_one_size_do_not_draw_alike():
+def test_gold_sets_of_equal_size_have_different_draws():
     gold, systems = data(sizes=(100,))
     twice = {"one": gold["set 0"], "two": {f"again {label}": value for label, value in gold["set 0"].items()}}
     both = {name: scores | {f"again {k}": v for k, v in scores.items()} for name, scores in systems.items()}
@@ -97,7 +97,7 @@ def test_p_values_are_those_of_the_paired_test(swap, seed):
         best, *others = board.rows
         assert math.isnan(best.pvalue)
         assert math.isnan(best.corrected_pvalue)
-        # Nine items: both enumerate all swaps.
+        # With nine items, both enumerate all swaps.
         for row in others:
             pair = systems[best.system], systems[row.system]
             assert row.pvalue == compare_systems(gold["set 0"], *pair, swap=swap, n_resamples=10).pvalue
@@ -108,7 +108,7 @@ def test_p_values_are_those_of_the_paired_test(swap, seed):
 def test_scores_are_exchanged_if_they_share_a_scale_in_each_gold_set():
     gold, systems = data(sizes=(30, 30), noise={"a": 0.5, "b": 0.6, "c": 0.7})
     assert leaderboard(gold, systems, n_resamples=60).swap == "scores"
-    # One system is on another scale, in the second gold set alone.
+    # One system is on another scale, but only in the second gold set.
     shifted = {label: score + 9 * label.startswith("1") for label, score in systems["c"].items()}
     board = leaderboard(gold, systems | {"c": shifted}, n_resamples=60)
     assert board.swap == "ranks"
@@ -139,7 +139,7 @@ def test_swaps_of_two_gold_sets_by_hand():
             for scores, (a, b), part in zip(golds, numbers, (swap[:3], swap[3:]), strict=True):
                 total += value(scores, np.where(part, b, a)) - value(scores, np.where(part, a, b))
             drawn.append(total)
-    # Undefined swaps count against a difference.
+    # Undefined swaps count as extreme.
     expected = np.mean([not abs(total) < abs(drawn[0]) - 1e-9 for total in drawn])
     assert board.rows[1].pvalue == board.rows[1].corrected_pvalue == expected
 
@@ -158,7 +158,7 @@ def test_the_answer_does_not_depend_on_the_executor():
     assert sum(done) % 1_000 == 0
 
 
-def test_what_is_no_executor():
+def test_invalid_executors_are_refused():
     gold, systems = data()
     with pytest.raises(OptionError, match=r"executor must be a concurrent.futures.Executor; got 2"):
         leaderboard(gold, systems, executor=2)
@@ -169,9 +169,7 @@ def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
     gold, systems = data(sizes=(8, 7))
     calls = []
     leaderboard(gold, systems, n_resamples=100, workers=1, progress=calls.append)
-    assert next(i for i, call in enumerate(calls) if call) >= len(gold) * len(
-        systems
-    )  # one look for each pair that is aligned
+    assert next(i for i, call in enumerate(calls) if call) >= len(gold) * len(systems)  # one call for each aligned pair
     assert calls.count(0) >= 3 * len(systems)
 
     class StoppedError(Exception):
@@ -197,7 +195,7 @@ def test_an_undefined_system_comes_last_without_a_p_value():
     last = board.rows[-1]
     assert last.group is None
     assert np.isnan([last.rank, last.pvalue, last.corrected_pvalue, last.total.statistic, last.total.low]).all()
-    assert board.rows[1].corrected_pvalue == board.rows[1].pvalue  # one test exists
+    assert board.rows[1].corrected_pvalue == board.rows[1].pvalue  # only one test exists
     assert caught[0].filename == __file__
     with pytest.warns(UndefinedCorrelationWarning):
         alone = leaderboard(gold, {"flat": constant}, n_resamples=100)
@@ -337,7 +335,7 @@ def test_two_systems_are_tested_on_the_items_that_both_have():
     assert board.rows[1].pvalue == peer.pvalue
 
 
-def test_names_of_systems_that_begin_alike_are_no_matter():
+def test_names_of_systems_may_have_a_common_prefix():
     gold = dict(zip("abcdef", range(6), strict=True))
     systems = {
         "a" * 100 + end: {item: sign * score for item, score in gold.items()} for end, sign in (("1", 1), ("2", -1))
@@ -456,7 +454,7 @@ def test_pearson_needs_a_score_of_each_item_and_no_standardization():
         leaderboard(gold, systems, coefficient="pearson", standardized=True, missing="intersection")
 
 
-def test_unranked_systems_are_shown_and_change_no_test():
+def test_unranked_systems_are_listed_and_change_no_test():
     gold, systems = data((30,))
     alone = leaderboard(gold, systems, n_resamples=199)
     late = gold["set 0"] | {"0-0": -9.0}
@@ -470,7 +468,7 @@ def test_unranked_systems_are_shown_and_change_no_test():
     assert (last.total.statistic, last.total.low, last.total.high) == (score.statistic, score.low, score.high)
 
 
-def test_unranked_systems_come_before_undefined_ones_and_in_their_order():
+def test_unranked_systems_precede_undefined_ones_in_the_given_order():
     gold = dict(zip("abcdef", range(6), strict=True))
     worse = gold | {"f": -1}
     systems = {"flat": dict.fromkeys(gold, 1), "worse": worse, "late": gold, "a": worse}
@@ -484,7 +482,7 @@ def test_unranked_systems_come_before_undefined_ones_and_in_their_order():
 @pytest.mark.parametrize(
     ("unranked", "message"), [("late", "must be a list of names"), (["x"], "must name systems; unknown: 'x'")]
 )
-def test_unranked_names_systems(unranked, message):
+def test_unranked_must_name_systems(unranked, message):
     gold, systems = data((10,))
     with pytest.raises(OptionError, match=message):
         leaderboard(gold, systems, unranked=unranked)
@@ -532,7 +530,7 @@ def test_possible_ranks_and_groups_are_those_of_all_pairs(seed):
     assert ranks[0][0] == 1
     assert all(least <= place <= largest for place, (least, largest) in enumerate(ranks, start=1))
     assert all(row.least_rank >= row.group for row in board.rows)
-    # The best is surely better than those whose corrected p-value says so.
+    # The best is better than systems with a corrected p-value of at most 0.05.
     assert ranks[0][1] == 4 - sum(row.corrected_pvalue <= 0.05 for row in board.rows[1:])
 
 
@@ -546,7 +544,7 @@ def test_two_systems_have_the_ranks_of_their_paired_test():
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_groups_of_systems_that_cannot_be_told_apart():
+def test_groups_of_systems_without_significant_differences():
     gold, systems = data(sizes=(150, 150), noise={"good": 0.2, "as good": 0.2, "fair": 1.0, "as fair": 1.0, "poor": 9})
     board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
     groups = {row.system: row.group for row in board.rows}
@@ -556,24 +554,24 @@ def test_groups_of_systems_that_cannot_be_told_apart():
 
 
 @pytest.mark.needs_numba
-def test_a_leader_that_is_worse_over_shared_items_is_not_told_apart():
+def test_a_leader_that_is_worse_over_shared_items_does_not_differ_significantly():
     rng = np.random.default_rng(0)
     gold = {f"i{item}": float(item) for item in range(400)}
-    # Both rank the even items; "all" does so better, but knows nothing of the odd ones, which "even" leaves out.
+    # Both rank the even items; "all" is better on these, but ranks the odd items, which "even" lacks, at random.
     even = {label: value + 60 * rng.normal() for label, value in gold.items() if value % 2 == 0}
     both = {label: value + 30 * rng.normal() if label in even else 400 * rng.random() for label, value in gold.items()}
     options = {"coefficient": "tau", "missing": "intersection", "n_resamples": 999}
-    board = leaderboard(gold, {"all": both, "even": even}, **collapsed(**options))
+    board = leaderboard(gold, {"all": both, "even": even}, **with_coefficient(**options))
     assert [(row.system, row.group) for row in board.rows] == [("even", 1), ("all", 1)]
     assert board.rows[1].corrected_pvalue < 0.01
-    assert compare_systems(gold, even, both, **collapsed(**options)).high < 0
-    # The same two below a better one, which the second group's leader is told apart from.
-    board = leaderboard(gold, {"gold": gold, "all": both, "even": even}, **collapsed(**options))
+    assert compare_systems(gold, even, both, **with_coefficient(**options)).high < 0
+    # The same two below a better system, from which the leader of the second group differs.
+    board = leaderboard(gold, {"gold": gold, "all": both, "even": even}, **with_coefficient(**options))
     assert [(row.system, row.group) for row in board.rows] == [("gold", 1), ("even", 2), ("all", 2)]
 
 
 def joint_test(gold, systems, coefficient, n_resamples=500, missing="raise"):
-    """Systems in the order given, which is that of their sums."""
+    """Systems must be sorted by their sums."""
     sets = read_gold_sets(gold)
     entries = align_systems(sets, name_systems(systems), missing)
     totals = [sum(float(coefficient(each.gold, each.system)) for each in row) for row in entries]
@@ -601,17 +599,17 @@ def test_corrected_p_values_are_those_of_the_largest_difference():
 
 
 @pytest.mark.needs_numba
-def test_who_is_told_apart_makes_room_for_the_others():
+def test_significant_pairs_leave_the_step_down():
     gold, systems = data(sizes=(60,), noise={"a": 0.2, "b": 0.5, "c": 9.0}, seed=2)
     board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
     alone = leaderboard(gold, {name: systems[name] for name in "ab"}, coefficient="tau", n_resamples=999)
     last = board.rows[-1]
-    assert (last.system, last.corrected_pvalue) == ("c", 0.005)  # the least p-value of 199 exchanges
-    # One pair is left, and its correction costs little.
+    assert (last.system, last.corrected_pvalue) == ("c", 0.005)  # the smallest p-value of 199 exchanges
+    # One pair is left, with little correction.
     assert alone.rows[1].corrected_pvalue <= board.rows[1].corrected_pvalue + 0.02
 
 
-def test_systems_that_lack_items_exchange_those_that_both_have():
+def test_systems_with_missing_items_exchange_common_items():
     gold, systems = data(sizes=(30,))
     del systems["fair"]["0-3"], systems["alike"]["0-5"]
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
@@ -634,7 +632,7 @@ def test_systems_that_lack_items_exchange_those_that_both_have():
         pytest.param("rho_w", 20, 0.999, 200, marks=pytest.mark.figures),
     ],
 )
-def test_equally_good_systems_are_told_apart_in_no_more_than_one_of_twenty_boards(
+def test_equally_good_systems_differ_significantly_in_at_most_one_of_twenty_boards(
     coefficient, n_systems, share, n_boards
 ):
     wrong = 0
@@ -645,12 +643,12 @@ def test_equally_good_systems_are_told_apart_in_no_more_than_one_of_twenty_board
         systems = dict(zip(map(str, range(n_systems)), alike, strict=True))
         board = leaderboard(gold, systems, coefficient=coefficient, n_resamples=299, seed=seed, workers=1)
         wrong += board.rows[-1].group > 1
-    # A binomial count with p = 0.05 exceeds this with probability 0.001.
+    # A binomial count with p = 0.05 exceeds this bound with probability 0.001.
     assert wrong <= n_boards * 0.05 + 3.1 * math.sqrt(n_boards * 0.05 * 0.95)
 
 
 @pytest.mark.needs_numba
-def test_another_system_does_not_decide_what_two_exchange():
+def test_the_exchanges_of_two_systems_do_not_depend_on_others():
     rng = np.random.default_rng(1)
     gold = rng.normal(size=60)
     systems = {name: gold + noise * rng.normal(size=60) for name, noise in (("a", 0.9), ("b", 1.1), ("c", 1.4))}
@@ -665,7 +663,7 @@ def test_another_system_does_not_decide_what_two_exchange():
     assert boards[0].rows[0].swap is None
 
 
-def test_the_seed_does_not_decide_what_is_exchanged():
+def test_the_scale_of_exchanges_does_not_depend_on_the_seed():
     rng = np.random.default_rng(28)
     gold = rng.normal(size=100)
     one, other = gold + 0.5 * rng.normal(size=100), gold + 1.2 * rng.normal(size=100)

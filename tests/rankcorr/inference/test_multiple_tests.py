@@ -38,7 +38,7 @@ LEVELS = st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
 
 
 @given(st.data(), st.booleans(), st.sampled_from([1, 2, 256]))
-def test_a_pair_is_corrected_for_those_that_are_no_larger(data, is_exact, most_pairs):
+def test_a_pair_is_corrected_for_pairs_with_smaller_or_equal_statistics(data, is_exact, most_pairs):
     n_pairs, n_draws = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 6))
     statistics = data.draw(st.lists(LEVELS, min_size=n_pairs, max_size=n_pairs))
     scales = data.draw(
@@ -60,7 +60,7 @@ def test_a_pair_is_corrected_for_those_that_are_no_larger(data, is_exact, most_p
     assert np.all(np.diff(pvalues[order]) <= 0)
 
 
-def test_undefined_exchanges_count_against_a_difference():
+def test_undefined_exchanges_count_as_extreme():
     drawn = np.array([[[0.0, math.nan], [0.0, 0.0], [0.0, 0.0]]])
     assert_array_equal(step_down(np.array([math.nan, 1.0]), lambda pairs: drawn[:, :, pairs]), [1.0, 0.5])
 
@@ -87,7 +87,7 @@ def test_groups_and_ranks_agree(board):
     assert standings.groups == naive.groups(better)
     for system, ((least, largest), group) in enumerate(zip(ranks, standings.groups, strict=True)):
         assert group <= least <= system + 1 <= largest
-        if standings.groups.index(group) == system:  # the first of its group is better than all later ones
+        if standings.groups.index(group) == system:  # the leader of its group is better than all later systems
             assert largest <= sum(other <= group for other in standings.groups)
         rows = standings.row_fields(np.array([1.0] * len(ranks)))
         assert (rows[system]["group"], rows[system]["least_rank"]) == (group, least)
@@ -97,7 +97,7 @@ PVALUES = st.lists(st.one_of(st.just(float("nan")), st.sampled_from([0.0, 0.01, 
 
 
 def naive_holm(pvalues):
-    """Holm's definition: a hypothesis falls at alpha if it and all smaller ones pass alpha / (m - j + 1)."""
+    """Holm's definition: reject at alpha if this and all smaller p-values are at most alpha / (m - j + 1)."""
     existing = sorted(p for p in pvalues if p == p)  # noqa: PLR0124 - nan differs from itself
     m = len(existing)
     corrected = []
@@ -111,7 +111,7 @@ def naive_holm(pvalues):
 
 
 @given(PVALUES)
-def test_the_definition(pvalues):
+def test_holm_follows_its_definition(pvalues):
     corrected = holm(pvalues)
     assert corrected.shape == (len(pvalues),)
     assert_allclose(corrected, naive_holm(pvalues), rtol=1e-15)
@@ -139,7 +139,7 @@ def test_invalid_lists_of_p_values():
     st.booleans(),
     st.integers(0, 5),
 )
-def test_rank_sets_are_those_of_the_definition(rows, is_dependent, seed):
+def test_rank_sets_follow_their_definition(rows, is_dependent, seed):
     estimates, errors = map(list, zip(*rows, strict=True))
     covariance = np.diag(np.square(errors)) + (0.2 if is_dependent else 0.0)
     options = {"covariance": covariance} if is_dependent else {"standard_errors": errors}
@@ -158,8 +158,8 @@ def test_rank_sets_are_those_of_the_definition(rows, is_dependent, seed):
 
 
 @pytest.mark.real_data
-def test_rank_sets_of_pisa_are_those_published(data_dir):
-    """What csranks prints for mathematics in 2018: danielwilhelm.github.io/R-CS-ranks, article Inference for Ranks."""
+def test_rank_sets_of_pisa_are_as_published(data_dir):
+    """Output of csranks for mathematics in 2018: danielwilhelm.github.io/R-CS-ranks, article Inference for Ranks."""
     table = pd.read_csv(data_dir / "published" / "pisa.csv", index_col="jurisdiction")
     sets = rank_sets(table["math_score"], standard_errors=table["math_se"])
     best = ["Belgium", "Canada", "Denmark", "Estonia", "Finland", "Japan", "Korea", "Netherlands", "Poland"]
@@ -188,7 +188,7 @@ def test_rank_sets_do_not_depend_on_the_unit(exponent, is_dependent):
     assert sets_of(unit) == sets_of(1.0)
 
 
-def test_rank_sets_of_ties_and_of_numbers_without_error():
+def test_rank_sets_of_ties_and_of_exact_estimates():
     sets = rank_sets({"a": 2.0, "b": 2.0, "c": 1.0}, standard_errors=[0.0, 0.0, 0.0], n_resamples=99)
     assert sets.ranks.tolist() == [1.5, 1.5, 3]
     assert list(zip(sets.least_ranks, sets.largest_ranks, strict=True)) == [(1, 2), (1, 2), (3, 3)]
@@ -223,12 +223,12 @@ def test_rank_sets_of_ties_and_of_numbers_without_error():
         ([2, 1], {"standard_errors": [1, 1], "n_resamples": 18}, OptionError, "n_resamples must be at least 19 at"),
     ],
 )
-def test_estimates_that_have_no_rank_sets(estimates, options, error, message):
+def test_invalid_estimates_are_refused(estimates, options, error, message):
     with pytest.raises(error, match=message):
         rank_sets(estimates, **options)
 
 
-def test_the_number_of_the_best():
+def test_the_number_of_the_best_must_be_positive():
     with pytest.raises(OptionError, match="tau must be a positive whole number; got 0"):
         rank_sets([2, 1], standard_errors=[1, 1], n_resamples=99).best(0)
 
@@ -245,7 +245,7 @@ SYSTEMS = {
 
 
 @given(st.data())
-def test_each_comparison_is_that_of_the_two_systems_alone(data):
+def test_each_comparison_equals_a_separate_one_of_its_systems(data):
     n_items = data.draw(st.integers(3, 8))
     labels = "abcdefgh"[:n_items]
     gold, *given_ = (dict(zip(labels, data.draw(scores(n_items)), strict=True)) for _ in range(4))
@@ -273,10 +273,10 @@ def test_systems_are_restricted_to_the_items_of_each_gold_set():
 
 
 @pytest.mark.parametrize("form", [pandas.Series, Ranking.from_scores], ids=["series", "ranking"])
-def test_systems_in_any_form(form):
+def test_systems_of_any_input_type(form):
     given_ = {name: form(own) for name, own in SYSTEMS.items()}
-    found, wanted = (compare_many(GOLD, systems) for systems in (given_, SYSTEMS))
-    assert found.to_dict() == wanted.to_dict()
+    result, expected = (compare_many(GOLD, systems) for systems in (given_, SYSTEMS))
+    assert result.to_dict() == expected.to_dict()
 
 
 def test_a_further_gold_set_changes_no_comparison():
@@ -295,7 +295,7 @@ def test_a_further_gold_set_changes_no_comparison():
     assert rows[0].comparison.statistic_a == 1
 
 
-def test_a_baseline_may_have_the_empty_name():
+def test_a_baseline_may_have_an_empty_name():
     table = compare_many(GOLD["nouns"], {"": SYSTEMS["one"], **SYSTEMS}, missing="gold", baseline="")
     assert [row.b for row in table.rows] == [""] * 3
 
@@ -314,7 +314,7 @@ def test_the_table():
     assert table.to_markdown().splitlines()[0].startswith("| gold_set | coefficient | a | b |")
 
 
-def test_an_undefined_comparison_says_which_and_counts_for_none():
+def test_an_undefined_comparison_is_named_and_not_counted():
     with collected_notices() as notices:
         table = compare_many([1, 2, 3], {"one": [1, 2, 3], "flat": [1, 1, 1], "two": [3, 1, 2]})
     assert [notice.split(": ")[:2] for notice in notices] == [

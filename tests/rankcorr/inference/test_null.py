@@ -1,4 +1,4 @@
-"""The chance level: its values against naive enumeration, what is kept, undefined, and the map g at 50 digits."""
+"""The chance level: values against naive enumeration, the cache, undefined values, and the map g at 50 digits."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ from rankcorr.inference._null import null_distribution
 from rankcorr.inference._standardization import MAX_EXPONENT, RESOLUTION, exponent_of, mean_standardized, standardize
 from tests import naive
 from tests.rankcorr.inference.cases import numpy_rho, scipy_tau
-from tests.results import collapsed
+from tests.results import with_coefficient
 from tests.strategies import distinguishing_pairs, scores, tied_pairs, weighings
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -31,11 +31,11 @@ SCHEME = st.sampled_from(SCHEMES)
 
 def quiet(x, y, **options):
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
-        return null_distribution(x, y, **collapsed(**options))
+        return null_distribution(x, y, **with_coefficient(**options))
 
 
 def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
-    """Coefficient of a with every permutation of b; nan where it does not exist."""
+    """Coefficient of a with every permutation of b; nan if it is undefined."""
     values = []
     for permuted in itertools.permutations(b):
         try:
@@ -50,7 +50,7 @@ def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
     return np.array(values)
 
 
-# The values.
+# The values
 
 
 @given(
@@ -64,7 +64,7 @@ def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
 def test_up_to_8_items_every_permutation_counts_once(pair, weighing, scheme, tied_weights, variant, coefficient):
     options, f = weighing if coefficient.endswith("_w") else ({}, lambda _: 1.0)
     chosen = {"coefficient": coefficient, "scheme": scheme, "tied_weights": tied_weights, "variant": variant, **options}
-    null = quiet(*pair, workers=1, **collapsed(**chosen))
+    null = quiet(*pair, workers=1, **with_coefficient(**chosen))
     a, b = (naive.midranks(scores) for scores in pair)
     expected = naive_values(a, b, coefficient, f, scheme, tied_weights, variant)
     defined = np.sort(expected[~np.isnan(expected)])
@@ -90,7 +90,7 @@ def test_random_permutations_agree_with_all_of_them(monkeypatch, coefficient):
     drawn = null_distribution(x, y, coefficient=coefficient, n_resamples=5_000)
     assert not drawn.exact
     assert abs(drawn.mean - exact.mean) < 4 * exact.std / math.sqrt(5_000)
-    # Between two distribution functions, of which one is fixed: Kolmogorov's 99.9 % bound.
+    # Kolmogorov's 99.9 % bound for the distance to a fixed distribution function.
     steps = np.unique(exact.values.round(9)) + 1e-9
     shares = [np.searchsorted(null.values, steps) / null.values.size for null in (exact, drawn)]
     assert np.abs(shares[0] - shares[1]).max() < 1.95 / math.sqrt(5_000)
@@ -128,12 +128,12 @@ def test_the_order_of_the_items_does_not_matter(random):
     assert quiet(x, y, n_resamples=20).values.tolist() == expected
 
 
-# What is kept, and what is told on the way.
+# Cache and progress
 
 
 @pytest.fixture
 def computed(monkeypatch):
-    """Number of permutations computed by each call, nothing being kept from before."""
+    """Number of permutations computed by each call; the cache is empty at first."""
     null_module.kept_slot.cache_clear()
     sizes = []
     compute = null_module._values
@@ -146,7 +146,7 @@ def computed(monkeypatch):
     return sizes
 
 
-def test_the_second_call_for_a_length_is_free(computed):
+def test_distributions_are_cached_by_length(computed):
     rng = np.random.default_rng(0)
     first = null_distribution(rng.permutation(20), rng.permutation(20), n_resamples=99, workers=1)
     second = null_distribution(rng.permutation(20), rng.permutation(20), n_resamples=99, workers=2)
@@ -163,7 +163,7 @@ def test_the_second_call_for_a_length_is_free(computed):
     assert computed == [99, 120, 99, 99, 99, 99, 98]
 
 
-def test_ties_custom_weighers_and_many_resamples_are_not_kept(monkeypatch):
+def test_ties_custom_weighers_and_many_resamples_are_not_cached(monkeypatch):
     null_module.kept_slot.cache_clear()
     for _ in range(2):
         null_distribution([1, *range(19)], range(20), n_resamples=9)
@@ -174,14 +174,14 @@ def test_ties_custom_weighers_and_many_resamples_are_not_kept(monkeypatch):
     assert null_module.kept_slot.cache_info().currsize == 0
 
 
-def test_at_most_32_distributions_are_kept():
+def test_at_most_32_distributions_are_cached():
     null_module.kept_slot.cache_clear()
     for seed in range(40):
         null_distribution(range(9), range(9), n_resamples=2, seed=seed)
     assert null_module.kept_slot.cache_info().currsize == 32
 
 
-def test_progress_counts_permutations_computed_or_kept(computed):
+def test_progress_counts_computed_and_cached_permutations(computed):
     for _ in range(2):
         for n_items, number in ((700, 100), (6, 720)):
             done = []
@@ -190,7 +190,7 @@ def test_progress_counts_permutations_computed_or_kept(computed):
     assert computed == [100, 720]
 
 
-def test_a_call_that_progress_ends_leaves_nothing_behind(computed):
+def test_a_stopped_call_caches_nothing(computed):
     def enough(_):
         raise KeyboardInterrupt
 
@@ -203,7 +203,7 @@ def test_a_call_that_progress_ends_leaves_nothing_behind(computed):
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_memory_grows_by_the_values_alone():
+def test_memory_grows_only_by_the_values():
     x, y = np.arange(40) % 5, np.arange(40) % 3
     null_distribution(x, y, n_resamples=10)
     peaks = []
@@ -212,11 +212,11 @@ def test_memory_grows_by_the_values_alone():
         null_distribution(x, y, n_resamples=number, workers=1)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    # 8 bytes for a value, and as many again while the blocks are put together.
+    # 8 bytes for each value, and twice that while blocks are concatenated.
     assert peaks[1] - peaks[0] < 17 * 50_000
 
 
-# The standardization that belongs to the values.
+# Standardization
 
 
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
@@ -249,7 +249,7 @@ def test_plain_coefficients_need_no_map(coefficient, pair):
 
 @st.composite
 def centred(draw):
-    """Two score vectors and options for which reversing one of them changes the sign alone."""
+    """Two score vectors and options for which reversing one of them changes only the sign."""
     half, middle = draw(st.sampled_from([[1], [2], [1, 1], [1, 2], [2, 1]])), draw(st.sampled_from([[], [1]]))
     groups = half + middle + half[::-1]
     reversible = np.repeat(np.arange(len(groups)), groups)
@@ -265,13 +265,13 @@ def centred(draw):
 
 @pytest.mark.needs_numba
 @given(centred(), st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["a", "b"]), st.sampled_from(TIED_WEIGHTS))
-def test_what_should_average_to_0_by_symmetry_does(case, coefficient, variant, tied_weights):
+def test_symmetric_coefficients_average_to_0(case, coefficient, variant, tied_weights):
     x, y, options = case
     options = {"coefficient": coefficient, "variant": variant, "tied_weights": tied_weights, **options}
-    chosen = collapsed(**options)["coefficient"]
+    chosen = with_coefficient(**options)["coefficient"]
     rankings = (null_module._sorted(Ranking.from_scores(ranked)) for ranked in (x, y))
     assert null_module._is_centred(chosen, *rankings)
-    null = quiet(x, y, **collapsed(**options))
+    null = quiet(x, y, **with_coefficient(**options))
     assert null.values.size == 0 or abs(null.mean) < 1e-12
 
 
@@ -283,7 +283,7 @@ def test_random_permutations_of_a_centred_coefficient_keep_the_identity():
         (other, reversible, {"scheme": "first"}),
         (reversible, other, {"scheme": "second"}),
     ]:
-        null = null_distribution(x, y, n_resamples=100, **collapsed(**options))
+        null = null_distribution(x, y, n_resamples=100, **with_coefficient(**options))
         assert null.exponent == 0
         assert 0 < abs(null.mean) < 5 * null.std / 10
         assert null.standardize(0.25) == 0.25
@@ -293,12 +293,12 @@ def test_random_permutations_of_a_centred_coefficient_keep_the_identity():
         assert abs(null.standardize(null.values).mean()) < 1e-12
 
 
-# What is undefined.
+# Undefined values
 
 
 @pytest.mark.parametrize("n_items", [4, 12])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-def test_a_single_tie_is_nan_throughout_with_one_warning(coefficient, n_items):
+def test_a_single_tie_gives_nan_with_one_warning(coefficient, n_items):
     with pytest.warns(UndefinedCorrelationWarning, match=r"in (\d+) of \1 permutations, which are left out") as caught:
         null = null_distribution([1] * n_items, range(n_items), coefficient=coefficient, n_resamples=30)
     assert len(caught) == 1
@@ -311,11 +311,11 @@ def test_a_single_tie_is_nan_throughout_with_one_warning(coefficient, n_items):
 
 @pytest.mark.parametrize("n_items", [5, 12])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-def test_permutations_that_leave_no_weight_are_left_out_and_counted(coefficient, n_items):
+def test_permutations_without_weight_are_excluded_and_counted(coefficient, n_items):
     options = {"coefficient": coefficient, "weigher": TopK(2), "scheme": "multiplicative"}
-    for _ in range(2):  # computed, and kept
+    for _ in range(2):  # computed, and cached
         with pytest.warns(UndefinedCorrelationWarning, match="permutations, which are left out") as caught:
-            null = null_distribution(range(n_items), range(n_items), n_resamples=500, **collapsed(**options))
+            null = null_distribution(range(n_items), range(n_items), n_resamples=500, **with_coefficient(**options))
         assert len(caught) == 1
         assert 0 < null.n_undefined < null.n_resamples
         assert null.values.size == null.n_resamples - null.n_undefined
@@ -327,7 +327,7 @@ def test_permutations_that_leave_no_weight_are_left_out_and_counted(coefficient,
         assert null.pvalue(1.0, "greater") == 0.5
 
 
-# Errors.
+# Errors
 
 
 @pytest.mark.parametrize("n_items", [4, 12])
@@ -338,12 +338,12 @@ def test_permutations_that_leave_no_weight_are_left_out_and_counted(coefficient,
         (lambda ranks: 0 * ranks, "all weights are zero"),
     ],
 )
-def test_bad_weights_are_errors_however_few_the_items(n_items, weigher, message):
+def test_invalid_weights_are_errors_for_any_number_of_items(n_items, weigher, message):
     with pytest.raises(WeightError, match=message):
         null_distribution(range(n_items), range(n_items), coefficient=TauW(weigher=weigher), n_resamples=5)
 
 
-def test_a_kept_distribution_cannot_be_changed_through_a_result():
+def test_a_cached_distribution_cannot_be_changed_through_a_result():
     null = null_distribution(range(20), range(20), n_resamples=30)
     with pytest.raises(ValueError, match="WRITEABLE"):
         null.values.setflags(write=True)
@@ -354,7 +354,7 @@ SIZES = (5e-324, 1e-300, 1e-17, 1e-12, 1e-8, 1e-3, 0.1, 1, 5, 19, 40, 350, 720, 
 
 
 @pytest.mark.parametrize("exponent", [sign * size for size in SIZES for sign in (1, -1)])
-def test_the_map_is_its_formula_at_50_digits(exponent):
+def test_the_map_equals_its_formula_with_50_digits(exponent):
     statistics = np.array([-1, -1 + 1e-9, -0.99, -0.6, -0.1, 0, 1e-9, 0.3, 0.97, 1 - 1e-9, 1])
     with mpmath.workdps(400 if abs(exponent) < 1e-50 else 50):
         exact = [
@@ -371,7 +371,7 @@ def test_exponent_0_is_the_identity():
 
 
 @pytest.mark.parametrize("exponent", [MAX_EXPONENT, -MAX_EXPONENT, 5.2, -1.3, 1e-3])
-def test_the_map_tells_coefficients_apart(exponent):
+def test_the_map_keeps_different_coefficients_different(exponent):
     for start in (-1, -0.5, 0, 0.3, 1 - 2_000 * RESOLUTION):
         assert (np.diff(standardize(start + RESOLUTION * np.arange(2_001), exponent)) > 0).all()
 
@@ -395,12 +395,12 @@ def test_nearly_half_of_the_values_at_an_end(sign):
 
 
 @pytest.mark.parametrize("values", [[-1, -1, 1], [-1, 1, 1], [-1, -1, 0.5, 0.9], [1, 1, 1, -0.5], [-1], [1], [-1, 1]])
-def test_where_no_map_exists_the_identity_stands_in(values):
+def test_the_identity_is_used_if_there_is_no_map(values):
     assert exponent_of(np.array(values, float)) == 0
 
 
 def test_many_statistics_with_an_exponent_each():
     statistics = np.array([-1.0, -0.5, 0.0, 0.3, 1.0, np.nan])
     exponents = np.array([0.0, 1e-300, -3.0, 2.5, -8.0, 8.0, 1e-9])
-    found = standardize(statistics, exponents[:, np.newaxis])
-    np.testing.assert_array_equal(found, [standardize(statistics, exponent) for exponent in exponents.tolist()])
+    result = standardize(statistics, exponents[:, np.newaxis])
+    np.testing.assert_array_equal(result, [standardize(statistics, exponent) for exponent in exponents.tolist()])

@@ -1,4 +1,4 @@
-"""The permutation test: p-values against scipy's, uniform where there is nothing to find, and its kernel."""
+"""The permutation test: p-values against scipy's and under the null hypothesis, and its kernel."""
 
 import collections
 import itertools
@@ -65,7 +65,7 @@ def test_a_ranking_against_itself_and_its_reverse():
     assert permutation_test(x, -x, n_resamples=199, alternative="greater").pvalue == 1
 
 
-# Where the rankings are unrelated, p-values are uniform.
+# Unrelated rankings have uniform p-values
 
 
 def scores(rng, kind, n_items):
@@ -91,7 +91,7 @@ def test_pvalues_are_uniform_by_chance(n_items, n_draws, kind, coefficient):
     rng = np.random.default_rng(42)
     pvalues = {alternative: [] for alternative in ALTERNATIVES}
     for draw in range(n_draws):
-        # Another seed for each: one set of permutations for all would be one error for all.
+        # Another seed for each draw: shared permutations would give all draws the same error.
         x, y = scores(rng, kind, n_items), scores(rng, kind, n_items)
         test = permutation_test(x, y, coefficient=coefficient, n_resamples=199, seed=draw, workers=1)
         for alternative, values in pvalues.items():
@@ -100,7 +100,7 @@ def test_pvalues_are_uniform_by_chance(n_items, n_draws, kind, coefficient):
         assert scipy.stats.kstest(values, "uniform").pvalue > 0.01
 
 
-# What is undefined, errors, and the result itself.
+# Undefined values, errors, and the result
 
 
 @pytest.mark.parametrize("n_items", [4, 12])
@@ -116,7 +116,7 @@ def test_a_single_tie_has_no_pvalue(coefficient, n_items):
 
 
 def test_undefined_permutations_are_left_out_with_one_warning():
-    # The two items that have weight are both among the three tied ones in C(3, 2) of C(4, 2) cases.
+    # In C(3, 2) of C(4, 2) cases, the two items with weight are both among the three tied ones.
     coefficient = TauW(weigher=TopK(2), scheme="first")
     with pytest.warns(UndefinedCorrelationWarning, match="in 12 of 24 permutations, which are left out") as caught:
         test = permutation_test([4, 3, 2, 1], [5, 1, 1, 1], coefficient=coefficient, alternative="greater")
@@ -130,7 +130,7 @@ def test_a_pair_without_any_weight_is_an_error():
         permutation_test([4, 3, 2, 1], [1, 2, 3, 4], coefficient=TauW(weigher=TopK(2), scheme="multiplicative"))
 
 
-def test_an_offset_near_minus_1_has_no_standardized_value_and_says_so():
+def test_an_offset_near_minus_1_has_no_standardized_value():
     gold, system = range(30), [1, 0, *range(2, 30)]
     with pytest.warns(UndefinedCorrelationWarning, match="the standardized value is undefined: chance values"):
         test = permutation_test(gold, system, coefficient=TauW(n0=-0.9), n_resamples=200)
@@ -172,11 +172,11 @@ def test_every_item_is_equally_likely_at_every_place():
     assert 0.005 < scipy.stats.chi2(49 * 49).cdf(statistic) < 0.995
 
 
-def test_tied_ranks_stay_what_they_are():
+def test_permutations_keep_tied_ranks():
     assert (np.sort(permuted(2, [1.5, 1.5, 3, 4.5, 4.5], 20)) == [1.5, 1.5, 3, 4.5, 4.5]).all()
 
 
-def test_as_plain_python_the_numbers_are_the_same():
+def test_plain_python_gives_the_same_numbers():
     plain = getattr(permuted_rows, "py_func", permuted_rows)
     rows = np.empty((5, 30))
     plain(np.random.default_rng(3), np.arange(30.0), rows)

@@ -20,14 +20,14 @@ def metric(tmp_path):
 
 
 def test_values_are_those_of_the_library(metric):
-    found = metric.compute(predictions=SYSTEM, references=GOLD)
-    assert found == {name: value.statistic for name, value in correlate(GOLD, SYSTEM).items()}
+    result = metric.compute(predictions=SYSTEM, references=GOLD)
+    assert result == {name: value.statistic for name, value in correlate(GOLD, SYSTEM).items()}
 
 
 def test_coefficients_with_options(metric):
-    found = metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["rho", TauW(n0=10), TauW()])
-    assert list(found) == ["rho", "TauW(n0=10)", "tau_w"]
-    assert found["TauW(n0=10)"] == TauW(n0=10)(GOLD, SYSTEM).statistic
+    result = metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["rho", TauW(n0=10), TauW()])
+    assert list(result) == ["rho", "TauW(n0=10)", "tau_w"]
+    assert result["TauW(n0=10)"] == TauW(n0=10)(GOLD, SYSTEM).statistic
 
 
 def test_batches_and_rows(metric):
@@ -39,8 +39,8 @@ def test_batches_and_rows(metric):
 
 
 def test_means_over_groups(metric):
-    found = metric.compute(predictions=SYSTEM, references=GOLD, groups=QUERIES, coefficients=["tau", "rho_w"])
-    for name, value in found.items():
+    result = metric.compute(predictions=SYSTEM, references=GOLD, groups=QUERIES, coefficients=["tau", "rho_w"])
+    for name, value in result.items():
         assert value == correlate_groups(SYSTEM, GOLD, QUERIES, coefficient=name).mean
 
 
@@ -53,12 +53,12 @@ def test_means_over_groups(metric):
         ({"coefficients": ["best"]}, OptionError, "coefficient must"),
     ],
 )
-def test_what_cannot_be_computed(metric, options, error, message):
+def test_invalid_input_is_refused(metric, options, error, message):
     with pytest.raises(error, match=message):
         metric.compute(**{"predictions": [1.0, 2.0], "references": [1.0, 2.0], **options})
 
 
-def test_whole_numbers_that_no_float_holds(metric):
+def test_whole_numbers_beyond_floats_are_refused(metric):
     with pytest.raises(NonNumericError, match="scores must be in the range of 64-bit floats"):
         metric.compute(predictions=[1.0, 2.0], references=[10**400, 1])
     with pytest.raises(NonNumericError, match="scores must be in the range of 64-bit floats"):
@@ -69,6 +69,6 @@ def test_the_module_is_loaded_by_its_path(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr(evaluate.loading, "HF_MODULES_CACHE", str(tmp_path / "modules"), raising=False)
     metric = evaluate.load(huggingface.__file__, cache_dir=str(tmp_path), download_mode="force_redownload")
-    found = metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["tau_w"])
-    assert found == {"tau_w": TauW()(GOLD, SYSTEM).statistic}
+    result = metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["tau_w"])
+    assert result == {"tau_w": TauW()(GOLD, SYSTEM).statistic}
     assert "coefficients" in metric.inputs_description

@@ -16,7 +16,7 @@ needs_parser = pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir_measur
 
 @pytest.fixture(scope="module")
 def files():
-    """Qrels and a run; one query is a tie, one is not in the run, and documents are unjudged and not retrieved."""
+    """Qrels and a run; one query is all tied, one is not in the run, some documents are unjudged or not retrieved."""
     qrels, runs = case(12)
     run = {query: dict(own) for query, own in runs["a"].items()}
     first, second, third = list(qrels)[:3]
@@ -46,22 +46,22 @@ def test_values_are_those_of_an_evaluation_by_query(files, name, coefficient, op
     measure = ir_measures.parse_measure(name)
     expected = evaluate(*files, metrics=coefficient, **{"standardized": False, **options})
     values = expected.of(standardized=expected.standardized is not None)
-    found = {each.query_id: each.value for each in ir_measures.iter_calc([measure], *files)}
-    assert np.isnan(list(found.values())).any()
-    assert [found[query] for query in expected.queries] == pytest.approx(values.tolist(), abs=0, nan_ok=True)
+    result = {each.query_id: each.value for each in ir_measures.iter_calc([measure], *files)}
+    assert np.isnan(list(result.values())).any()
+    assert [result[query] for query in expected.queries] == pytest.approx(values.tolist(), abs=0, nan_ok=True)
     mean = expected.mean(standardized=expected.standardized is not None)
     assert ir_measures.calc_aggregate([measure], *files) == {measure: pytest.approx(mean, abs=1e-15)}
     assert measure.calc_aggregate(*files) == pytest.approx(mean, abs=1e-15)
 
 
-def test_many_at_once_beside_those_of_ir_measures(files):
+def test_several_measures_with_those_of_ir_measures(files):
     measures = [ours.tau_w, ours.tau_w(n0=2), ours.tau_w(n0=2.5) @ 3, ours.rho, AP, nDCG @ 5]
-    found = ir_measures.calc_aggregate(measures, *files)
-    assert found[ours.tau_w] == evaluate(*files).mean()
-    assert found[ours.tau_w(n0=2.5) @ 3] == evaluate(*files, metrics=TauW(n0=2.5), depth=3).mean()
-    assert found[ours.rho] == evaluate(*files, metrics="rho").mean()
-    assert found[nDCG @ 5] == pytest.approx(evaluate(*files, metrics="ndcg@5").mean())
-    # The default value is not a part of the name, so both are one measure to ir_measures.
+    result = ir_measures.calc_aggregate(measures, *files)
+    assert result[ours.tau_w] == evaluate(*files).mean()
+    assert result[ours.tau_w(n0=2.5) @ 3] == evaluate(*files, metrics=TauW(n0=2.5), depth=3).mean()
+    assert result[ours.rho] == evaluate(*files, metrics="rho").mean()
+    assert result[nDCG @ 5] == pytest.approx(evaluate(*files, metrics="ndcg@5").mean())
+    # The default value is not part of the name, so ir_measures sees one measure.
     assert (str(ours.tau_w(n0=2)), str(ours.tau_w(n0=10) @ 20)) == ("tau_w", "tau_w(n0=10)@20")
 
 
@@ -83,11 +83,11 @@ def test_no_query_with_a_value():
 
 
 @pytest.mark.parametrize("run", [{}, [], {"q0": {}}])
-def test_an_empty_run_has_the_default_of_each_query_as_for_the_measures_of_ir_measures(files, run):
+def test_an_empty_run_has_the_default_value_of_each_query(files, run):
     qrels, _ = files
-    found = list(ir_measures.iter_calc([ours.tau_w, AP], qrels, run))
+    result = list(ir_measures.iter_calc([ours.tau_w, AP], qrels, run))
     for measure in (ours.tau_w, AP):
-        own = {each.query_id: each.value for each in found if each.measure == measure}
+        own = {each.query_id: each.value for each in result if each.measure == measure}
         assert own == pytest.approx(dict.fromkeys(qrels, measure.DEFAULT), nan_ok=True)
     assert np.isnan(ours.tau_w.calc_aggregate(qrels, run))
 
@@ -112,14 +112,14 @@ def test_without_ir_measures_the_error_says_what_to_install(monkeypatch):
         ("tau_w@0", OptionError, "depth must be a positive whole number"),
     ],
 )
-def test_options_that_cannot_be_used(files, name, error, message):
+def test_invalid_options_are_refused(files, name, error, message):
     with pytest.raises(error, match=message):
         ir_measures.calc_aggregate([ir_measures.parse_measure(name)], *files)
 
 
 def test_negative_offsets(files):
-    found = ours.tau_w(n0=-0.5).calc_aggregate(*files)
-    assert found == evaluate(*files, metrics=TauW(n0=-0.5)).mean()
+    result = ours.tau_w(n0=-0.5).calc_aggregate(*files)
+    assert result == evaluate(*files, metrics=TauW(n0=-0.5)).mean()
     with pytest.raises(WeightError, match="n0"):
         ours.tau_w(n0=-2)
 

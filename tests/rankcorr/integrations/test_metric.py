@@ -29,7 +29,7 @@ def rows(seed=0, size=60):
 
 
 def updated(metric, columns, edges):
-    """The metric after batches that end at the edges."""
+    """The metric after batches that end at `edges`."""
     for start, stop in zip([0, *edges], [*edges, len(columns[0])], strict=True):
         metric.update(*(column[start:stop] for column in columns))
     return metric
@@ -42,10 +42,10 @@ EDGES = st.lists(st.integers(0, 60), max_size=5).map(sorted)
 def test_batches_do_not_change_the_value(edges, has_queries):
     preds, target, indexes = rows()
     columns = rows()[: 2 + has_queries]
-    found = updated(RankMetric("rho_w"), columns, edges).compute()
-    assert found == updated(RankMetric(RhoW()), columns, []).compute()
+    result = updated(RankMetric("rho_w"), columns, edges).compute()
+    assert result == updated(RankMetric(RhoW()), columns, []).compute()
     of_queries = correlate_groups(preds, target, indexes, coefficient="rho_w").mean
-    assert found == pytest.approx(of_queries if has_queries else RhoW()(target, preds), abs=1e-12)
+    assert result == pytest.approx(of_queries if has_queries else RhoW()(target, preds), abs=1e-12)
 
 
 @given(EDGES, st.booleans(), st.randoms())
@@ -73,7 +73,7 @@ def test_parts_of_several_processes():
     assert first.merge(others).compute() == updated(RankMetric(TauW(n0=10)), columns, []).compute()
 
 
-def test_the_state_is_kept_and_forgotten():
+def test_the_state_is_kept_until_reset():
     metric = updated(RankMetric(), rows(3), [20])
     copy = RankMetric()
     copy.load_state_dict(pickle.loads(pickle.dumps(metric)).state_dict())
@@ -81,11 +81,11 @@ def test_the_state_is_kept_and_forgotten():
     assert repr(metric) == "RankMetric(TauW(): 60 rows in 2 batches)"
     metric.reset()
     assert repr(metric) == "RankMetric(TauW(): 0 rows in 0 batches)"
-    metric.update([1, 2], [1, 2])  # without the queries of before
+    metric.update([1, 2], [1, 2])  # without the earlier queries
     assert metric.compute() == 1
 
 
-def test_what_is_no_state_leaves_the_rows_seen():
+def test_an_invalid_state_keeps_the_rows():
     metric = RankMetric("tau")
     metric.update([1, 2], [1, 2])
     with pytest.raises(LengthError, match="must have the same length; got 2, 1"):
@@ -93,7 +93,7 @@ def test_what_is_no_state_leaves_the_rows_seen():
     assert metric.compute() == 1
 
 
-def test_a_batch_has_a_value_of_its_own():
+def test_forward_returns_the_value_of_the_batch():
     metric = RankMetric("tau")
     assert metric([1, 2, 3], [1, 2, 3]) == 1
     assert metric([1, 2, 3], [3, 2, 1]) == -1
@@ -101,7 +101,7 @@ def test_a_batch_has_a_value_of_its_own():
     assert metric.state_dict()["preds"].tolist() == [1, 2, 3, 1, 2, 3]
 
 
-def test_what_was_passed_may_change_afterwards():
+def test_arguments_are_copied():
     preds = np.array([1.0, 2.0, 3.0])
     metric = RankMetric("tau")
     metric.update(preds, [1, 2, 3])
@@ -110,7 +110,7 @@ def test_what_was_passed_may_change_afterwards():
 
 
 class Tensor:
-    """What is used of a tensor of torch; numpy refuses this one, as it does bfloat16 and what needs a gradient."""
+    """The used part of a torch tensor; numpy refuses it, like bfloat16 and tensors that need a gradient."""
 
     def __init__(self, values, is_floating_point=True, calls=()):
         self._values, self._is_floating_point, self._calls = values, is_floating_point, calls
@@ -128,7 +128,7 @@ class Tensor:
         return lambda: Tensor(self._values, self._is_floating_point, (*self._calls, name))
 
 
-def test_tensors_are_taken_off_their_device():
+def test_tensors_are_copied_from_their_device():
     metric = RankMetric("tau")
     metric.update(Tensor([0.5, 0.25, 1.0]), Tensor([2, 1, 3], False), Tensor([7, 7, 7], False))
     assert metric.compute() == 1
@@ -157,7 +157,7 @@ def test_tensors_of_torch():
         (([1, 2], [1, 2], [0, 1]), OptionError, "indexes must come with every batch, or with none"),
     ],
 )
-def test_a_batch_that_cannot_be_used_is_not_added(batch, error, message):
+def test_an_invalid_batch_is_not_added(batch, error, message):
     metric = RankMetric()
     metric.update([1, 2, 3], [1, 3, 2])
     before = metric.compute()
@@ -166,7 +166,7 @@ def test_a_batch_that_cannot_be_used_is_not_added(batch, error, message):
     assert metric.compute() == before
 
 
-def test_what_cannot_be_computed():
+def test_invalid_input_is_refused():
     with pytest.raises(TooFewItemsError, match="a ranking needs at least two items; got 0"):
         RankMetric().compute()
     with pytest.raises(OptionError, match="coefficient must be"):

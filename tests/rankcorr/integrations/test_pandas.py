@@ -33,8 +33,8 @@ def test_columns_with_another(pair):
     x, y = pair
     table = pd.DataFrame({"x": x, "y": y, "z": np.arange(len(x))})
     assume(table.nunique().min() > 1)
-    found = table.corrwith(table["y"], method=corr_method("rho_w"))
-    assert found.tolist() == pytest.approx([RhoW()(table[name], table["y"]) for name in table], abs=1e-12)
+    result = table.corrwith(table["y"], method=corr_method("rho_w"))
+    assert result.tolist() == pytest.approx([RhoW()(table[name], table["y"]) for name in table], abs=1e-12)
 
 
 @pytest.mark.parametrize("scheme", ["first", "second"])

@@ -50,18 +50,18 @@ def test_groups_are_those_of_the_library(frame, expression, coefficient):
     assert np.isnan(expected.values).any()  # groups without a coefficient are among them
     by_group = dict(zip(expected.groups, expected.values.tolist(), strict=True))
     for plan in (frame, frame.lazy()):
-        found = plan.group_by("query").agg(value=expression).lazy().collect()
-        assert found.schema["value"] == pl.Float64
-        assert_allclose(found["value"], [by_group[query] for query in found["query"]], rtol=0, atol=0)
+        result = plan.group_by("query").agg(value=expression).lazy().collect()
+        assert result.schema["value"] == pl.Float64
+        assert_allclose(result["value"], [by_group[query] for query in result["query"]], rtol=0, atol=0)
         over = plan.with_columns(value=expression.over("query")).lazy().collect()
         assert_allclose(over["value"], [by_group[query] for query in frame["query"]], rtol=0, atol=0)
         whole = plan.select(value=expression).lazy().collect()["value"].to_list()
         assert whole == pytest.approx([coefficient(frame["gold"], frame["bm25"])], abs=1e-12)
 
 
-def test_means_leave_undefined_groups_out(frame):
-    found = frame.group_by("query").agg(value=GOLD.rankcorr.tau_w("bm25"))["value"].drop_nans().mean()
-    assert found == pytest.approx(correlate_groups(frame["bm25"], frame["gold"], frame["query"]).mean, abs=1e-12)
+def test_means_exclude_undefined_groups(frame):
+    result = frame.group_by("query").agg(value=GOLD.rankcorr.tau_w("bm25"))["value"].drop_nans().mean()
+    assert result == pytest.approx(correlate_groups(frame["bm25"], frame["gold"], frame["query"]).mean, abs=1e-12)
 
 
 def test_several_chunks_and_types(frame):
@@ -87,7 +87,7 @@ def test_an_empty_frame(frame):
         (["a", "b", "c"], NonNumericError, "every gold score must be a real number; got a column of type String"),
     ],
 )
-def test_values_that_cannot_be_ranked(gold, error, message):
+def test_unrankable_values_are_refused(gold, error, message):
     frame = pl.DataFrame({"gold": gold, "bm25": [1.0, 2.0, 3.0]})
     with pytest.raises(error, match=message):
         frame.select(GOLD.rankcorr.tau_w("bm25"))

@@ -17,14 +17,14 @@ from rankcorr.integrations.sklearn import RankScore, rank_scorer, rho_scorer, rh
 
 @pytest.fixture(scope="module")
 def data():
-    """Features, and values with ties that are a quadratic function of them, as numpy has them."""
+    """Numpy arrays of features, and a quadratic function of them with ties."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(90, 2))
     return x, np.round(x[:, 0] ** 2 + 0.3 * rng.normal(size=90), 1)
 
 
 def spelt_out(coefficient, model, x, y):
-    """Score of each fold of three, each called by hand."""
+    """Score of each of three folds, computed one by one."""
     folds = KFold(3).split(x)
     return [float(coefficient(y[test], model.fit(x[train], y[train]).predict(x[test]))) for train, test in folds]
 
@@ -41,16 +41,16 @@ def spelt_out(coefficient, model, x, y):
     ],
 )
 def test_scores_are_those_of_the_coefficient(data, scorer, coefficient):
-    found = cross_val_score(Ridge(), *data, scoring=scorer, cv=3, error_score="raise")
-    assert_allclose(found, spelt_out(coefficient, Ridge(), *data), rtol=0, atol=0)
+    result = cross_val_score(Ridge(), *data, scoring=scorer, cv=3, error_score="raise")
+    assert_allclose(result, spelt_out(coefficient, Ridge(), *data), rtol=0, atol=0)
 
 
-def test_an_index_of_pandas_plays_no_part(data):
+def test_an_index_of_pandas_is_ignored(data):
     x, y = data
     series = pd.Series(y, index=np.arange(len(y))[::-1])
     frame = pd.DataFrame(x, columns=["a", "b"], index=series.index)
-    found = cross_val_score(Ridge(), frame, series, scoring=tau_w_scorer, cv=3, error_score="raise")
-    assert_allclose(found, spelt_out(TauW(), Ridge(), x, y), rtol=0, atol=0)
+    result = cross_val_score(Ridge(), frame, series, scoring=tau_w_scorer, cv=3, error_score="raise")
+    assert_allclose(result, spelt_out(TauW(), Ridge(), x, y), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("groups", [None, ["q", "q", "q"]])
@@ -65,7 +65,7 @@ def test_whole_numbers_beside_floats_keep_their_order():
     assert RankScore("tau")([2**53, 2**53 + 1, 0.5], [2, 3, 1]) == 1
 
 
-def test_a_search_finds_what_ranks_best(data):
+def test_a_grid_search_finds_the_best_ranking(data):
     model = make_pipeline(PolynomialFeatures(), Ridge())
     grid = {"polynomialfeatures__degree": [1, 2]}
     search = GridSearchCV(model, grid, scoring={"tau_w": tau_w_scorer, "rho": rho_scorer}, refit="tau_w", cv=3)
@@ -96,13 +96,13 @@ def test_the_mean_over_groups_is_routed(data):
     with sklearn.config_context(enable_metadata_routing=True):
         scorer = rank_scorer("rho_w").set_score_request(groups=True)
         options = {"cv": GroupKFold(3), "params": {"groups": groups}, "error_score": "raise"}
-        found = cross_val_score(Ridge(), x, y, scoring=scorer, **options)
+        result = cross_val_score(Ridge(), x, y, scoring=scorer, **options)
     expected = []
     for train, test in GroupKFold(3).split(x, groups=groups):
         predicted = Ridge().fit(x[train], y[train]).predict(x[test])
         values = [RhoW()(y[test][groups[test] == g], predicted[groups[test] == g]) for g in np.unique(groups[test])]
         expected.append(np.mean(values))
-    assert_allclose(found, expected, atol=1e-12)
+    assert_allclose(result, expected, atol=1e-12)
 
 
 def test_groups_without_a_coefficient_are_left_out():
@@ -112,14 +112,14 @@ def test_groups_without_a_coefficient_are_left_out():
     assert np.isnan(score([1, 1], [1, 2], groups=["a", "a"]))
 
 
-def test_weights_of_samples_are_refused(data):
+def test_sample_weights_are_refused(data):
     x, y = data
     model = Ridge().fit(x, y)
     with pytest.raises(OptionError, match="sample_weight cannot be used: a rank correlation weighs the items"):
         tau_w_scorer(model, x, y, sample_weight=np.ones(len(y)))
 
 
-def test_what_cannot_be_scored(data):
+def test_invalid_input_is_refused(data):
     x, y = data
     with pytest.raises(DimensionError, match=r"must have one dimension; got an array of shape \(90, 2\)"):
         tau_w_scorer(Ridge().fit(x, np.column_stack([y, y])), x, np.column_stack([y, y]))

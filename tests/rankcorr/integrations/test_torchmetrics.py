@@ -1,4 +1,4 @@
-"""`RankMetric` in torchmetrics, which is too large for the development extra."""
+"""`RankMetric` in torchmetrics, which is too large for the development dependencies."""
 
 import pickle
 
@@ -18,8 +18,8 @@ NAMES = ("tau_w", "rho_w", "tau", "rho")
 def batches(n_batches=3, with_queries=True):
     rng = np.random.default_rng(0)
     for _ in range(n_batches):
-        found = rng.normal(size=7).round(1), rng.integers(0, 4, 7), rng.integers(0, 3, 7)
-        yield [torch.tensor(column) for column in found[: 2 + with_queries]]
+        result = rng.normal(size=7).round(1), rng.integers(0, 4, 7), rng.integers(0, 3, 7)
+        yield [torch.tensor(column) for column in result[: 2 + with_queries]]
 
 
 def expected(name, rows):
@@ -35,8 +35,8 @@ def test_a_collection_computes_all_coefficients(with_queries):
     metrics = torchmetrics.MetricCollection({name: RankMetric(name) for name in NAMES})
     assert "tau_w" in metrics
     for batch in rows:
-        found = metrics(*batch)  # of this batch
-        assert {name: float(value) for name, value in found.items()} == {
+        result = metrics(*batch)  # of this batch
+        assert {name: float(value) for name, value in result.items()} == {
             name: expected(name, [batch]) for name in NAMES
         }
     wanted = {name: expected(name, rows) for name in NAMES}
@@ -49,16 +49,16 @@ def test_a_collection_computes_all_coefficients(with_queries):
 
 
 def test_processes_gather_their_rows():
-    """As torchmetrics does it: each state of all processes, concatenated."""
+    """Like torchmetrics, this concatenates each state of all processes."""
     rows = list(batches(2))
 
     def gathered(state, group):  # noqa: ARG001
         return [state, state + 1]
 
-    found = RankMetric("tau_w", dist_sync_fn=gathered, distributed_available_fn=lambda: True)
-    found.update(*rows[0])
+    result = RankMetric("tau_w", dist_sync_fn=gathered, distributed_available_fn=lambda: True)
+    result.update(*rows[0])
     wanted = [rows[0], [column + 1 for column in rows[0]]]
-    assert float(found.compute()) == expected("tau_w", wanted)
+    assert float(result.compute()) == expected("tau_w", wanted)
 
 
 def test_states_are_saved():
@@ -73,16 +73,16 @@ def test_states_are_saved():
     assert float(second.compute()) == expected("rho", rows)
 
 
-def test_a_batch_that_cannot_be_used_is_not_added():
-    found = RankMetric()
-    found.update([1.0, 2.0, 3.0], [1, 3, 2])
-    before = float(found.compute())
+def test_an_invalid_batch_is_not_added():
+    result = RankMetric()
+    result.update([1.0, 2.0, 3.0], [1, 3, 2])
+    before = float(result.compute())
     with pytest.raises(MissingValueError, match="nan in row 0"):
-        found.update(torch.tensor([float("nan"), 1.0]), torch.tensor([1, 2]))
+        result.update(torch.tensor([float("nan"), 1.0]), torch.tensor([1, 2]))
     with pytest.raises(OptionError, match="indexes must come with every batch, or with none"):
-        found.update([1.0, 2.0], [1, 2], [0, 0])
-    found._computed = None
-    assert float(found.compute()) == before
+        result.update([1.0, 2.0], [1, 2], [0, 0])
+    result._computed = None
+    assert float(result.compute()) == before
     with pytest.raises(OptionError, match="coefficient must be"):
         RankMetric("best")
     with pytest.warns(UserWarning, match="before the ``update`` method"), pytest.raises(TooFewItemsError):

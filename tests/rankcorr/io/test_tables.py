@@ -1,4 +1,4 @@
-"""Reading rankings: every fault is named with file, line and column; files are written whole or not at all."""
+"""Reading rankings: errors name file, line and column; files are written completely or not at all."""
 
 import csv
 import gzip
@@ -29,14 +29,14 @@ FILE = "f.csv"
 
 
 def read_text(text, **options):
-    """Read text or bytes by way of standard input."""
+    """Read text or bytes from standard input."""
     data = text if isinstance(text, bytes) else text.encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
         return read_ranking("-", **options)
 
 
-# What is read.
+# Valid input
 
 XY = Ranking.from_scores([1, 2], ["x", "y"])
 
@@ -73,7 +73,7 @@ def test_two_columns_are_id_and_score(write, content):
     ("header", "labels"),
     [("item,rank,strength,standard_error", ["b", "a"]), ("item_1,item_2,rank,score", [("b", "x"), ("a", "x")])],
 )
-def test_a_fitted_ranking_is_read_by_its_strengths(write, header, labels):
+def test_a_fitted_ranking_is_read_with_its_strengths(write, header, labels):
     rows = ["b,1,2.5,.3", "a,2,-1,.2"] if header.startswith("item,") else ["b,x,1,2.5", "a,x,2,-1"]
     path = write("\n".join([header, *rows]) + "\n")
     assert list(read_numbers(path).numbers.items()) == list(zip(labels, [2.5, -1], strict=True))
@@ -102,7 +102,7 @@ def test_a_compressed_file_is_read(write, options):
     assert read_text(compressed, **options) == XY
 
 
-def test_a_damaged_compressed_file(write):
+def test_a_damaged_compressed_file_is_refused(write):
     compressed = gzip.compress(b"id,s\nx,1\ny,2\n")
     for damaged in (compressed[:-9], compressed[:12] + b"\xff" + compressed[13:], b"\x1f\x8bid,s\n"):
         with pytest.raises(TableError, match=r"f\.csv\.gz: cannot be decompressed: "):
@@ -140,7 +140,7 @@ def test_a_pair_in_either_order_is_one_item(write):
     ],
 )
 def test_repeated_ids_have_their_mean_or_the_first_number(write, numbers, mean):
-    # Three items beside the mean: one below, one equal, one above, as far as there are any.
+    # Three other items if possible: one below the mean, one equal, one above.
     others = {"below": math.nextafter(mean, -math.inf), "same": mean, "above": math.nextafter(mean, math.inf)}
     if isinstance(mean, int):
         others = {"below": mean - 1, "same": mean, "above": mean + 1}
@@ -148,8 +148,8 @@ def test_repeated_ids_have_their_mean_or_the_first_number(write, numbers, mean):
     text += "".join(f"{label},{other!r}\n" for label, other in others.items())
     first = int(numbers[0]) if numbers[0].isdigit() else float(numbers[0])
     for duplicates, value in (("mean", mean), ("first", first)):
-        found = read_ranking(write(text), duplicates=duplicates)
-        assert found == Ranking.from_scores({"twice": value, **others})
+        result = read_ranking(write(text), duplicates=duplicates)
+        assert result == Ranking.from_scores({"twice": value, **others})
 
 
 @pytest.mark.parametrize(
@@ -161,15 +161,15 @@ def test_repeated_ids_have_their_mean_or_the_first_number(write, numbers, mean):
         ("first", "x,1\ny,2\n", None),
     ],
 )
-def test_programs_that_collect_notices_hear_how_many_lines_repeat_an_item(write, duplicates, text, message):
+def test_a_notice_counts_the_lines_that_repeat_an_item(write, duplicates, text, message):
     path = write("id,s\n" + text)
     with collected_notices() as notices:
         read_numbers(path, duplicates=duplicates)
     assert [notice.rpartition("/")[2] for notice in notices] == [message] * (message is not None)
-    read_numbers(path, duplicates=duplicates)  # the caller asked for it: no warning
+    read_numbers(path, duplicates=duplicates)  # requested by the caller: no warning
 
 
-def test_duplicates_that_have_no_mean_or_meaning(write):
+def test_invalid_duplicates_are_refused(write):
     path = write("id,s\nx,inf\ny,2\nx,1\nx,-inf\n")
     with pytest.raises(TableError, match=r':5: "x" is inf and -inf, here and above, and has no mean'):
         read_ranking(path, duplicates="mean")
@@ -196,7 +196,7 @@ def test_without_header_columns_have_numbers(write):
 
 
 @pytest.mark.parametrize("header", ["id;s, of 10", '"id";s, of 10'])
-def test_named_columns_decide_between_delimiters_also_beside_quotes_that_do_not_fit(write, header):
+def test_named_columns_determine_the_delimiter_despite_stray_quotes(write, header):
     assert read_ranking(write(f"{header}\nx;1\ny;2\n"), score_column="s, of 10") == XY
 
 
@@ -206,15 +206,15 @@ def test_named_columns_decide_between_delimiters_also_beside_quotes_that_do_not_
         (["-inf", "Infinity", "1e308", "INF"], [4, 1.5, 3, 1.5]),
         (["9007199254740993.0", "9007199254740992.0"], [1, 2]),
         (["9007199254740993.", "9007199254740992"], [1, 2]),
-        (["9007199254740993", "9007199254740992"], [1, 2]),  # 2^53 + 1 and 2^53, which no float tells apart
+        (["9007199254740993", "9007199254740992"], [1, 2]),  # 2^53 + 1 and 2^53 are equal as floats
     ],
 )
-def test_infinite_scores_and_large_integers_have_their_order(write, scores, ranks):
+def test_infinite_scores_and_large_integers_are_ordered(write, scores, ranks):
     rows = "".join(f"{label},{score}\n" for label, score in enumerate(scores))
     assert read_ranking(write("id,s\n" + rows)).ranks.tolist() == ranks
 
 
-def test_tags_alone_are_no_markup(write):
+def test_single_tags_are_not_rejected_as_html(write):
     assert read_ranking(write("<s>,s\n<unk>,1\n</s>,2\n")).labels == ("<unk>", "</s>")
 
 
@@ -236,9 +236,9 @@ scores = st.sampled_from([0.0, -0.0, 1.0, 0.1, float("-inf")]) | st.floats(allow
     header=st.booleans(),
 )
 @example(rows=[("\ufeff", '"', 1.0), ("a\r", "\n;", 1.0), ("a\n\r\nb", ",;", -2.5)], delimiter=";", header=False)
-def test_what_csv_writes_is_read_back(rows, delimiter, header):
+def test_files_written_by_csv_are_read_unchanged(rows, delimiter, header):
     file = io.StringIO(newline="")
-    # Without a header, the first labels could hold another delimiter outside quotes, which is refused.
+    # Without a header, the first label could have another delimiter outside quotes, which is refused.
     quoting = csv.QUOTE_MINIMAL if header else csv.QUOTE_NONNUMERIC
     names = ["left", "right", "score"]
     csv.writer(file, delimiter=delimiter, quoting=quoting).writerows([names, *rows] if header else rows)
@@ -247,7 +247,7 @@ def test_what_csv_writes_is_read_back(rows, delimiter, header):
     assert ranking == Ranking.from_scores([row[2] for row in rows], [row[:2] for row in rows])
 
 
-# What is refused.
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_what_csv_writes_is_read_back(rows, delimiter, header):
         ("x,\ny,2\nz,3\n", ":1: the score column has no name; if this line holds data, use --no-header"),
     ],
 )
-def test_faults_are_named_with_their_place(write, content, message):
+def test_errors_name_their_place(write, content, message):
     path = write(content)
     pattern = "^" + re.escape(f"{path}{message}").replace(r"1\{60\}", "1{60}")
     with pytest.raises(TableError, match=pattern):
@@ -332,7 +332,7 @@ def test_faults_are_named_with_their_place(write, content, message):
         ({"id_columns": ["1"], "score_column": "2", "header": False}, ':1: column "2": "b" is not a number'),
     ],
 )
-def test_columns_that_do_not_fit(write, options, message):
+def test_invalid_choices_of_columns_are_refused(write, options, message):
     path = write("a,b,c,c\nx,1,2,3\ny,1,2,3\n")
     with pytest.raises(TableError, match="^" + re.escape(f"{path}{message}")):
         read_ranking(path, **options)
@@ -346,7 +346,7 @@ def test_columns_that_do_not_fit(write, options, message):
         ("1,2\n2,5\n3,4\n", ["1"], "2", "looks like data"),  # with a header of "1" and "2", item "1" would be lost
     ],
 )
-def test_rows_that_do_not_fit_the_columns(write, content, ids, score, message):
+def test_rows_of_wrong_width_are_refused(write, content, ids, score, message):
     with pytest.raises(TableError, match=message):
         read_ranking(write(content), id_columns=ids, score_column=score)
 
@@ -363,7 +363,7 @@ def test_id_columns_are_a_list(write, wrong):
         read_ranking(write("id,s\nx,1\ny,2\n"), id_columns=wrong)
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     with pytest.raises(TableError, match=r"nothing\.csv: cannot be read: No such file or directory$"):
         read_ranking(tmp_path / "nothing.csv")
     with pytest.raises(TableError, match=r": cannot be read: "):
@@ -373,7 +373,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 def outcome(text, **options):
-    """Ranking, or error, that a text gives."""
+    """The ranking or the error for a text."""
     try:
         return read_text(text, **options)
     except RankingError as error:
@@ -384,7 +384,7 @@ def outcome(text, **options):
 @example('" "\n\t', True)
 @example('\t\n"\t"\n', False)
 @example("a,1\nb,2", False)
-def test_any_text_is_a_ranking_or_one_line_of_error(text, header):
+def test_any_text_gives_a_ranking_or_a_one_line_error(text, header):
     result = outcome(text, header=header)
     if isinstance(result, Ranking):
         assert len(result) <= len(re.findall(r"[^\r\n]+", text)) - header
@@ -395,7 +395,7 @@ def test_any_text_is_a_ranking_or_one_line_of_error(text, header):
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_a_ranking_or_an_error(data):
+def test_any_bytes_give_a_ranking_or_an_error(data):
     result = outcome(b"id,s\nx,1\n" + data)
     assert result.labels[0] == "x" if isinstance(result, Ranking) else str(result).isprintable()
 
@@ -403,11 +403,11 @@ def test_any_bytes_are_a_ranking_or_an_error(data):
 @pytest.mark.real_data
 def test_real_pairs_without_a_value(data_dir: Path):
     path = data_dir / "EN-WS-353-SIM_wordnet30.tsv"
-    with pytest.raises(TableError, match=r'\.tsv:27: column "lch": empty cell'):  # drink, eat: two parts of speech
+    with pytest.raises(TableError, match=r'\.tsv:27: column "lch": empty cell'):  # drink, eat: as two parts of speech
         read_ranking(path, id_columns=["word1", "word2"], score_column="lch")
 
 
-def test_numbers_come_as_they_are(write):
+def test_numbers_are_read_unchanged(write):
     path = write("id,s\nx,9007199254740993\ny,0.5\nz,-inf\n")
     assert read_numbers(path).numbers == {"x": 2**53 + 1, "y": 0.5, "z": -math.inf}
     assert read_ranking(path) == Ranking.from_scores(read_numbers(path).numbers)
@@ -432,14 +432,14 @@ def test_a_column_named_rank_is_read_as_ranks(write, name):
 
 @pytest.fixture
 def path(tmp_path):
-    """A file that is there already."""
-    found = tmp_path / "ranking.csv"
-    found.write_bytes(b"old")
-    return found
+    """An existing file."""
+    result = tmp_path / "ranking.csv"
+    result.write_bytes(b"old")
+    return result
 
 
-def test_a_file_is_written_and_nothing_else_is_left(tmp_path):
-    path = tmp_path / f"{'𝜏' * 62}.csv"  # 252 bytes, of the 255 that a name may have
+def test_a_written_file_leaves_no_other_file(tmp_path):
+    path = tmp_path / f"{'𝜏' * 62}.csv"  # 252 bytes of at most 255 in a file name
     for data in (b"first", b"second"):
         write_atomically(path, data)
         assert path.read_bytes() == data
@@ -459,7 +459,7 @@ def test_a_failure_leaves_the_old_file(step, tmp_path, path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes, links and folders as POSIX has them")
-def test_the_file_and_its_name_are_on_the_disk(tmp_path, monkeypatch):
+def test_the_file_and_its_folder_are_synced(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode)))
     write_atomically(tmp_path / "ranking.csv", b"new")
@@ -523,7 +523,7 @@ KILLED = {
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
-    """Files that a process was writing when it was killed, by the moment, and how it ended."""
+    """Files that a process was writing when it was killed at different moments, and its exit codes."""
     paths = {moment: tmp_path_factory.mktemp("killed") / "ranking.csv" for moment in KILLED}
     for path in paths.values():
         path.write_bytes(b"old")

@@ -38,7 +38,7 @@ from rankcorr.measures import (
     mean_ratings,
 )
 from tests import naive
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 NAN = math.nan
 
@@ -80,7 +80,7 @@ def test_pairwise_agreement_with_missing_ratings():
         agreement.pairs[0, 0] = 1
 
 
-def test_a_constant_annotator_is_left_out_of_the_means_and_named():
+def test_a_constant_annotator_is_excluded_from_the_means_and_named():
     message = r"tied in one of the ratings of: \(0, 2\), \(1, 2\)"
     with pytest.warns(UndefinedCorrelationWarning, match=message) as caught:
         agreement = mean_pairwise_agreement([[1, 2, 3], [1, 3, 2], [5, 5, 5]])
@@ -99,9 +99,9 @@ def test_a_constant_annotator_is_left_out_of_the_means_and_named():
         {"coefficient": "rho_w", "tied_weights": "expected"},
     ],
 )
-def test_pairwise_agreement_is_that_of_the_call_for_a_pair(options):
+def test_pairwise_agreement_equals_calls_for_single_pairs(options):
     rows = [[5, 5, 3, 2, 1, 1], [4, 6, 6, 6, 2, 1], [1, 2, 2, 5, 5, 4]]
-    agreement = mean_pairwise_agreement(rows, **collapsed(**options))
+    agreement = mean_pairwise_agreement(rows, **with_coefficient(**options))
     correlation = {"tau_w": weighted_tau, "rho_w": weighted_rho}[options["coefficient"]]
     keywords = {name: value for name, value in options.items() if name != "coefficient"}
     for i, j in ((0, 1), (0, 2), (1, 2)):
@@ -109,15 +109,15 @@ def test_pairwise_agreement_is_that_of_the_call_for_a_pair(options):
         assert_allclose(agreement.pairs[i, j], correlation(rows[i], rows[j], **keywords).statistic, rtol=1e-14)
 
 
-# One value for each item.
+# One value for each item
 
 RATED = {"ann": {"a": 3, "b": 0, "c": 1}, "bob": {"a": 3, "b": 1}, "eve": {"a": 1, "b": 1, "d": 2}}
 
 
 def test_means_of_ratings():
-    found = mean_ratings(RATED)
-    assert found.scores == {"a": pytest.approx(7 / 3), "b": pytest.approx(2 / 3), "c": 1, "d": 2}
-    assert found.counts == {"a": 3, "b": 3, "c": 1, "d": 1}
+    result = mean_ratings(RATED)
+    assert result.scores == {"a": pytest.approx(7 / 3), "b": pytest.approx(2 / 3), "c": 1, "d": 2}
+    assert result.counts == {"a": 3, "b": 3, "c": 1, "d": 1}
     assert mean_ratings(RATED, scale=(0, 3)).scores["a"] == pytest.approx(7 / 9)
     assert mean_ratings([[1, math.nan], [3, math.nan]], scale=(1, 5)).scores == {0: 0.25}
 
@@ -136,16 +136,16 @@ def test_ratings_outside_the_scale():
 @given(st.lists(st.lists(st.sampled_from([0, 1, 2, math.nan]), min_size=3, max_size=3), min_size=2, max_size=6))
 def test_the_majority_is_the_most_frequent_rating(rows):
     for ties, choose in (("lowest", min), ("highest", max)):
-        found = majority_vote(rows, ties=ties)
+        result = majority_vote(rows, ties=ties)
         for item, column in enumerate(zip(*rows, strict=True)):
             votes = Counter(value for value in column if not math.isnan(value))
             winners = [value for value, count in votes.items() if count == max(votes.values())]
-            assert found.scores.get(item) == (choose(winners) if winners else None)
-            assert (item in found.tied) == (len(winners) > 1)
-    assert set(majority_vote(rows, ties="omit").scores) == set(found.scores) - set(found.tied)
+            assert result.scores.get(item) == (choose(winners) if winners else None)
+            assert (item in result.tied) == (len(winners) > 1)
+    assert set(majority_vote(rows, ties="omit").scores) == set(result.scores) - set(result.tied)
 
 
-def test_ties_of_votes_are_an_error_by_default():
+def test_tied_majorities_are_an_error_by_default():
     with pytest.raises(
         AnnotatorError, match=r"two ratings have the most votes \(the option ties decides\); items: 'x'"
     ):
@@ -180,7 +180,7 @@ FEW_OR_MANY = st.one_of(FEW, st.floats(0, 1e6, width=32))
 
 @st.composite
 def incomplete(draw, numbers=(FEW, FEW, FEW_OR_MANY)):
-    """Ratings with many ties; None is a missing one."""
+    """Ratings with many ties; None is a missing rating."""
     n_items = draw(st.integers(1, 7))
     number = draw(st.sampled_from(numbers))
     row = st.lists(st.one_of(st.none(), number, number), min_size=n_items, max_size=n_items)
@@ -235,7 +235,7 @@ def test_alpha_does_not_depend_on_order_names_or_lone_ratings(rows, level, rando
 
 
 @given(incomplete(numbers=[FEW]))
-def test_what_each_level_leaves_alpha_unchanged(rows):
+def test_transformations_that_leave_alpha_unchanged_at_each_level(rows):
     ratings = np.array(with_nan(rows))
     assume(naive.krippendorff_alpha(rows, "nominal") is not None)
     for level, changed in (
@@ -245,8 +245,8 @@ def test_what_each_level_leaves_alpha_unchanged(rows):
         ("interval", -1.5 * ratings),
         ("ratio", 4 * ratings),
     ):
-        found, expected = (krippendorff_alpha(each, level=level) for each in (changed, ratings))
-        assert_allclose(found, expected, rtol=0, atol=1e-12)
+        result, expected = (krippendorff_alpha(each, level=level) for each in (changed, ratings))
+        assert_allclose(result, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -255,7 +255,7 @@ def test_perfect_agreement_is_exactly_one(level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_zeros_of_both_signs_are_one_rating(level):
+def test_zeros_of_both_signs_are_the_same_rating(level):
     assert krippendorff_alpha([[0.0, 2], [-0.0, 2]], level=level) == 1
 
 
@@ -267,16 +267,16 @@ def test_interval_alpha_keeps_its_digits_far_from_zero():
 
 @pytest.mark.parametrize("level", ["interval", "ratio"])
 @pytest.mark.parametrize("factor", [2.0**1020, 2.0**1021, 2.0**-1074])
-def test_ratings_at_the_ends_of_the_floats(level, factor):
+def test_extreme_floats_as_ratings(level, factor):
     ratings = np.array(FOUR_CODERS)
-    found, expected = (krippendorff_alpha(each, level=level) for each in (ratings * factor, ratings))
-    assert_allclose(found, expected, rtol=1e-15)
+    result, expected = (krippendorff_alpha(each, level=level) for each in (ratings * factor, ratings))
+    assert_allclose(result, expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize(
     ("level", "n_items"), [("nominal", 50_000), ("ordinal", 50_000), ("interval", 50_000), ("ratio", 300)]
 )
-def test_memory_grows_with_the_ratings_alone(level, n_items):
+def test_memory_grows_only_with_the_number_of_ratings(level, n_items):
     rng = np.random.default_rng(3)
     ratings = rng.permutation(2 * n_items).reshape(2, n_items) + 1.0
     krippendorff_alpha(ratings[:, :2], level=level)  # imports and compiles what it needs
@@ -299,7 +299,7 @@ def test_invalid_inputs():
         krippendorff_alpha([[1, -1], [1, 2]], level="ratio")
 
 
-def test_ways_to_give_ratings():
+def test_input_types_of_ratings():
     matrix = [[1, 2, 3], [1, NAN, 2], [2, 2, 3]]
     expected = krippendorff_alpha(matrix, level="ordinal")
     frame = pd.DataFrame(np.transpose(matrix), columns=["ann", "bob", "cat"], index=["x", "y", "z"])
@@ -351,7 +351,7 @@ RATINGS = {"ann": {"a": 4, "b": 1, "c": 2, "d": 3}, "bob": {"a": 3.5, "b": 3, "c
 
 
 def jackknife(matrix, level):
-    """Ends of the interval, written out."""
+    """Naive ends of the jackknife interval."""
     from scipy.stats import t
 
     n = matrix.shape[1]
@@ -376,7 +376,7 @@ def test_interval_is_the_jackknife_of_the_logarithm(level, seed):
     assert interval.low <= interval.alpha <= interval.high
 
 
-def test_more_confidence_is_wider_and_many_items_are_left_out_in_blocks():
+def test_intervals_widen_with_confidence_and_many_items_are_left_out_in_blocks():
     rng = np.random.default_rng(1)
     matrix = np.round(rng.normal(3, 1, 900) + rng.normal(0, 0.5, (4, 900)))
     narrow, wide = (alpha_interval(matrix, level="interval", confidence=level) for level in (0.5, 0.99))
@@ -422,6 +422,6 @@ def test_decisions_replace_means_of_disputed_items():
         ([1], 1, OptionError, "decisions must map items to ratings"),
     ],
 )
-def test_bad_decisions_are_named(decisions, limit, error, message):
+def test_invalid_decisions_are_named(decisions, limit, error, message):
     with pytest.raises(error, match=message):
         adjudicate(RATINGS, decisions, limit=limit)

@@ -42,7 +42,7 @@ FIGURES = [(0.8519, 0.7454, 0.8333, 0.7321), (0.2504, 0.2692, 0.2880, 0.2970), (
 
 
 @pytest.mark.parametrize(("scores", "figures"), list(zip(SCORES, FIGURES, strict=True)))
-def test_figures_of_the_package_of_urbano_and_marrero(scores, figures):
+def test_values_of_the_package_by_urbano_and_marrero(scores, figures):
     x, y, tied_x, tied_y = scores
     values = [tau_ap(x, y), tau_ap(x, tied_y), tau_ap(x, y, ties="b"), tau_ap(tied_x, tied_y, ties="b")]
     assert_allclose([value.statistic for value in values], figures, rtol=0, atol=5e-5)
@@ -85,7 +85,7 @@ def test_all_items_tied():
     assert tau_ap([1, 2, 3], [1, 1, 1]).statistic == pytest.approx(0, rel=0, abs=1e-15)
 
 
-def test_results_show_what_was_computed():
+def test_results_record_their_options():
     gold, system = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["b", "a", "d"])
     with pytest.raises(LabelMismatchError, match="labels in gold only: 'c'; labels in system only: 'd'"):
         tau_ap(gold, system)
@@ -133,7 +133,7 @@ def test_variances_over_all_rankings_are_the_published_ones(n):
     # Genest and Plante 2003, proposition 1
     assert_allclose(np.var(nu), (2 * n + 1) * (8 * n + 11) / (15 * (n + 1) ** 2 * (n - 1)), rtol=1e-12)
     top_down = [top_down_correlation(rankings[0], other).statistic for other in rankings]
-    assert_allclose(np.var(top_down), 1 / (n - 1), rtol=1e-12)  # Iman and Conover 1987, as of any scores
+    assert_allclose(np.var(top_down), 1 / (n - 1), rtol=1e-12)  # Iman and Conover 1987; true for any scores
     assert max(nu) == pytest.approx(1)
     assert min(nu) == pytest.approx(-1)
     assert max(top_down) == pytest.approx(1)

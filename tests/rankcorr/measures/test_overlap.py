@@ -1,4 +1,4 @@
-"""Measures of lists, best first: rank-biased overlap, precision, and the labels that they read."""
+"""Measures of lists, best first: rank-biased overlap, precision, and their input types."""
 
 import itertools
 import math
@@ -42,7 +42,7 @@ def overlap(x, y, **options):
 
 
 def from_text(text):
-    """ "a (b c)" is a list with b and c tied, as in the tests of Corsi and Urbano."""
+    """Parse "a (b c)", a list with b and c tied, as in the tests of Corsi and Urbano."""
     groups, inside = [], False
     for word in text.split():
         if inside:
@@ -115,7 +115,7 @@ def test_the_published_values_of_corsi_and_urbano(x, y, p, ties, expected):
 
 
 @given(grouped(), grouped(), P, TIES)
-def test_minimum_and_maximum_are_sums_over_lists_that_go_on(x, y, p, ties):
+def test_minimum_and_maximum_are_sums_over_continued_lists(x, y, p, ties):
     result = overlap(x, y, p=p, ties=ties)
     worst = naive.never_matching(x, "x", DEPTH), naive.never_matching(y, "y", DEPTH)
     best = naive.soonest_matching(x, y, DEPTH)
@@ -124,13 +124,13 @@ def test_minimum_and_maximum_are_sums_over_lists_that_go_on(x, y, p, ties):
 
 
 @given(grouped(), grouped(), P, TIES)
-def test_extrapolation_is_the_sum_of_its_sections(x, y, p, ties):
-    found = overlap(x, y, p=p, ties=ties).extrapolated
-    assert_allclose(found, naive.extrapolated_overlap(x, y, p, ties, DEPTH), rtol=0, atol=1e-14)
+def test_extrapolation_is_the_sum_over_its_sections(x, y, p, ties):
+    result = overlap(x, y, p=p, ties=ties).extrapolated
+    assert_allclose(result, naive.extrapolated_overlap(x, y, p, ties, DEPTH), rtol=0, atol=1e-14)
 
 
 @given(grouped(), grouped(), TIES, st.data())
-def test_no_way_to_go_on_leaves_the_bounds(x, y, ties, data):
+def test_no_continuation_exceeds_the_bounds(x, y, ties, data):
     result = overlap(x, y, p=0.7, ties=ties)
     ways = []
     for name, groups in (("x", x), ("y", y)):
@@ -148,7 +148,7 @@ def test_a_is_the_mean_over_all_ways_to_break_ties(pair, p):
 
 
 @given(grouped(max_items=4), grouped(max_items=4), P)
-def test_the_minimum_of_a_is_a_mean_too_and_the_rest_is_not_above_one(x, y, p):
+def test_the_minimum_of_a_is_a_mean_too_and_the_rest_is_at_most_one(x, y, p):
     values = [overlap(*broken, p=p) for broken in itertools.product(naive.breakings(x), naive.breakings(y))]
     result = overlap(x, y, p=p, ties="a")
     assert_allclose(result.minimum, np.mean([value.minimum for value in values]), rtol=0, atol=1e-14)
@@ -184,7 +184,7 @@ def test_scores_without_labels_are_matched_by_place(pair, ties):
 def test_extreme_persistence(scores, p, ties):
     result = rank_biased_overlap(scores, scores[::-1], p=p, ties=ties)
     assert -1e-9 <= result.minimum <= result.maximum <= 1 + 1e-9
-    # A complete list has no unseen items to lose: the deepest agreement is 1, and the top one counts alone for small p.
+    # Complete lists have no unseen items: the deepest agreement is 1, and for small p only the top one counts.
     if p > 0.5:
         assert result.extrapolated == pytest.approx(1, rel=0, abs=1e-10)
 
@@ -192,12 +192,12 @@ def test_extreme_persistence(scores, p, ties):
 @pytest.mark.parametrize("p", [0.15, 0.25, 0.7, 0.8, 0.999])
 def test_rounding_does_not_grow_with_the_number_of_common_items(p):
     result = rank_biased_overlap(np.arange(20_000), np.arange(20_000), p=p)
-    # Agreement is 1 at all depths that are seen, and what is beyond them has the weight p^20,000.
+    # Agreement is 1 at all seen depths; unseen ones have the weight p^20,000.
     assert_allclose([result.extrapolated, result.minimum], 1, rtol=0, atol=1e-14 + p**20_000)
     assert 0 <= result.residual <= p**20_000
 
 
-def test_result_shows_what_was_computed():
+def test_results_record_their_options():
     result = overlap(["a", "b"], ["a", "b"], p=0.5)
     assert isinstance(result, RankBiasedOverlap)
     assert "p=0.5, ties='w', n_x=2, n_y=2, n_common=2" in repr(result)
@@ -238,7 +238,7 @@ def test_numbers_are_scores(scores):
 
 
 @pytest.mark.parametrize("given", [["a", 1], [1, "a"], ["a", None], [["a"], 2], [], [["a", []], "b"], [[1, 2], [3, 4]]])
-def test_anything_else_is_refused_as_scores_are(given):
+def test_other_input_is_refused_as_invalid_scores(given):
     with pytest.raises(RankingError) as expected:
         Ranking.from_scores(given)
     with pytest.raises(type(expected.value), match=r"^scores must|^every score|^a ranking needs"):
@@ -246,7 +246,7 @@ def test_anything_else_is_refused_as_scores_are(given):
 
 
 @pytest.mark.parametrize("given", [["1", "2"], ["0.5", "nan"], [["17"], "18"]])
-def test_text_that_reads_as_numbers_could_be_either(given):
+def test_text_that_looks_like_numbers_is_ambiguous(given):
     with pytest.raises(NonNumericError, match=r"may hold labels or scores: write Ranking.from_order\(...\) for labels"):
         as_list(given)
 
@@ -263,7 +263,7 @@ def test_measures_take_lists_of_labels():
 
 @st.composite
 def judged(draw):
-    """A list with ties, and the relevance of its items, at least one of which is relevant."""
+    """A list with ties, and the relevance of its items; at least one is relevant."""
     groups = draw(grouped())
     items = naive.items(groups)
     relevant = draw(st.sets(st.sampled_from(items), min_size=1))
@@ -274,8 +274,8 @@ def judged(draw):
 def test_average_precision_is_the_mean_over_all_ways_to_break_ties(case):
     groups, relevance = case
     values = [naive.mean_precision(relevance, order) for order in naive.breakings(groups)]
-    found = average_precision(relevance, Ranking.from_order(groups))
-    assert_allclose(found, float(sum(values) / len(values)), rtol=1e-14)
+    result = average_precision(relevance, Ranking.from_order(groups))
+    assert_allclose(result, float(sum(values) / len(values)), rtol=1e-14)
 
 
 def test_one_item():
@@ -286,7 +286,7 @@ def test_one_item():
         average_precision({"a": 1}, ["b"], missing="intersection")
 
 
-def test_all_relevant_is_perfect_whatever_the_ties():
+def test_only_relevant_items_are_perfect_with_any_ties():
     assert average_precision([1] * 7, [3, 3, 3, 2, 2, 1, 0]) == 1
     assert average_precision(np.ones(1000, bool), np.zeros(1000)) == 1
 
@@ -322,6 +322,6 @@ AB = {"a": 1, "b": 2}
         (average_precision, AB | {"b": 10**400}, AB, RelevanceError, r"must be 0 or 1; got 1000.*; wrong at: 'b'"),
     ],
 )
-def test_inputs_that_do_not_fit(function, gold, system, error, message):
+def test_mismatched_inputs_are_refused(function, gold, system, error, message):
     with pytest.raises(error, match=message):
         function(gold, system)

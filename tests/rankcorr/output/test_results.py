@@ -1,4 +1,4 @@
-"""What results have in common: equality and hash by content, read-only arrays, dicts, frames and notebook tables."""
+"""Common features of results: equality and hash by content, read-only arrays, dicts, frames and notebook tables."""
 
 import datetime
 import json
@@ -67,7 +67,7 @@ def subclasses(kind):
         yield from subclasses(sub)
 
 
-def test_no_result_has_an_equality_of_its_own():
+def test_no_result_overrides_equality():
     own = [kind.__name__ for kind in subclasses(Result) if "__eq__" in vars(kind)]
     assert own == []
 
@@ -80,14 +80,14 @@ def test_nan_equals_nan_in_a_result():
     assert hash(one) == hash(again)
 
 
-def test_results_of_other_options_differ_although_the_numbers_agree():
+def test_results_with_different_options_differ_even_if_the_numbers_agree():
     one = rankcorr.correlate_many([1, 2, 3], [[1, 2, 3]], coefficient="tau")
     other = rankcorr.correlate_many([1, 2, 3], [[1, 2, 3]], coefficient="rho")
     assert one.statistic.tolist() == other.statistic.tolist()
     assert one != other
 
 
-# Tables.
+# Tables
 
 TABLES = ["RankCorrelations", "matrix", "Contributions", "Leaderboard", "PairwiseAgreement", "WeightTable"]
 
@@ -108,10 +108,10 @@ def test_results_with_a_table_become_dicts_frames_and_html(name):
     assert [line.count(" & ") for line in body] == [columns - 1] * (len(frame) + 1)
 
 
-def test_names_in_tables_cannot_break_them():
-    found = rankcorr.correlate_many(GOLD, {"a|b_1 {100 %}": A})
-    assert r"| a\|b_1 {100 %} |" in found.to_markdown()
-    assert r"a|b\_1 \{100 \%\} &" in found.to_latex()
+def test_names_cannot_break_tables():
+    result = rankcorr.correlate_many(GOLD, {"a|b_1 {100 %}": A})
+    assert r"| a\|b_1 {100 %} |" in result.to_markdown()
+    assert r"a|b\_1 \{100 \%\} &" in result.to_latex()
     assert r"\textbackslash{}\textasciicircum{}" in rankcorr.correlate_many(GOLD, {"\\^": A}).to_latex()
 
 
@@ -126,7 +126,7 @@ def test_frames_hold_the_numbers():
     frame = parts.to_frame()
     assert frame["item"].tolist() == LABELS
     assert frame["contribution"].sum() == pytest.approx(parts.statistic, abs=1e-12)
-    frame.loc[0, "cost"] = 5  # a frame is the reader's own
+    frame.loc[0, "cost"] = 5  # each call returns a new frame
     assert parts.cost[0] != 5
     board = MAKERS["Leaderboard"](A)
     assert board.to_frame()["system"].tolist() == ["gold", "a"]
@@ -156,7 +156,7 @@ def test_notebooks_show_results_without_a_table_by_their_values():
     comparison = rankcorr.compare_systems(GOLD, A, B)
     html = comparison._repr_html_()
     assert f'<tr><td>difference</td><td style="text-align: right">{comparison.difference:.4g}</td></tr>' in html
-    assert "<td>most</td>" not in html  # a result within it
+    assert "<td>most</td>" not in html  # a nested result
     items = rankcorr.contributions(labelled(GOLD), labelled(A)).worst(3)
     assert isinstance(items, tuple)
     assert items._repr_html_().count("<tr>") == 4
@@ -169,7 +169,7 @@ def test_a_notebook_shows_a_leaderboard_of_one_gold_set_without_its_sum():
     assert [name for name in MAKERS["Leaderboard"](A).table()[0] if name not in shown] == ["sum", "mean", "n_missing"]
 
 
-def test_many_rows_are_cut_in_a_notebook():
+def test_long_tables_are_truncated_in_a_notebook():
     many = rankcorr.correlate_many(GOLD, RNG.normal(size=(MAX_HTML_ROWS + 1_000, 12)))
     html = many._repr_html_()
     assert html.count("<tr>") == MAX_HTML_ROWS + 1
@@ -184,7 +184,7 @@ def test_without_pandas_a_frame_is_a_clear_error(monkeypatch):
             MAKERS[name](A).to_frame()
 
 
-# JSON.
+# JSON
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ def test_json_ready_of_a_number_with_attributes():
     assert json_ready(rankcorr.weighted_tau([1, 2], [1, 2])) == 1.0
 
 
-def test_a_table_without_columns_is_unfinished():
+def test_a_table_class_must_define_columns():
     @dataclass(frozen=True, eq=False)
     class Unfinished(TableResult, Computed):
         pass
@@ -224,10 +224,10 @@ def test_a_table_without_columns_is_unfinished():
         Unfinished(n_items=2, coefficient="tau")
 
 
-# LaTeX.
+# LaTeX
 
 
-def test_latex_has_the_metric_a_caption_the_best_and_no_nan():
+def test_latex_has_metric_caption_and_bold_best_values_but_no_nan():
     scores = {"a_1": [4, 3, 2, 1], "b": [4, 3, 1, 2], "none": [1, 1, 1, 1]}
     with pytest.warns(rankcorr.UndefinedCorrelationWarning):
         text = rankcorr.correlate_many([4, 3, 2, 1], scores).to_latex()
@@ -243,7 +243,7 @@ def test_latex_has_a_sign_of_infinity():
     assert r"inf & $-\infty$ & $\infty$ \\" in text
 
 
-def test_latex_keeps_the_names_of_rankings():
+def test_latex_has_the_names_of_rankings():
     text = rankcorr.correlation_matrix({"a_b": [3, 2, 1], "nan": [3, 1, 2]}).to_latex()
     assert r" & a\_b & nan \\" in text
     assert "\nnan & " in text

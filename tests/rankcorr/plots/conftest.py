@@ -1,4 +1,4 @@
-"""What the tests of figures share: rankings that they draw, and how they read what was drawn."""
+"""Shared by tests of figures: rankings to draw, and functions that read figures."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ SYSTEMS = {f"system {number}": GOLD + RNG.normal(0, 1 + number, 60) for number i
 
 
 def minus(text):
-    """Write numbers as figures do."""
+    """Replace hyphens by minus signs, as figures do."""
     return text.replace("-", "\N{MINUS SIGN}")
 
 
 def legend_of(drawn):
-    """Lines of the only legend of a figure or of axes, unbroken."""
+    """Entries of the only legend of a figure or of axes, without line breaks."""
     panels = getattr(drawn, "axes", None)
     owners = [drawn] if not isinstance(panels, list) else [drawn, *panels]
     legends = [
@@ -37,13 +37,13 @@ def own_axes():
 
 
 def title_of(axes):
-    """Title of axes or of a figure, unbroken."""
+    """Title of axes or of a figure, without line breaks."""
     text = axes.get_suptitle() if hasattr(axes, "get_suptitle") else axes.get_title(loc="left") or axes.get_title()
     return " ".join(text.split("\n"))
 
 
 def labels_of(axes):
-    """Labels beside axes."""
+    """Annotations of axes."""
     return [text.get_text() for text in axes.texts]
 
 

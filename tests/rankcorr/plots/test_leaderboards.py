@@ -1,4 +1,4 @@
-"""Leaderboards: coefficients, intervals, groups and what chance gives; and differences by query."""
+"""Leaderboards: coefficients, intervals, groups and chance levels; and differences by query."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_pairs, plot_queries
 from tests.rankcorr.evaluation.comparison.test_compare import case
 from tests.rankcorr.plots.conftest import GOLD, legend_of, minus, own_axes, title_of
-from tests.results import collapsed
+from tests.results import with_coefficient
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*resamples, which are left out:rankcorr.UndefinedCorrelationWarning")
 
@@ -30,11 +30,11 @@ FLAT = {"flat": dict.fromkeys(range(1, 8), 0), "good": {item: -item for item in 
 
 
 def board(**options):
-    return leaderboard(ONE_GOLD, THREE, n_resamples=100, **collapsed(**options))
+    return leaderboard(ONE_GOLD, THREE, n_resamples=100, **with_coefficient(**options))
 
 
 def two_golds(systems=FLAT, **options):
-    return leaderboard(GOLDS, systems, n_resamples=50, **collapsed(**options))
+    return leaderboard(GOLDS, systems, n_resamples=50, **with_coefficient(**options))
 
 
 def points_of(axes):
@@ -48,13 +48,13 @@ def intervals_of(axes):
 
 
 def means_of(axes):
-    """Means by chance, by the row they stand in."""
+    """Mean chance levels by row."""
     lines = [line for line in axes.lines if len({*line.get_ydata()}) == 2]
     return {round(sum(line.get_ydata()) / 2 - 0.35, 9): line.get_xdata()[0] for line in lines}
 
 
 def bars_of(axes):
-    """Ends of the bars of chance, by row."""
+    """Ends of the chance bars by row."""
     return {
         round(bar.get_y() + bar.get_height() / 2 - 0.35, 9): (bar.get_x(), bar.get_x() + bar.get_width())
         for container in axes.containers
@@ -83,7 +83,7 @@ def test_coefficients_intervals_and_groups():
     assert [text for text, _ in texts if not text.startswith("group")] == ["value", "ranks", *beside]
 
 
-def test_of_many_systems_the_best_are_drawn():
+def test_only_the_best_of_many_systems_are_drawn():
     few = board(coefficient="tau")
     rows = tuple(replace(few.rows[0], system=f"system {number}") for number in range(70))
     figure = plot_leaderboard(replace(few, rows=rows))
@@ -112,7 +112,7 @@ def test_panels_show_scores_in_one_order():
     systems = {f"system {number}": {item: rng.normal() for item in range(1, 8)} for number in range(3)}
     result = two_golds(systems, by="b")
     second, first = plot_leaderboard(result).axes
-    assert (second.get_title(), first.get_title()) == ("b", "a")  # what it is ranked by comes first
+    assert (second.get_title(), first.get_title()) == ("b", "a")  # the ranking column is first
     for axes, number in ((first, 0), (second, 1)):
         scores = [row.scores[number] for row in result.rows]
         assert points_of(axes) == [(score.statistic, place) for place, score in enumerate(scores)]
@@ -124,13 +124,13 @@ def test_chance_levels_are_the_null_distributions():
     levels = chance_levels(ONE_GOLD, systems, n_resamples=100, coefficient="rho_w")
     assert list(levels) == ["gold"]
     assert list(levels["gold"]) == list(systems)
-    assert levels["gold"]["good"] is levels["gold"]["bad"]  # equal ties, the same permutations
+    assert levels["gold"]["good"] is levels["gold"]["bad"]  # same ties, so the same permutations
     assert levels["gold"]["good"].mean != levels["gold"]["ties"].mean
     for name, null in levels["gold"].items():
         own = null_distribution(ONE_GOLD, systems[name], n_resamples=4_000, coefficient="rho_w")
         assert abs(null.mean - own.mean) < 5 * own.std / 10
         assert (null.n_items, null.coefficient, null.n_resamples) == (60, "rho_w", 100)
-    # Few items have all permutations, and then there is nothing random.
+    # With few items all permutations are used, without randomness.
     exact = chance_levels(GOLDS, {"good": FLAT["good"]})["b"]["good"].values
     own = null_distribution(GOLDS["b"], dict(list(FLAT["good"].items())[3:])).values
     assert_allclose(exact, own, rtol=0, atol=1e-15)
@@ -174,7 +174,7 @@ def test_the_chance_level_of_a_sum():
     assert levels["a"]["flat"].values.size == 0
     total, first, second = plot_leaderboard(two_golds(), chance=levels).axes
     mean = {name: levels[name]["good"].mean for name in "ab"}
-    assert means_of(first) == {0: pytest.approx(mean["a"])}  # that of a system without coefficient has no values
+    assert means_of(first) == {0: pytest.approx(mean["a"])}  # an undefined system has no values
     assert means_of(second) == {0: pytest.approx(mean["b"])}
     sums = np.add.outer(levels["a"]["good"].values, levels["b"]["good"].values).reshape(-1)
     assert means_of(total) == {0: pytest.approx(sum(mean.values()))}
@@ -193,7 +193,7 @@ def test_a_board_by_the_mean(standardized):
     assert total.get_title() == "Mean over 2 gold sets"
     assert ("standardized" in total.figure.get_suptitle()) is standardized
     assert points_of(total) == [(result.rows[0].mean.statistic, 0)]
-    assert total.get_xlim() == first.get_xlim()  # a mean has the scale of its gold sets
+    assert total.get_xlim() == first.get_xlim()  # a mean is on the scale of its gold sets
     nulls = [levels[name]["good"] for name in "ab"]
     means = [0 if standardized else null.mean for null in nulls]
     assert means_of(first) == {0: pytest.approx(means[0], abs=1e-9)}
@@ -229,7 +229,7 @@ def test_other_chance_levels_are_refused(changed, message):
         plot_leaderboard(board(), chance=chance)
 
 
-def test_an_unranked_system_says_so():
+def test_an_unranked_system_is_marked():
     gold = dict(zip("abcdef", range(6), strict=True))
     systems = {"late": gold, "fair": gold | {"f": 3.5}, "poor": gold | {"f": -1}}
     board = leaderboard(gold, systems, coefficient="tau", unranked=["late"], n_resamples=100)
@@ -249,7 +249,7 @@ def test_the_differences_are_sorted_and_their_mean_and_interval_are_drawn():
     assert mean.get_ydata()[0] == pair.difference
     (band,) = (patch for patch in axes.patches if patch not in axes.containers[0])
     assert_allclose([band.get_y(), band.get_y() + band.get_height()], [pair.low, pair.high])
-    assert band.get_zorder() > axes.containers[0][0].get_zorder()  # above the bars, which would hide it
+    assert band.get_zorder() > axes.containers[0][0].get_zorder()  # above the bars, so they do not hide it
     assert [line.get_ydata()[0] for line in ends] == [pair.low, pair.high]
     equal = 40 - pair.n_better - pair.n_worse
     counts = f"better in {pair.n_better}, equal in {equal}, worse in {pair.n_worse}"
@@ -259,7 +259,7 @@ def test_the_differences_are_sorted_and_their_mean_and_interval_are_drawn():
     assert axes.get_ylabel() == f"$\\tau_w$: {pair.first} \N{MINUS SIGN} {pair.second}"
 
 
-def test_the_pair_can_be_turned():
+def test_the_pair_can_be_reversed():
     comparison = compare_runs(*case(), n_resamples=500)
     pair = comparison.pairs[0]
     (axes,) = plot_queries(comparison, first=pair.second, second=pair.first).axes
@@ -274,7 +274,7 @@ def test_few_queries_may_have_no_interval():
     assert len(axes.lines) == 2
 
 
-def test_what_cannot_be_drawn():
+def test_undrawable_results_are_refused():
     qrels, runs = case(5)
     runs["b"] = {query: dict.fromkeys(own, 1.0) for query, own in runs["b"].items()}
     with pytest.warns(UserWarning, match="a mean is undefined"):
@@ -297,15 +297,15 @@ def test_what_cannot_be_drawn():
 
 def test_panels_of_a_metric_share_a_range():
     qrels, runs = case(15)
-    found = [compare_runs(qrels, runs, metric=metric, baseline="c", n_resamples=50) for metric in ("tau_w", "ap")]
-    figure = plot_pairs([(each, pair.first, pair.second) for each in found for pair in each.pairs])
+    result = [compare_runs(qrels, runs, metric=metric, baseline="c", n_resamples=50) for metric in ("tau_w", "ap")]
+    figure = plot_pairs([(each, pair.first, pair.second) for each in result for pair in each.pairs])
     ranges = [axes.get_ylim() for axes in figure.axes]
     assert len(ranges) == 4
     assert ranges[0] == ranges[1] != ranges[2] == ranges[3]
-    labels = [f"ap: {pair.first} \N{MINUS SIGN} c" for pair in found[1].pairs]
+    labels = [f"ap: {pair.first} \N{MINUS SIGN} c" for pair in result[1].pairs]
     assert [axes.get_ylabel() for axes in figure.axes[2:]] == labels
     assert figure.axes[0].get_xticks()[0] == 1
-    assert plot_pairs([(found[0], "a", "c")] * 12).get_size_inches()[1] <= 8
-    for pairs in ([], [(found[0], "a", "c")] * 13):
+    assert plot_pairs([(result[0], "a", "c")] * 12).get_size_inches()[1] <= 8
+    for pairs in ([], [(result[0], "a", "c")] * 13):
         with pytest.raises(OptionError, match=f"1 to 12 pairs of runs can be drawn; got {len(pairs)}"):
             plot_pairs(pairs)

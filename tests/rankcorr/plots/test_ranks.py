@@ -17,7 +17,7 @@ from rankcorr.plots._ranks import DENSE, MOST_HEAVY
 from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, labels_of, legend_of, minus, own_axes, title_of
 
 
-def test_every_item_and_its_weight():
+def test_every_item_is_drawn_with_its_weight():
     y = np.round(SYSTEMS["system 0"])
     (axes,) = plot_ranks(GOLD, y, n_named=0).axes
     (points,) = axes.collections
@@ -38,7 +38,7 @@ def test_every_item_and_its_weight():
 
 
 @pytest.mark.parametrize("coefficient", ["tau_w", "tau"])
-def test_of_many_items_those_of_most_weight_stand_out(coefficient):
+def test_the_heaviest_of_many_items_are_highlighted(coefficient):
     rng = np.random.default_rng(1)
     x = rng.normal(size=2 * DENSE)
     y = x + rng.normal(size=x.size)
@@ -51,7 +51,7 @@ def test_of_many_items_those_of_most_weight_stand_out(coefficient):
     ranks = [Ranking.from_scores(scores).ranks.tolist() for scores in (x, y)]
     assert sorted(places) == sorted(zip(*ranks, strict=True))
     assert len(markers.get_offsets()) <= MOST_HEAVY
-    if coefficient == "tau":  # equal weights: none stands out
+    if coefficient == "tau":  # equal weights: none is highlighted
         assert len(markers.get_offsets()) == 0
     else:
         heavy = set(map(tuple, markers.get_offsets().data.tolist()))
@@ -61,7 +61,7 @@ def test_of_many_items_those_of_most_weight_stand_out(coefficient):
         assert dots.get_sizes().max() < markers.get_sizes().min()
 
 
-def test_those_that_cost_most_are_labelled():
+def test_items_with_the_largest_cost_are_labelled():
     labels = [f"item {number}" for number in range(60)]
     x, y = (Ranking.from_scores(scores, labels) for scores in (GOLD, SYSTEMS["system 3"]))
     figure = plot_ranks(x, y, names=("gold", "system"), n_named=4)
@@ -84,7 +84,7 @@ def test_items_that_share_a_marker_share_a_label():
     assert labels_of(axes) == ["position 0, position 1"]
 
 
-def test_without_labels_positions_and_only_what_costs():
+def test_unlabelled_items_with_a_cost_are_labelled_by_position():
     assert labels_of(plot_ranks([4, 3, 2, 1], [3, 4, 2, 1]).axes[0]) == ["position 0", "position 1"]
     assert labels_of(plot_ranks([3, 2, 1], [3, 2, 1]).axes[0]) == []
     assert [text.get_text() for text in plot_ranks([4, 3, 2, 1], [3, 4, 1, 2]).axes[0].get_xticklabels()] == [*"1234"]
@@ -148,9 +148,14 @@ def test_a_series_and_a_mapping_of_scores_are_one_system():
             "ax takes one ranking; got 2: draw each into separate axes",
         ),
         (lambda: plot_ranks([2, 1], {}), rankcorr.TooFewItemsError, "at least two items"),
+        (
+            lambda: plot_offset([2, 1], [[1, 2]], coefficient="tau"),
+            rankcorr.OptionError,
+            "must be one with an offset n0, tau_w or rho_w; got 'tau'",
+        ),
     ],
 )
-def test_refused(call, error, message):
+def test_invalid_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -160,7 +165,7 @@ def test_a_dense_figure_is_a_small_file(tmp_path):
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(2, 3_000))
     assert save_figure(plot_ranks(x, y), tmp_path / "ranks.svg").stat().st_size < 300_000
-    # Beside the dots the file has the markers that stand out, as vectors.
+    # The file has the highlighted markers as vectors.
     assert len(re.findall("<use ", (tmp_path / "ranks.svg").read_text())) < 3 * MOST_HEAVY
 
 
@@ -172,14 +177,14 @@ def test_the_coefficients_and_the_share_of_the_first_rank():
     few = dict(list(SYSTEMS.items())[:3])
     figure = plot_offset(GOLD, few, coefficient="rho_w")
     (axes,) = figure.axes
-    assert len(axes.lines) == 3  # of the systems alone
+    assert len(axes.lines) == 3  # only of the systems
     for number, line in enumerate(axes.lines):
         expected = [correlate_many(GOLD, few, coefficient=RhoW(n0=n0)).statistic[number] for n0 in OFFSETS]
         assert_array_equal(line.get_ydata(), expected)
         assert_array_equal(line.get_xdata(), np.array(OFFSETS) + 1)
     assert labels_of(axes) == [line.get_label() for line in axes.lines] == [*few]
     assert title_of(axes) == r"$\rho_w$ by offset $n_0$: 3 systems, 60 items"
-    assert {line.get_marker() for line in axes.lines} == {"None"}  # only what was computed looks like data
+    assert {line.get_marker() for line in axes.lines} == {"None"}  # markers only at computed values
     assert len({line.get_linestyle() for line in axes.lines}) == len({line.get_color() for line in axes.lines}) == 3
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Offset $n_0$", r"Coefficient $\rho_w$")
     ticks = ticks_of(axes)
@@ -191,7 +196,7 @@ def test_the_coefficients_and_the_share_of_the_first_rank():
     assert list(shares.values()) == [f"{100 * first_rank_share(place - 1, 60):.2g}" for place in ticks]
 
 
-def test_of_many_systems_five_are_told_apart():
+def test_five_of_many_systems_have_distinct_styles():
     figure = plot_offset(GOLD, SYSTEMS)
     (axes,) = figure.axes
     at_0 = correlate_many(GOLD, SYSTEMS, coefficient=TauW(n0=0))
@@ -221,11 +226,6 @@ def test_equal_shares_of_the_first_rank_are_written_once():
     shares = [text for text in ticks_of(top).values() if text]
     assert shares[-1] == "13"  # an eighth, whatever the offset
     assert len(set(shares)) == len(shares) < len(ticks_of(top))
-
-
-def test_a_coefficient_without_an_offset_is_refused():
-    with pytest.raises(rankcorr.OptionError, match="must be one with an offset n0, tau_w or rho_w; got 'tau'"):
-        plot_offset([2, 1], [[1, 2]], coefficient="tau")
 
 
 FOUR = range(4)
@@ -319,7 +319,7 @@ def test_rows_of_different_coefficients():
         plot_null(nulls, {"a": 0, "b": 0})
 
 
-def test_a_test_is_no_null_distribution():
+def test_a_test_is_not_accepted_as_a_null_distribution():
     test = permutation_test(FOUR, FOUR)
     for null, statistic in ((test, 1.0), ({"a": test}, {"a": 1.0})):
         with pytest.raises(rankcorr.OptionError, match="null must be a NullDistribution, such as that of a test; got"):

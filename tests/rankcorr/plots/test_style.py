@@ -1,4 +1,4 @@
-"""What figures share: symbols, labels that stay text, colours of the reader's style, and whole files."""
+"""Style of figures: symbols, plain-text labels, colours of the reader's style, and complete files."""
 
 import math
 import pickle
@@ -88,7 +88,7 @@ def test_labels_are_spread(values, gap):
     assert (np.diff(np.array(placed)[order]) >= gap - 1e-9).all()
     assert min(placed) >= 0
     assert max(placed) <= 1 + 1e-9
-    if len(values) == 1 or (np.diff(np.sort(values)) >= gap).all():  # those that need no room stay
+    if len(values) == 1 or (np.diff(np.sort(values)) >= gap).all():  # labels with enough room stay
         inside = [place for value, place in zip(values, placed, strict=True) if 0.3 < value < 0.7]
         if len(inside) == len(values):
             assert placed == pytest.approx(values)
@@ -102,7 +102,7 @@ def test_a_dark_theme(tmp_path):
 
     dark = Image.open(save_figure(figure, tmp_path / "dark.png")).convert("RGB")
     assert {dark.getpixel(place) for place in ((0, 0), (-1, -1))} == {(0x16, 0x18, 0x1C)}
-    figure.draw_without_rendering()  # ticks are made here, outside the theme
+    figure.draw_without_rendering()  # ticks are created here, outside the theme
     assert {text.get_color() for text in figure.axes[0].get_xticklabels()} == {to_rgb("#e8e8e8")}
     light = Image.open(save_figure(FIGURES["offset"](), tmp_path / "light.png")).convert("RGB")
     assert light.getpixel((0, 0)) == (255, 255, 255)
@@ -111,20 +111,20 @@ def test_a_dark_theme(tmp_path):
 
 
 def colours_of(figure):
-    """Colours of all lines, markers, areas and texts of a figure, without those that are not drawn."""
+    """Colours of all visible lines, markers, areas and texts of a figure."""
     from matplotlib.collections import Collection
     from matplotlib.colors import to_rgba
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
-    found = []
+    result = []
     for axes in figure.axes:
         for artist in axes.findobj():
             if isinstance(artist, Collection):
-                found += list(artist.get_edgecolors())
+                result += list(artist.get_edgecolors())
             elif (isinstance(artist, Text) and artist.get_text()) or isinstance(artist, Line2D):
-                found.append(artist.get_color())
-    return {tuple(to_rgba(colour)[:3]) for colour in found}
+                result.append(artist.get_color())
+    return {tuple(to_rgba(colour)[:3]) for colour in result}
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -144,7 +144,7 @@ def test_figures_have_the_colours_of_the_style(name):
     ("paper", "text", "expected"),
     [("none", "white", (0, 0, 0)), ("none", "black", (1, 1, 1)), ("yellow", "black", (1, 1, 0))],
 )
-def test_ink_on_a_transparent_ground(paper, text, expected):
+def test_figures_with_a_transparent_background(paper, text, expected):
     from matplotlib.figure import Figure
 
     figure = Figure(facecolor="none")
@@ -165,7 +165,7 @@ def test_axes_of_the_caller(name):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_axes_must_be_one(name):
+def test_ax_must_be_axes(name):
     from matplotlib.figure import Figure
 
     with pytest.raises(rankcorr.OptionError, match="ax must be one Axes of matplotlib; got "):
@@ -173,8 +173,8 @@ def test_axes_must_be_one(name):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_narrow_axes_keep_their_room(name):
-    """A layout makes room for legends and labels, and the axes keep a good part of the figure."""
+def test_narrow_axes_keep_most_of_the_figure(name):
+    """The layout leaves enough room for axes next to legends and labels."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.4, 3.6), layout="constrained")
@@ -218,7 +218,7 @@ def test_nothing_of_a_figure_is_cut_off(name, n_systems):
     assert min(drawn.x0, drawn.y0, width - drawn.x1, height - drawn.y1) > -0.02
 
 
-def test_files_are_whole_and_the_same_for_equal_figures(tmp_path):
+def test_files_are_complete_and_reproducible(tmp_path):
     x = {"a$b$": 3, "b\x01": 2, "c": 1}
     files = {}
     for name in ("one.png", "two.PNG", "one.svg", "two.svg", "one.pdf", "two.pdf"):
@@ -243,14 +243,14 @@ def test_notebooks_show_figures_without_pyplot():
 
 
 @pytest.mark.parametrize("name", ["figure.jpg", "figure", ".png", "figure.png.gz"])
-def test_files_of_another_form(tmp_path, name):
-    wanted = re.escape(f"the file name of a figure must end with .png, .svg or .pdf; got '{name}'")
-    with pytest.raises(rankcorr.OptionError, match=wanted):
+def test_unknown_file_formats_are_refused(tmp_path, name):
+    expected = re.escape(f"the file name of a figure must end with .png, .svg or .pdf; got '{name}'")
+    with pytest.raises(rankcorr.OptionError, match=expected):
         save_figure(plot_ranks([2, 1], [2, 1]), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_there_is_replaced_and_keeps_its_mode(tmp_path):
+def test_an_existing_file_is_replaced_and_keeps_its_mode(tmp_path):
     path = tmp_path / "figure.svg"
     path.write_text("old")
     path.chmod(0o640)
@@ -272,7 +272,7 @@ def test_missing_matplotlib(name):
 
 
 @pytest.mark.parametrize(("width", "scale"), [(3.3, 0.7), (7.0, 1.0)])
-def test_figures_have_the_width_of_a_paper(tmp_path, width, scale):
+def test_figures_have_the_width_of_a_column(tmp_path, width, scale):
     with theme(width=width, has_title=False):
         figure = plot_ranks([4, 3, 2, 1], {"a": [3, 4, 1, 2], "b": [1, 2, 3, 4], "c": [2, 1, 4, 3]})
     assert figure.get_figwidth() == pytest.approx(width / scale)

@@ -1,4 +1,4 @@
-"""The files that gensim writes are read, and its evaluation of word pairs agrees."""
+"""Files written by gensim are read, and its evaluation of word pairs agrees."""
 
 from pathlib import Path
 
@@ -39,9 +39,9 @@ def assert_same(found, keyed):
 @pytest.mark.parametrize("name", ["v.txt", "v.bin", "v.txt.gz", "v.bin.gz"])
 def test_files_of_word2vec(tmp_path, keyed, name):
     keyed.save_word2vec_format(tmp_path / name, binary=".bin" in name)
-    found = read_vectors(tmp_path / name)
-    assert found.words == tuple(keyed.index_to_key)
-    assert_array_equal(found.vectors.astype(np.float32), keyed.vectors)
+    result = read_vectors(tmp_path / name)
+    assert result.words == tuple(keyed.index_to_key)
+    assert_array_equal(result.vectors.astype(np.float32), keyed.vectors)
 
 
 def test_glove(tmp_path, keyed):
@@ -66,7 +66,7 @@ def test_a_model_of_gensim(tmp_path):
     assert_same(read_vectors(tmp_path / "v.model"), model.wv)
 
 
-def test_other_files_with_the_ending_of_gensim(tmp_path):
+def test_other_files_with_the_suffix_of_gensim(tmp_path):
     (tmp_path / "v.kv").write_text("nothing")
     with pytest.raises(VectorFileError, match=r"v\.kv: gensim cannot load it: "):
         read_vectors(tmp_path / "v.kv")
@@ -77,31 +77,31 @@ def test_other_files_with_the_ending_of_gensim(tmp_path):
         read_vectors(tmp_path / "d.model")
 
 
-def test_keyed_vectors_as_they_are(keyed, pairs):
+def test_keyed_vectors_are_accepted(keyed, pairs):
     assert_same(WordVectors.of(keyed), keyed)
-    found = evaluate_vectors(keyed, pairs, coefficients=["rho"], n_resamples=10)
-    known = ~np.isnan(found.cosines)
+    result = evaluate_vectors(keyed, pairs, coefficients=["rho"], n_resamples=10)
+    known = ~np.isnan(result.cosines)
     expected = [keyed.similarity(*pair) for pair in pairs if all(word in keyed for word in pair)]
-    assert_allclose(found.cosines[known], expected, atol=1e-6)  # gensim computes in float32
+    assert_allclose(result.cosines[known], expected, atol=1e-6)  # gensim computes in float32
 
 
 @pytest.mark.parametrize("oov", ["omit", "lowest"])
 def test_spearman_is_that_of_gensim(tmp_path, keyed, pairs, oov):
     file = tmp_path / "pairs.tsv"
     file.write_text("".join(f"{first}\t{second}\t{score}\n" for (first, second), score in pairs.items()))
-    # gensim gives pairs without a vector a cosine of 0 with dummy4unknown, and not the lowest.
+    # With dummy4unknown, gensim gives pairs without a vector a cosine of 0, not the lowest.
     known = pairs if oov == "omit" else {pair: score for pair, score in pairs.items() if all(w in keyed for w in pair)}
-    found = evaluate_vectors(keyed, known, coefficients=["rho"], oov=oov, n_resamples=10)
+    result = evaluate_vectors(keyed, known, coefficients=["rho"], oov=oov, n_resamples=10)
     _, (spearman, _), missing = keyed.evaluate_word_pairs(str(file), case_insensitive=False)
-    assert found.statistic("rho") == pytest.approx(spearman, abs=1e-9)
+    assert result.statistic("rho") == pytest.approx(spearman, abs=1e-9)
     assert read_pairs(file, header=False) == pairs
     if oov == "omit":
-        assert 100 * len(found.oov_pairs) / found.n_pairs == pytest.approx(missing, abs=1e-9)
+        assert 100 * len(result.oov_pairs) / result.n_pairs == pytest.approx(missing, abs=1e-9)
 
 
 @pytest.mark.parametrize(("name", "n_rows"), [("wordsim353.tsv", 353), ("simlex999.txt", 999)])
 def test_the_gold_scores_that_gensim_ships(name, n_rows):
-    """As gensim publishes them: comments instead of a header."""
+    """In gensim's format, with comments instead of a header."""
     from gensim.test.utils import datapath
 
     gold = read_pairs(datapath(name), unordered=True, duplicates="mean")

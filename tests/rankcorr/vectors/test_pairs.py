@@ -46,7 +46,7 @@ from tests.rankcorr.vectors.test_reading import written
 
 
 def case(seed=0, n_words=30, n_pairs=60, n_absent=3):
-    """Vectors, and gold scores of which some words have no vector."""
+    """Vectors, and gold scores with some words that have no vector."""
     rng = np.random.default_rng(seed)
     vectors = {f"w{number}": rng.normal(size=8) for number in range(n_words)}
     words = [*vectors, *(f"absent{number}" for number in range(n_absent))]
@@ -56,11 +56,11 @@ def case(seed=0, n_words=30, n_pairs=60, n_absent=3):
 
 def test_each_coefficient_is_that_of_the_library():
     vectors, gold = case()
-    found = evaluate_vectors(vectors, gold, n_resamples=200, seed=4, level=0.9)
+    result = evaluate_vectors(vectors, gold, n_resamples=200, seed=4, level=0.9)
     known = {pair: score for pair, score in gold.items() if vectors.keys() >= set(pair)}
     cosines = {(a, b): naive.cosine(vectors[a], vectors[b]) for a, b in known}
-    assert [each.coefficient for each in found.coefficients] == ["rho_w", "tau_w", "rho", "tau"]
-    for each in found.coefficients:
+    assert [each.coefficient for each in result.coefficients] == ["rho_w", "tau_w", "rho", "tau"]
+    for each in result.coefficients:
         drawn = {"coefficient": each.coefficient, "n_resamples": 200, "seed": 4}
         test = permutation_test(known, cosines, alternative="greater", **drawn)
         interval = correlation_interval(known, cosines, level=0.9, **drawn)
@@ -69,19 +69,19 @@ def test_each_coefficient_is_that_of_the_library():
             *(interval.low, interval.high),
         )
     rho = stats.spearmanr(list(known.values()), list(cosines.values())).statistic
-    assert found.statistic("rho") == pytest.approx(rho, abs=1e-9)
-    assert (found.n_pairs, found.n_compared) == (len(gold), len(known))
-    assert set(found.oov_pairs) == gold.keys() - known.keys()
-    assert found.oov_words == ("absent0", "absent1", "absent2")
+    assert result.statistic("rho") == pytest.approx(rho, abs=1e-9)
+    assert (result.n_pairs, result.n_compared) == (len(gold), len(known))
+    assert set(result.oov_pairs) == gold.keys() - known.keys()
+    assert result.oov_words == ("absent0", "absent1", "absent2")
 
 
 def test_pairs_without_a_vector_are_tied_below_all_others():
     vectors, gold = case()
-    found = evaluate_vectors(vectors, gold, coefficients=[TauW(n0=10)], oov="lowest", n_resamples=50)
-    cosines = {pair: -2.0 if math.isnan(cosine) else cosine for pair, cosine in zip(gold, found.cosines, strict=True)}
-    assert found.statistic("TauW(n0=10)") == weighted_tau(gold, cosines, n0=10).statistic
-    assert found.n_compared == found.n_pairs == len(gold)
-    assert [math.isnan(cosine) for cosine in found.cosines] == [pair in found.oov_pairs for pair in gold]
+    result = evaluate_vectors(vectors, gold, coefficients=[TauW(n0=10)], oov="lowest", n_resamples=50)
+    cosines = {pair: -2.0 if math.isnan(cosine) else cosine for pair, cosine in zip(gold, result.cosines, strict=True)}
+    assert result.statistic("TauW(n0=10)") == weighted_tau(gold, cosines, n0=10).statistic
+    assert result.n_compared == result.n_pairs == len(gold)
+    assert [math.isnan(cosine) for cosine in result.cosines] == [pair in result.oov_pairs for pair in gold]
 
 
 def test_pairs_of_a_word_with_itself_are_named_or_left_out():
@@ -109,31 +109,31 @@ def test_words_without_a_vector_are_an_error_by_name():
 def test_words_are_looked_up_in_lower_case():
     vectors, gold = case(n_absent=0)
     upper = {(first.upper(), second): score for (first, second), score in gold.items()}
-    found = evaluate_vectors(vectors, upper, coefficients=["rho"], lower=True, n_resamples=10)
-    assert found.statistic("rho") == evaluate_vectors(vectors, gold, coefficients=["rho"]).statistic("rho")
-    assert not found.oov_pairs
+    result = evaluate_vectors(vectors, upper, coefficients=["rho"], lower=True, n_resamples=10)
+    assert result.statistic("rho") == evaluate_vectors(vectors, gold, coefficients=["rho"]).statistic("rho")
+    assert not result.oov_pairs
     assert len(evaluate_vectors(vectors, {**upper, **gold}, coefficients=["rho"]).oov_pairs) == len(gold)
 
 
 def test_the_result_as_a_table_and_as_json():
     vectors, gold = case()
-    found = evaluate_vectors(vectors, gold, coefficients=["tau", "rho"], n_resamples=20)
-    assert found.to_frame()["coefficient"].tolist() == ["tau", "rho"]
-    content = found.to_dict()
-    assert content["n_compared"] == found.n_compared
-    assert content["coefficients"][0]["statistic"] == found.statistic("tau")
-    assert content["cosines"].count(None) == len(found.oov_pairs)
-    values = ", ".join(f"{name} {found.statistic(name):.4f}" for name in ("tau", "rho"))
-    assert repr(found) == f"<VectorEvaluation of {found.n_compared} of {found.n_pairs} pairs: {values}>"
+    result = evaluate_vectors(vectors, gold, coefficients=["tau", "rho"], n_resamples=20)
+    assert result.to_frame()["coefficient"].tolist() == ["tau", "rho"]
+    content = result.to_dict()
+    assert content["n_compared"] == result.n_compared
+    assert content["coefficients"][0]["statistic"] == result.statistic("tau")
+    assert content["cosines"].count(None) == len(result.oov_pairs)
+    values = ", ".join(f"{name} {result.statistic(name):.4f}" for name in ("tau", "rho"))
+    assert repr(result) == f"<VectorEvaluation of {result.n_compared} of {result.n_pairs} pairs: {values}>"
     with pytest.raises(OptionError, match="coefficient must be one of 'tau', 'rho'; got 'rho_w'"):
-        found.statistic("rho_w")
+        result.statistic("rho_w")
 
 
-def test_a_coefficient_that_does_not_exist():
+def test_an_undefined_coefficient():
     vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}
     with pytest.warns(UndefinedCorrelationWarning):
-        found = evaluate_vectors(vectors, {("a", "b"): 2, ("a", "c"): 2}, coefficients=["tau"])
-    each = found.coefficients[0]
+        result = evaluate_vectors(vectors, {("a", "b"): 2, ("a", "c"): 2}, coefficients=["tau"])
+    each = result.coefficients[0]
     assert all(map(math.isnan, (each.statistic, each.chance, each.low, each.high)))
 
 
@@ -149,7 +149,7 @@ def test_a_coefficient_that_does_not_exist():
         ("absent.tsv", TableError, "absent.tsv: cannot be read"),
     ],
 )
-def test_gold_scores_that_cannot_be_used(gold, error, message):
+def test_invalid_gold_scores_are_refused(gold, error, message):
     with pytest.raises(error, match=message):
         evaluate_vectors({"a": [1.0], "b": [2.0], "c": [3.0]}, gold)
 
@@ -168,7 +168,7 @@ def test_gold_scores_that_cannot_be_used(gold, error, message):
         ({1: [1.0]}, VectorError, "a word must be text, not empty; got 1"),
     ],
 )
-def test_vectors_that_cannot_be_used(vectors, error, message):
+def test_invalid_vectors_are_refused(vectors, error, message):
     with pytest.raises(error, match=message):
         WordVectors.of(vectors)
 
@@ -223,7 +223,7 @@ def test_pairs_in_both_orders(tmp_path):
         ("i\tgem\tjewel\t3.94\nt\tcord\tsmile\t0.02\n", {"word_columns": ["2", "3"], "score_column": "4"}),
     ],
 )
-def test_gold_scores_as_they_are_published(tmp_path, text, options):
+def test_published_formats_of_gold_scores(tmp_path, text, options):
     file = written(tmp_path / "gold.txt", text)
     assert read_pairs(file, **options) == {("gem", "jewel"): 3.94, ("cord", "smile"): 0.02}
 
@@ -242,7 +242,7 @@ def test_gold_scores_as_they_are_published(tmp_path, text, options):
         ("gem,jewel,3\n", ":1: .*this line looks like data; use --no-header"),
     ],
 )
-def test_doubtful_gold_scores(tmp_path, text, message):
+def test_ambiguous_gold_scores_are_refused(tmp_path, text, message):
     with pytest.raises(TableError, match=rf"gold\.txt{message}"):
         read_pairs(written(tmp_path / "gold.txt", text))
 
@@ -262,13 +262,13 @@ def test_common_pairs():
 @pytest.mark.parametrize("oov", ["omit", "lowest"])
 def test_the_scores_are_a_system_without_nan(oov):
     vectors, gold = case()
-    found = evaluate_vectors(vectors, gold, oov=oov, coefficients=["tau"], n_resamples=20)
-    scores = found.scores
-    assert list(scores) == [pair for pair in gold if oov == "lowest" or pair not in found.oov_pairs]
+    result = evaluate_vectors(vectors, gold, oov=oov, coefficients=["tau"], n_resamples=20)
+    scores = result.scores
+    assert list(scores) == [pair for pair in gold if oov == "lowest" or pair not in result.oov_pairs]
     known = {pair: score for pair, score in gold.items() if pair in scores}
-    assert Tau()(known, scores).statistic == found.statistic("tau")
+    assert Tau()(known, scores).statistic == result.statistic("tau")
     lowest = [pair for pair, score in scores.items() if score == -math.inf]
-    assert lowest == (list(found.oov_pairs) if oov == "lowest" else [])
+    assert lowest == (list(result.oov_pairs) if oov == "lowest" else [])
     other = evaluate_vectors({word: vectors[word][:2] for word in vectors}, known, oov=oov, n_resamples=20).scores
     systems = {"all": scores, "two": other}
     board = leaderboard(known, systems, missing="intersection", coefficient="tau", n_resamples=20)
@@ -313,11 +313,11 @@ def test_real_gold_scores(data_dir, name, column, n_pairs, n_in_both_orders):
             evaluate_vectors({"a": [1.0]}, ordered)
     rng = np.random.default_rng(0)
     vectors = {word: rng.normal(size=5) for pair in list(gold)[:40] for word in pair}
-    found = evaluate_vectors(vectors, gold, coefficients=["rho"], n_resamples=100)
+    result = evaluate_vectors(vectors, gold, coefficients=["rho"], n_resamples=100)
     known = [pair for pair in gold if vectors.keys() >= set(pair)]
     expected = stats.spearmanr([gold[pair] for pair in known], [naive.cosine(*(vectors[w] for w in p)) for p in known])
-    assert found.statistic("rho") == pytest.approx(expected.statistic, abs=1e-9)
-    assert found.n_compared == len(known)
+    assert result.statistic("rho") == pytest.approx(expected.statistic, abs=1e-9)
+    assert result.n_compared == len(known)
 
 
 @pytest.mark.parametrize("from_file", [False, True])
@@ -337,7 +337,7 @@ def test_a_word_in_another_unicode_form_is_named(from_file, tmp_path):
 
 @pytest.mark.skipif(np.finfo(np.longdouble).bits == 64, reason="long doubles are doubles on this machine")
 @pytest.mark.parametrize(("number", "message"), [("1e4000", "number 1 of 'cat' is inf"), ("1e-4000", "are 0")])
-def test_a_wide_float_beyond_doubles_is_refused(number, message):
+def test_a_long_double_beyond_doubles_is_refused(number, message):
     with pytest.raises(VectorValueError, match=message):
         WordVectors.of({"cat": np.array([number, number]).astype(np.longdouble), "dog": [1.0, 2.0]})
 
@@ -357,14 +357,14 @@ NUMBERS = st.floats(-5, 5, width=16).map(lambda number: number + math.copysign(0
 
 
 def signed_square(first, second):
-    """Return the cosine times its absolute value, exactly: cosines tie where these do."""
+    """Return the exact cosine times its absolute value, which ties exactly if the cosines do."""
     first, second = (list(map(Fraction, vector)) for vector in (first, second))
     dot, *squares = (sum(map(Fraction.__mul__, a, b)) for a, b in [(first, second), (first, first), (second, second)])
     return dot * abs(dot) / math.prod(squares)
 
 
 def rounded_cosine(first, second):
-    """Return the cosine by 60 digits of decimal arithmetic, rounded to 10 decimals."""
+    """Return the cosine, computed with 60 decimal digits and rounded to 10 decimals."""
     square = signed_square(first, second)
     with localcontext(prec=60):
         cosine = (Decimal(abs(square.numerator)) / Decimal(square.denominator)).sqrt()
@@ -381,14 +381,14 @@ def random_vectors(seed, dtype, n_words=4):
 
 
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=2, max_size=6), st.sampled_from([1.0, 1e-300, 1e300]))
-def test_cosines_are_those_of_the_formula(rows, factor):
+def test_cosines_follow_their_formula(rows, factor):
     vectors = {str(number): np.array(row) * (factor if number % 2 else 1.0) for number, row in enumerate(rows)}
     pairs = list(itertools.product(vectors, repeat=2))
     cosines = WordVectors.of(vectors).cosines(pairs).tolist()
     assert cosines == [rounded_cosine(vectors[first].tolist(), vectors[second].tolist()) for first, second in pairs]
 
 
-def test_cosines_of_small_whole_numbers_tie_exactly_where_the_fractions_do():
+def test_cosines_of_small_whole_numbers_tie_exactly_if_the_fractions_do():
     vectors = {str(row): row for row in itertools.product(range(-1, 3), repeat=3) if any(row)}
     pairs = all_pairs(vectors)
     cosines = WordVectors.of(vectors).cosines(pairs)
@@ -401,7 +401,7 @@ def test_cosines_of_small_whole_numbers_tie_exactly_where_the_fractions_do():
 @given(
     st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]), st.floats(0.0625, 1000), st.sampled_from([-1, 1])
 )
-def test_twins_of_300_dimensions_have_the_cosine_1_and_the_cosines_of_each_other(seed, dtype, factor, sign):
+def test_equal_vectors_of_300_dimensions_have_cosine_1_and_equal_cosines_with_others(seed, dtype, factor, sign):
     vectors = random_vectors(seed, dtype)
     order = np.random.default_rng(seed).permutation(300)
     equal = {f"equal {word}": row.copy() for word, row in vectors.items()}
@@ -433,7 +433,7 @@ def test_cosines_that_differ_by_a_step_differ(seed, dimension):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_cosines_depend_on_nothing_but_the_two_vectors(monkeypatch, dtype):
+def test_cosines_depend_only_on_the_two_vectors(monkeypatch, dtype):
     vectors = random_vectors(1, dtype, n_words=40)
     words = WordVectors.of(vectors)
     pairs = list(itertools.product(vectors, repeat=2))
@@ -444,11 +444,11 @@ def test_cosines_depend_on_nothing_but_the_two_vectors(monkeypatch, dtype):
     assert [words.cosine(*pair) for pair in pairs] == cosines.tolist()
     assert np.concatenate([words.cosines_of(word, words.words) for word in vectors]).tolist() == cosines.tolist()
     monkeypatch.setattr("rankcorr.vectors._words.BLOCK_NUMBERS", 1)
-    monkeypatch.setattr("rankcorr.vectors._words.ROUNDING", 1.0)  # every cosine is decided by whole numbers
+    monkeypatch.setattr("rankcorr.vectors._words.ROUNDING", 1.0)  # all cosines are computed with integers
     assert WordVectors.of(vectors).cosines(pairs).tolist() == cosines.tolist()
 
 
-def test_no_pair_has_no_cosine():
+def test_no_pairs_have_no_cosines():
     words = WordVectors.of({"a": [1.0, 2.0]}, words=["b"])
     assert words.cosines([]).size == 0
 
@@ -471,7 +471,7 @@ def test_proportional_vectors_tie_among_the_relata_of_a_word():
 
 
 def relata_case(seed=0):
-    """Vectors, and labels of relata; one word and two relata have no vector."""
+    """Vectors and labels of relata; one word and two relata have no vector."""
     rng = np.random.default_rng(seed)
     words = [f"t{number}" for number in range(6)]
     relata = [f"r{number}" for number in range(12)]
@@ -483,7 +483,7 @@ def relata_case(seed=0):
 
 
 def ranked(vectors, gold, candidates="gold"):
-    """Run of the words that have vectors, spelt out."""
+    """Naive run over the words that have vectors."""
     relata = {relatum for _, relatum in gold}
     run = {}
     for word in {word for word, _ in gold} & vectors.keys():
@@ -503,23 +503,23 @@ def by_word(gold):
 def test_values_are_those_of_an_evaluation_by_query(seed, candidates, depth):
     vectors, gold = relata_case(seed)
     options = {"metrics": ["tau", "ap"], "depth": depth, "standardized": False}
-    found = evaluate_relata(vectors, gold, candidates=candidates, **options)
+    result = evaluate_relata(vectors, gold, candidates=candidates, **options)
     known = {pair: score for pair, score in gold.items() if vectors.keys() >= set(pair)}
     expected = evaluate(by_word(known), ranked(vectors, gold, candidates), **options)
     for metric in ("tau", "ap"):
-        assert found.evaluation.of(metric) == pytest.approx(expected.of(metric), abs=1e-12, nan_ok=True)
-    assert (found.oov_words, set(found.oov_relata)) == (("t0",), {"r0", "r1"} & {relatum for _, relatum in gold})
-    assert (found.n_words, found.n_relata) == (6, len(gold))
+        assert result.evaluation.of(metric) == pytest.approx(expected.of(metric), abs=1e-12, nan_ok=True)
+    assert (result.oov_words, set(result.oov_relata)) == (("t0",), {"r0", "r1"} & {relatum for _, relatum in gold})
+    assert (result.n_words, result.n_relata) == (6, len(gold))
 
 
 def test_relata_without_a_vector_are_last():
     vectors = {"t": [1.0, 0.0], "a": [1.0, 0.1], "b": [0.5, 1.0]}
     gold = {("t", "b"): 2, ("t", "a"): 1, ("t", "absent"): 1, ("u", "a"): 1, ("u", "b"): 0}
-    found = evaluate_relata(vectors, gold, oov="lowest", metrics=["tau_w", "ap"])
-    assert found.evaluation.queries == ("t", "u")
+    result = evaluate_relata(vectors, gold, oov="lowest", metrics=["tau_w", "ap"])
+    assert result.evaluation.queries == ("t", "u")
     tau_w = weighted_tau([2, 1, 1], [2, 3, 1])  # nothing is ranked for u
-    assert found.mean("tau_w") == pytest.approx(tau_w, abs=1e-12)
-    assert found.mean("ap") == pytest.approx((2 / 3 + 0) / 2)  # two of three are found first; u finds nothing
+    assert result.mean("tau_w") == pytest.approx(tau_w, abs=1e-12)
+    assert result.mean("ap") == pytest.approx((2 / 3 + 0) / 2)  # two of three are ranked first; nothing is ranked for u
 
 
 def test_relata_without_a_vector_are_an_error_by_name():
@@ -530,7 +530,7 @@ def test_relata_without_a_vector_are_an_error_by_name():
         evaluate_relata({"t": [1.0], "b": [1.0]}, {("t", "a"): 1, ("u", "b"): 0})
 
 
-def test_lower_case_is_that_of_the_vectors():
+def test_lower_case_follows_the_vectors():
     vectors, gold = relata_case()
     upper = {(word.upper(), relatum.upper()): score for (word, relatum), score in gold.items()}
     assert evaluate_relata(vectors, upper, lower=True).mean("ap") == evaluate_relata(vectors, gold).mean("ap")
@@ -538,13 +538,12 @@ def test_lower_case_is_that_of_the_vectors():
 
 def test_json_and_repr():
     vectors, gold = relata_case()
-    found = evaluate_relata(vectors, gold)
-    content = found.to_dict()
+    result = evaluate_relata(vectors, gold)
+    content = result.to_dict()
     assert content["options"] == {"oov": "omit", "lower": False, "candidates": "gold"}
-    assert content["evaluation"]["means"][1]["mean"] == found.mean("ap")
-    assert repr(found) == (
-        f"<RelataEvaluation of 6 words, {len(gold)} relata: tau_w {found.mean('tau_w'):.4f}, ap {found.mean('ap'):.4f}>"
-    )
+    assert content["evaluation"]["means"][1]["mean"] == result.mean("ap")
+    means = f"tau_w {result.mean('tau_w'):.4f}, ap {result.mean('ap'):.4f}"
+    assert repr(result) == f"<RelataEvaluation of 6 words, {len(gold)} relata: {means}>"
 
 
 @given(st.integers(0, 1000), st.sampled_from(["omit", "lowest"]))

@@ -1,4 +1,4 @@
-"""Every form of file gives the vectors that were written; a file that is not what it says is an error with a place."""
+"""Files of every format give the written vectors; errors in damaged files name their place."""
 
 import gzip
 import io
@@ -25,14 +25,14 @@ from rankcorr.vectors import _reading as reading
 
 
 def text_of(vectors, *, header=True, separator=" "):
-    """Word2vec's text, or GloVe's without a header."""
+    """Word2vec's text format, or GloVe's, which has no header."""
     lines = [separator.join([word, *(repr(float(number)) for number in numbers)]) for word, numbers in vectors.items()]
     dimension = len(next(iter(vectors.values())))
     return "\n".join([f"{len(vectors)} {dimension}"] * header + lines) + "\n"
 
 
 def binary_of(vectors, *, breaks=True, encoding="utf-8"):
-    """Word2vec's binary form; the original program ends each record by a line break, and gensim does not."""
+    """Word2vec's binary format; the original program ends each record with a line break, gensim does not."""
     dimension = len(next(iter(vectors.values())))
     records = [
         word.encode(encoding) + b" " + struct.pack(f"<{dimension}f", *map(float, numbers)) + b"\n" * breaks
@@ -42,7 +42,7 @@ def binary_of(vectors, *, breaks=True, encoding="utf-8"):
 
 
 def written(path, content, *, packed=False):
-    """The path of a file that holds a text or bytes."""
+    """The path of a file with this text or these bytes."""
     data = content.encode() if isinstance(content, str) else content
     path.write_bytes(gzip.compress(data) if packed else data)
     return path
@@ -82,14 +82,14 @@ def assert_same(found, vectors, dtype=np.float64):
         (binary_of(VECTORS, breaks=False), "word2vec-binary", np.float32),
     ],
 )
-def test_each_form_is_told_from_the_file(tmp_path, content, form, dtype, packed):
-    found = read_vectors(written(tmp_path / "vectors", content, packed=packed))
-    assert (found.form, found.n_known, found.dimension) == (form, 3, 3)
-    assert_same(found, VECTORS, dtype)
+def test_each_format_is_recognized(tmp_path, content, form, dtype, packed):
+    result = read_vectors(written(tmp_path / "vectors", content, packed=packed))
+    assert (result.form, result.n_known, result.dimension) == (form, 3, 3)
+    assert_same(result, VECTORS, dtype)
 
 
 @given(some_vectors(), st.integers(1, 40))
-def test_what_was_written_is_read_whatever_the_size_of_a_chunk(tmp_path_factory, vectors, size):
+def test_written_vectors_are_read_with_any_chunk_size(tmp_path_factory, vectors, size):
     folder = tmp_path_factory.mktemp("vectors")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rankcorr._io.source.HEAD_BYTES", 8 + size)
@@ -103,16 +103,18 @@ def test_what_was_written_is_read_whatever_the_size_of_a_chunk(tmp_path_factory,
 
 
 @given(some_vectors(), st.data())
-def test_only_the_words_asked_for_are_kept(tmp_path_factory, vectors, data):
-    wanted = data.draw(st.sets(st.sampled_from([*vectors, "absent"])))
+def test_only_requested_words_are_kept(tmp_path_factory, vectors, data):
+    expected = data.draw(st.sets(st.sampled_from([*vectors, "absent"])))
     file = written(tmp_path_factory.mktemp("vectors") / "vectors.bin", binary_of(vectors))
-    found = read_vectors(file, words=wanted, form="word2vec-binary")
-    assert_same(found, {word: vectors[word] for word in vectors if word in wanted}, np.float32) if found.words else None
-    assert set(found.words) == wanted & set(vectors)
-    assert (found.n_known, found.dimension) == (len(vectors), len(next(iter(vectors.values()))))
+    result = read_vectors(file, words=expected, form="word2vec-binary")
+    assert_same(
+        result, {word: vectors[word] for word in vectors if word in expected}, np.float32
+    ) if result.words else None
+    assert set(result.words) == expected & set(vectors)
+    assert (result.n_known, result.dimension) == (len(vectors), len(next(iter(vectors.values()))))
 
 
-def test_the_numbers_of_other_words_are_not_looked_at(tmp_path):
+def test_numbers_of_other_words_are_not_parsed(tmp_path):
     file = written(tmp_path / "glove.txt", "cat 1 2\ndog nan 0\ncat 3 4\n")
     assert read_vectors(file, words=["dot"]).words == ()
     with pytest.raises(VectorValueError, match=r"glove\.txt:2: number 1 of 'dog' is nan"):
@@ -133,7 +135,7 @@ def test_the_first_word_of_a_file_without_a_header_may_have_spaces(tmp_path, fir
     assert_same(read_vectors(written(tmp_path / "v", content)), vectors)
 
 
-def test_the_first_line_without_a_header_may_be_longer_than_the_beginning_that_is_read(tmp_path, monkeypatch):
+def test_the_first_line_without_a_header_may_be_longer_than_the_read_buffer(tmp_path, monkeypatch):
     monkeypatch.setattr("rankcorr._io.source.HEAD_BYTES", 8)
     vectors = {". . .": [0.5, 1.0, 2.0], "the": [1.0, 2.0, 0.25]}
     assert_same(read_vectors(written(tmp_path / "v", text_of(vectors, header=False))), vectors)
@@ -181,7 +183,7 @@ def test_standard_input(monkeypatch):
         (b"\x1f\x8bnonsense", VectorFileError, "v: cannot be decompressed"),
     ],
 )
-def test_what_is_no_file_of_vectors(tmp_path, content, error, message):
+def test_invalid_files_of_vectors_are_refused(tmp_path, content, error, message):
     with pytest.raises(error, match=message) as caught:
         read_vectors(written(tmp_path / "v", content))
     assert isinstance(caught.value, VectorError | RankingError)
@@ -190,8 +192,8 @@ def test_what_is_no_file_of_vectors(tmp_path, content, error, message):
 @pytest.mark.parametrize(
     "content", ["a\tb\tscore\ncat\tdog\t8\ncar\tvan\t9\n", "cat dog 8\ncar van 9\n", "2 1\ncat 1\ndog 2\n"]
 )
-def test_gold_scores_are_no_vectors(tmp_path, content):
-    """The pairs of a gold file, given as VECTORS, look like words with a blank and one number."""
+def test_a_gold_file_is_not_read_as_vectors(tmp_path, content):
+    """A gold file of pairs, given as VECTORS, looks like words with a space and one number."""
     with pytest.raises(VectorFileError, match=r"v:[12]: only one number follows each word: this is no file of vectors"):
         read_vectors(written(tmp_path / "v", content))
 
@@ -210,7 +212,7 @@ def test_gold_scores_are_no_vectors(tmp_path, content):
         (binary_of(VECTORS, encoding="utf-16"), r"v: byte 4: b'.*' is not text in utf-8"),
     ],
 )
-def test_what_is_no_binary_file_of_vectors(tmp_path, content, message):
+def test_invalid_binary_files_of_vectors_are_refused(tmp_path, content, message):
     with pytest.raises(VectorFileError, match=message):
         read_vectors(written(tmp_path / "v", content), form="word2vec-binary")
 
@@ -222,13 +224,13 @@ def test_numbers_without_a_cosine_in_a_binary_file(tmp_path):
             read_vectors(file)
 
 
-def test_a_line_that_has_no_end(tmp_path, monkeypatch):
+def test_an_endless_line_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "MAX_LINE_BYTES", 1_000)
     with pytest.raises(VectorFileError, match="v: a line of more than 1,000 bytes: this is not a text"):
         read_vectors(written(tmp_path / "v", "cat " + "1 " * 500))
 
 
-def test_a_gzip_that_is_cut(tmp_path):
+def test_a_truncated_gzip_file_is_refused(tmp_path):
     file = written(tmp_path / "v", text_of(VECTORS), packed=True)
     file.write_bytes(file.read_bytes()[:-12])
     with pytest.raises(VectorFileError, match="v: cannot be decompressed: "):
@@ -238,8 +240,8 @@ def test_a_gzip_that_is_cut(tmp_path):
 def test_words_in_another_encoding(tmp_path):
     file = written(tmp_path / "v", "straße 1 2\nkatze 3 4\n".encode("latin-1"))
     assert read_vectors(file, encoding="latin-1").words == ("straße", "katze")
-    found = read_vectors(file, undecodable="omit")
-    assert (found.words, found.n_known, found.n_undecodable) == (("katze",), 2, 1)
+    result = read_vectors(file, undecodable="omit")
+    assert (result.words, result.n_known, result.n_undecodable) == (("katze",), 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -252,12 +254,12 @@ def test_words_in_another_encoding(tmp_path):
         ({"words": "cat"}, "words must be a collection of words; got 'cat'"),
     ],
 )
-def test_options_that_cannot_be_used(tmp_path, options, message):
+def test_invalid_options_are_refused(tmp_path, options, message):
     with pytest.raises(OptionError, match=message):
         read_vectors(written(tmp_path / "v", text_of(VECTORS)), **options)
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(VectorFileError, match="cannot be read: No such file"):
         read_vectors(tmp_path / "absent")
     with pytest.raises(VectorFileError, match="cannot be read: embedded null byte"):
@@ -273,7 +275,7 @@ def test_progress_counts_words_and_stops_the_work(tmp_path):
         read_vectors(file, words=["w3"], progress=lambda _: 1 / 0)
 
 
-def test_gensim_that_is_not_installed(tmp_path, monkeypatch):
+def test_missing_gensim_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     with pytest.raises(MissingGensimError, match="need gensim: pip install gensim"):
         read_vectors(tmp_path / "v.kv")

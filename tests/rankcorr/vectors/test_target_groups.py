@@ -60,14 +60,14 @@ def test_score_is_the_sum_over_triplets(model):
 
 
 @given(MODELS)
-def test_forms_of_a_model_agree(model):
+def test_input_types_of_a_model_agree(model):
     swapped = {pair[::-1]: value for pair, value in model.items()}
     results = [reliability_score(GROUPS, form) for form in (model, swapped, lambda t, c: model[t, c])]
     assert results[0] == results[1] == results[2]
 
 
 @given(MODELS, MODELS)
-def test_difference_is_that_of_the_scores_and_turns_with_them(first, second):
+def test_difference_is_that_of_the_scores_and_changes_sign_with_them(first, second):
     forth, back = compare_reliability(GROUPS, first, second), compare_reliability(GROUPS, second, first)
     scores = [reliability_score(GROUPS, model).score for model in (first, second)]
     assert_allclose(forth.difference, scores[0] - scores[1], rtol=0, atol=1e-12)
@@ -86,7 +86,7 @@ def test_triplets_of_the_paper():
     perfect = reliability_score(GROUPS, agreeing)
     assert perfect.score == perfect.low == perfect.high == 1
     assert [part.n_contradicted for part in perfect.kinds] == [0, 0, 0]
-    # One decision of R = .25 against the model costs .5 of 0.8 + 0.5 + 3 + 1 + 4.
+    # One decision with R = .25 against the model costs .5 of 0.8 + 0.5 + 3 + 1 + 4.
     contradicting = {**agreeing, ("singer", "performer"): 0.2}
     assert reliability_score(GROUPS, contradicting).score == pytest.approx(1 - 0.5 / 9.3)
 
@@ -102,7 +102,7 @@ def test_undecided_comparisons_cost_nothing():
     assert result.to_dict()["score"] is None
 
 
-def test_counts_and_votes_of_another_form_are_named():
+def test_invalid_counts_and_votes_are_named():
     key = ("car", "vehicle", "machine")
     with pytest.raises(TargetGroupError, match="n_answers must be whole numbers from 1; got: -3"):
         TargetGroups(CATEGORIES, {key: 0.5}, {key: -3})
@@ -144,7 +144,7 @@ def test_a_tie_of_lowest_candidates_counts_half():
     assert reliability_score(groups, model, oov="lowest").score == pytest.approx(2.5 / 3)
 
 
-def test_exchanges_of_targets_are_exact_with_few_of_them():
+def test_exchanges_of_few_targets_are_exact():
     words = [f"t{number}" for number in range(6)]
     groups = TargetGroups({word: {"a": "positive", "b": "positive", "c": "random"} for word in words})
     result = compare_reliability(groups, lambda _, c: -ord(c), lambda _, c: ord(c))
@@ -175,7 +175,7 @@ def test_exchanges_of_targets_are_exact_with_few_of_them():
         ),
     ],
 )
-def test_bad_groups_are_named(categories, shares, message):
+def test_invalid_groups_are_named(categories, shares, message):
     with pytest.raises(TargetGroupError, match=message):
         TargetGroups(categories, shares)
 
@@ -189,12 +189,12 @@ def test_bad_groups_are_named(categories, shares, message):
         ({("car", "wheel"): 1, ("wheel", "car"): 2}, TargetGroupError, "has two similarities, one for each order"),
     ],
 )
-def test_bad_models_are_named(model, error, message):
+def test_invalid_models_are_named(model, error, message):
     with pytest.raises(error, match=message):
         reliability_score(GROUPS, model)
 
 
-def test_groups_have_a_class_of_their_own():
+def test_groups_must_be_target_groups():
     with pytest.raises(TargetGroupError, match="groups must be TargetGroups"):
         reliability_score(CATEGORIES, VECTORS)
 
@@ -209,7 +209,7 @@ def test_results_pickle_and_print_a_table():
     ]
 
 
-def test_annotators_agree_by_the_share_of_equal_answers():
+def test_agreement_of_annotators_is_the_share_of_equal_answers():
     rng = np.random.default_rng(3)
     pairs = [(target, *pair) for target, pair in product("tuvw", [("a", "b"), ("a", "c"), ("b", "c")])]
     votes = []
@@ -239,7 +239,7 @@ def test_annotators_agree_by_the_share_of_equal_answers():
         ([("ann", "t", "a", "b"), ("ann", "t", "b", "a")], "'ann' compared 'b' and 'a' for 't' twice"),
     ],
 )
-def test_bad_votes_are_named(votes, message):
+def test_invalid_votes_are_named(votes, message):
     with pytest.raises(AnnotatorError, match=message):
         comparison_agreement(votes)
 
@@ -261,7 +261,7 @@ WHOLE_VECTORS = st.lists(st.lists(st.integers(-2, 2), min_size=2, max_size=2).fi
 
 
 @given(WHOLE_VECTORS, st.integers(1, 2))
-def test_occurrences_are_those_of_all_neighbours(vectors, k):
+def test_occurrences_equal_a_naive_count_of_neighbours(vectors, k):
     by_word = {f"w{number}": [float(x) for x in vector] for number, vector in enumerate(vectors)}
     result = hubness(by_word, k=k)
     cosines = [[round(np.dot(a, b) / math.sqrt(np.dot(a, a) * np.dot(b, b)), 9) for b in vectors] for a in vectors]
@@ -291,13 +291,13 @@ def test_hubness_options_and_parts():
 @pytest.mark.parametrize(
     "groups", [GROUPS, TargetGroups(CATEGORIES), TargetGroups(CATEGORIES, SHARES, {("car", "vehicle", "machine"): 7})]
 )
-def test_files_give_the_groups_back(groups, ending, tmp_path):
+def test_written_groups_are_read_unchanged(groups, ending, tmp_path):
     path = tmp_path / f"groups.{ending}"
     groups.write(path)
     assert read_target_groups(path) == groups
 
 
-def test_a_table_may_be_in_any_order_and_say_less(tmp_path):
+def test_a_table_may_have_any_order_and_fewer_columns(tmp_path):
     path = tmp_path / "groups.csv.gz"
     lines = [
         "share;second_category;second;first;first_category;target",
@@ -341,7 +341,7 @@ HEADER = "target,first,first_category,second,second_category,share,n_answers"
         (['{"groups": []}'], TargetGroupError, "target groups are needed; got none"),
     ],
 )
-def test_bad_files_are_named(lines, error, message, tmp_path):
+def test_invalid_files_are_named(lines, error, message, tmp_path):
     path = tmp_path / "groups.csv"
     path.write_text("\n".join(lines))
     with pytest.raises(error, match=message):
@@ -349,12 +349,12 @@ def test_bad_files_are_named(lines, error, message, tmp_path):
 
 
 @given(st.lists(st.tuples(st.integers(-4, 4), st.integers(4, 6)), min_size=1, max_size=6), st.floats(0.5, 0.99))
-def test_interval_of_a_difference_holds_the_shifts_that_the_test_does_not_reject(rows, level):
+def test_the_interval_of_a_difference_has_the_shifts_that_are_not_rejected(rows, level):
     differences, weights = (np.array(column, np.float64) for column in zip(*rows, strict=True))
     pvalue, low, high = _exchange(differences, weights, level, 9_999, 0)
 
     def pvalue_of(shift):
-        """By all changes of sign, written out."""
+        """The p-value by all sign flips."""
         sums = [abs(np.dot(signs, differences - shift * weights)) for signs in product((1, -1), repeat=len(rows))]
         return np.mean([value >= sums[0] - 1e-9 for value in sums])
 
@@ -373,7 +373,7 @@ def test_many_targets_are_exchanged_at_random():
     assert _exchange(differences, weights, 0.95, 999, 1) == _exchange(differences, weights, 0.95, 999, 1)
 
 
-def test_a_folder_is_no_file_to_write(tmp_path):
+def test_a_folder_cannot_be_written_as_a_file(tmp_path):
     groups = TargetGroups({"oak": {"tree": "positive", "plant": "positive"}})
     with pytest.raises(TableError, match=r"is a folder: name a file that ends in \.csv"):
         groups.write(tmp_path)

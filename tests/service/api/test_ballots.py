@@ -1,4 +1,4 @@
-"""Ballots over HTTP are the library's: balanced, in the order in which they are shown, the same for the same seed."""
+"""Ballots over HTTP are the library's: balanced, in display order, reproducible by seed."""
 
 from dataclasses import asdict
 
@@ -22,11 +22,11 @@ def pairs_in(found):
 
 
 def rows(ballot):
-    """Comparisons of each voter, as a ballot shows them."""
-    found = {voter: [] for voter in ballot.voters}
+    """Comparisons of each voter, in the order of the ballot."""
+    result = {voter: [] for voter in ballot.voters}
     for left, right, voter in zip(ballot.left, ballot.right, ballot.voter, strict=True):
-        found[ballot.voters[voter]].append((ballot.items[left], ballot.items[right]))
-    return found
+        result[ballot.voters[voter]].append((ballot.items[left], ballot.items[right]))
+    return result
 
 
 @given(
@@ -37,17 +37,17 @@ def rows(ballot):
     st.none() | st.integers(1, 10_000),
 )
 @example(["fig", "kiwi", "pear"], 1, 1, 3, None)  # one item is presented once more than the others
-def test_every_ballot_is_the_one_of_the_library(items, presentations, voters, seed, number):
+def test_every_ballot_is_that_of_the_library(items, presentations, voters, seed, number):
     request = {"items": items, "presentations": presentations, "voters": voters, "seed": seed}
-    found = answer(PATH, **request, **({} if number is None else {"number": number}))
+    result = answer(PATH, **request, **({} if number is None else {"number": number}))
     ballot = draw_ballot(items, presentations, voters, ballot_rng(seed, number or 1, "draw"))
-    assert found["number"] == (number or 1)
-    assert found["n_comparisons"] == ballot.n_comparisons
-    assert [one["voter"] for one in found["comparisons"]] == list(ballot.voters)
-    assert pairs_in(found) == rows(ballot)
+    assert result["number"] == (number or 1)
+    assert result["n_comparisons"] == ballot.n_comparisons
+    assert [one["voter"] for one in result["comparisons"]] == list(ballot.voters)
+    assert pairs_in(result) == rows(ballot)
     expected = asdict(ballot.certificate())
     one_more = expected.pop("item_with_one_more")
-    certificate = found["certificate"]
+    certificate = result["certificate"]
     assert certificate.pop("broken") == []
     assert certificate.pop("item_with_one_more") == (None if one_more is None else ballot.items[one_more])
     assert certificate == expected
@@ -58,11 +58,11 @@ def test_a_number_and_its_text_are_one_label():
     assert problem(PATH, **request)["detail"] == "/items: items must be unique; more than once: '1'"
 
 
-def test_what_the_schema_leaves_to_the_library(make_client):
-    """More items than any ballot can hold, where the limits allow them."""
+def test_errors_that_only_the_library_detects(make_client):
+    """More items than a ballot can have, if the limits allow them."""
     client = make_client(max_items=2**40, max_comparisons=2**40, max_seconds=86_400)
     request = {"items": 2**30, "presentations": 1, "voters": 1, "seed": 1}
     with pytest.raises(DrawError, match="a ballot holds at most") as raised:
         draw_ballot(2**30, 1, 1, np.random.default_rng(1))
-    found = problem(PATH, client, **request)
-    assert (found["type"], found["detail"]) == ("urn:rankcorr:problem:draw", str(raised.value))
+    result = problem(PATH, client, **request)
+    assert (result["type"], result["detail"]) == ("urn:rankcorr:problem:draw", str(raised.value))

@@ -1,4 +1,4 @@
-"""The next comparisons over HTTP are the library's; with strengths they make a voting without ballots."""
+"""The next comparisons over HTTP are the library's; with strengths, they are enough to vote without ballots."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from adaptive import next_comparisons, thurstone
 from tests.adaptive.strategies import comparisons
-from tests.service.answers import answer, example, problem
+from tests.service.answers import answer, problem
 from tests.service.api.test_strengths import COLUMNS, columns_of, library, rows_of
 
 PATH = "/v1/comparisons/next"
@@ -26,31 +26,23 @@ def expected(strengths, size, seed, **options):
     }
 
 
-def test_the_example():
-    request = example(PATH)
-    columns = {key: [row[key] for row in request["comparisons"]] for key in request["comparisons"][0]}
-    found = answer(PATH, **request)
-    assert found["comparisons"] == expected(library(columns, items=request["items"]), 3, 1, voters=request["voters"])
-    assert found["n_comparisons"] == 3
-
-
 @given(comparisons(min_size=1), st.integers(1, 5), st.integers(0, 2**63 - 1), st.booleans())
 def test_every_answer_is_that_of_the_library(votes, size, seed, by_rows):
     columns = columns_of(votes)
     given_ = rows_of(columns) if by_rows else columns
-    found = answer(PATH, comparisons=given_, items=votes.n_items, size=size, seed=seed)
+    result = answer(PATH, comparisons=given_, items=votes.n_items, size=size, seed=seed)
     strengths = library(columns, items=votes.n_items)
     wanted = expected(strengths, size, seed)
-    assert found["comparisons"] == wanted
-    assert found["n_comparisons"] == len(wanted["left"])
-    reasons = [notice["message"] for notice in found["warnings"]][len(strengths.warnings) :]
-    assert bool(reasons) == (found["n_comparisons"] < size)
+    assert result["comparisons"] == wanted
+    assert result["n_comparisons"] == len(wanted["left"])
+    reasons = [notice["message"] for notice in result["warnings"]][len(strengths.warnings) :]
+    assert bool(reasons) == (result["n_comparisons"] < size)
 
 
 def test_the_options_are_those_of_the_library():
-    found = answer(PATH, **REQUEST, voters=2, n0=10, focus=0, model="thurstone", options={"prior": 1})
+    result = answer(PATH, **REQUEST, voters=2, n0=10, focus=0, model="thurstone", options={"prior": 1})
     strengths = library(COLUMNS, fit=thurstone, prior=1.0)
-    assert found["comparisons"] == expected(strengths, 3, 1, voters=2, n0=10, focus=0)
+    assert result["comparisons"] == expected(strengths, 3, 1, voters=2, n0=10, focus=0)
 
 
 def test_a_first_batch_may_come_from_empty_columns():
@@ -62,12 +54,12 @@ def test_a_first_batch_may_come_from_empty_columns():
 
 def test_no_possible_pair_is_left():
     votes = {"left": ["a"], "right": ["b"], "winner": ["left"], "voter": ["Ann"]}
-    found = answer(PATH, comparisons=votes, size=2, seed=1)
-    assert found["comparisons"] == {"left": [], "right": [], "voter": []}
-    assert found["warnings"][-1]["message"] == "0 of 2 comparisons: the voter has seen all other pairs"
+    result = answer(PATH, comparisons=votes, size=2, seed=1)
+    assert result["comparisons"] == {"left": [], "right": [], "voter": []}
+    assert result["warnings"][-1]["message"] == "0 of 2 comparisons: the voter has seen all other pairs"
 
 
-def test_batches_that_nobody_has_answered_yet_are_not_given_again():
+def test_unanswered_batches_are_not_repeated():
     votes = {"left": [], "right": [], "winner": [], "voter": []}
     for seed in range(4):
         shown = answer(PATH, comparisons=votes, items=6, voters=["A", "B"], size=9, seed=seed)["comparisons"]
@@ -87,14 +79,14 @@ def test_prompts_are_those_of_the_library(votes, prompts, has_names, seed):
     columns["winner"] = [None if place % 3 == 2 else winner for place, winner in enumerate(columns["winner"])]
     names = ["z", "x", 7] if has_names else list(dict.fromkeys(prompts))
     options = {"size": 5, "seed": seed, "items": votes.n_items} | ({"prompts": names} if has_names else {})
-    found = answer(PATH, comparisons=columns, **options)
-    assert found == answer(PATH, comparisons=rows_of(columns), **options)
+    result = answer(PATH, comparisons=columns, **options)
+    assert result == answer(PATH, comparisons=rows_of(columns), **options)
     strengths = library(columns, items=votes.n_items)
     of_answered = [prompt for prompt, winner in zip(prompts, columns["winner"], strict=True) if winner is not None]
     of_others = [prompt for prompt, winner in zip(prompts, columns["winner"], strict=True) if winner is None]
     within = {"prompts": names, "prompt_history": of_answered + of_others}
     matches = next_comparisons(strengths, 5, rng=np.random.default_rng(seed), **within)
-    assert found["comparisons"] == expected(strengths, 5, seed, **within) | {
+    assert result["comparisons"] == expected(strengths, 5, seed, **within) | {
         "prompt": [names[place] for place in matches.prompt.tolist()]
     }
 
@@ -109,5 +101,5 @@ def test_prompts_are_those_of_the_library(votes, prompts, has_names, seed):
         ({"prompts": []}, "/prompts", "must be at least 1 prompt; got 0"),
     ],
 )
-def test_wrong_prompts(options, where, message):
+def test_invalid_prompts_are_refused(options, where, message):
     assert message in problem(PATH, **{**REQUEST, **options})["errors"][where][0]

@@ -18,14 +18,14 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr import _batch as batch
-from tests.service.answers import GOLD, SYSTEM, posted, problem_of
+from tests.service.answers import GOLD, SYSTEM, post, problem_of
 from tests.strategies import tied_pairs
 
 PATH = "/v1/correlations"
 
 
 def test_the_answer():
-    answer = posted(gold=GOLD, system=SYSTEM)
+    answer = post(gold=GOLD, system=SYSTEM)
     assert answer.status_code == 200
     expected = correlate(Ranking.from_scores(GOLD["scores"]), Ranking.from_order(SYSTEM["order"]))
     assert answer.json == {
@@ -44,9 +44,9 @@ def test_the_answer():
     st.sampled_from(["midrank", "expected"]),
     st.sampled_from(["a", "b"]),
 )
-def test_every_answer_is_the_library_call_to_the_last_bit(pair, weighing, scheme, tied_weights, variant):
+def test_every_answer_equals_the_library_call_exactly(pair, weighing, scheme, tied_weights, variant):
     options = {"scheme": scheme, "tied_weights": tied_weights}
-    answer = posted(
+    answer = post(
         gold={"scores": pair[0].tolist()}, system={"scores": pair[1].tolist()}, variant=variant, **weighing, **options
     )
     weighers = {"top-k:3": TopK(3), "hyperbolic": Hyperbolic()}
@@ -57,7 +57,7 @@ def test_every_answer_is_the_library_call_to_the_last_bit(pair, weighing, scheme
         "rho": lambda: weighted_rho(*pair, weigher=Uniform(), **options),
         "tau": lambda: weighted_tau(*pair, weigher=Uniform(), variant=variant, **options),
     }
-    if answer.status_code == 422:  # a scheme and a step that leave no weight
+    if answer.status_code == 422:  # this scheme with a step leaves no weight
         assert answer.json["type"] == "urn:rankcorr:problem:weight"
         with pytest.raises(ValueError, match="all weights are zero"):
             calls["tau_w"]()
@@ -82,8 +82,8 @@ class TestBatch:
         "tied": SYSTEM,
     }
 
-    def test_the_answer_is_the_library_call_sorted(self):
-        answer = posted(self.PATH, gold=GOLD, systems=self.SYSTEMS, coefficients=["tau_w", "rho"], n0=1)
+    def test_the_answer_is_the_sorted_library_result(self):
+        answer = post(self.PATH, gold=GOLD, systems=self.SYSTEMS, coefficients=["tau_w", "rho"], n0=1)
         assert answer.status_code == 200
         assert [row["name"] for row in answer.json["systems"]] == ["good", "tied", "poor", "flat"]
         rankings = {name: Ranking.from_order(entry["order"]) for name, entry in self.SYSTEMS.items()}
@@ -99,36 +99,36 @@ class TestBatch:
         assert [row["ties"] for row in answer.json["systems"]] == [0, 2, 0, 4]
 
     @pytest.mark.parametrize("missing", ["raise", "bottom"])
-    def test_rankings_are_matched_once_for_all_coefficients(self, monkeypatch, missing):
+    def test_rankings_are_aligned_once_for_all_coefficients(self, monkeypatch, missing):
         calls = []
         counted = batch.align_rankings
         monkeypatch.setattr(
             batch, "align_rankings", lambda *pair, **options: calls.append(pair) or counted(*pair, **options)
         )
-        answer = posted(self.PATH, gold=GOLD, systems=self.SYSTEMS, missing=missing)
+        answer = post(self.PATH, gold=GOLD, systems=self.SYSTEMS, missing=missing)
         assert set(answer.json["systems"][0]["coefficients"]) == {"tau_w", "rho_w", "tau", "rho"}
         assert len(calls) == len(self.SYSTEMS)
 
     def test_sorted_by_another_coefficient(self):
-        answer = posted(self.PATH, gold=GOLD, systems=self.SYSTEMS, coefficients=["tau_w"], sort_by="rho")
+        answer = post(self.PATH, gold=GOLD, systems=self.SYSTEMS, coefficients=["tau_w"], sort_by="rho")
         assert answer.json["sort_by"] == "rho"
         assert set(answer.json["systems"][0]["coefficients"]) == {"tau_w", "rho"}
 
     def test_equal_systems_keep_their_order(self):
         systems = {"b": GOLD, "a": GOLD}
-        assert [row["name"] for row in posted(self.PATH, gold=GOLD, systems=systems).json["systems"]] == ["b", "a"]
+        assert [row["name"] for row in post(self.PATH, gold=GOLD, systems=systems).json["systems"]] == ["b", "a"]
 
     def test_each_wrong_system_is_named(self):
-        found = problem_of(posted(self.PATH, gold=GOLD, systems={"a/b": {"scores": ["x", 1]}, "c": 3, "good": GOLD}))
-        assert list(found["errors"]) == ["/systems/a~1b/scores/0", "/systems/c"]
+        result = problem_of(post(self.PATH, gold=GOLD, systems={"a/b": {"scores": ["x", 1]}, "c": 3, "good": GOLD}))
+        assert list(result["errors"]) == ["/systems/a~1b/scores/0", "/systems/c"]
 
-    def test_the_system_that_does_not_fit_is_named(self):
-        found = problem_of(posted(self.PATH, gold=GOLD, systems={"good": GOLD, "short": {"order": ["king", "queen"]}}))
-        assert "gold has labels that system 'short' lacks: 'cabbage', 'stone'" in found["detail"]
+    def test_a_mismatched_system_is_named(self):
+        result = problem_of(post(self.PATH, gold=GOLD, systems={"good": GOLD, "short": {"order": ["king", "queen"]}}))
+        assert "gold has labels that system 'short' lacks: 'cabbage', 'stone'" in result["detail"]
 
     @pytest.mark.parametrize("systems", [{}, [], None, "x"])
     def test_no_systems(self, systems):
-        assert list(problem_of(posted(self.PATH, gold=GOLD, systems=systems))["errors"]) == ["/systems"]
+        assert list(problem_of(post(self.PATH, gold=GOLD, systems=systems))["errors"]) == ["/systems"]
 
 
 class TestMatrix:
@@ -140,7 +140,7 @@ class TestMatrix:
             "system": SYSTEM,
             "third": {"ranks": {"king": 4, "queen": 3, "cabbage": 1, "stone": 1}},
         }
-        answer = posted(self.PATH, rankings=rankings, coefficient="rho_w", n0=0)
+        answer = post(self.PATH, rankings=rankings, coefficient="rho_w", n0=0)
         own = {
             "gold": Ranking.from_scores(GOLD["scores"]),
             "system": Ranking.from_order(SYSTEM["order"]),
@@ -152,35 +152,35 @@ class TestMatrix:
         assert (answer.json["n_items"], answer.json["coefficient"]) == (4, "rho_w")
 
     def test_plain_coefficients_ignore_n0(self):
-        answer = posted(self.PATH, rankings={"a": GOLD, "b": SYSTEM}, coefficient="tau", n0=7)
+        answer = post(self.PATH, rankings={"a": GOLD, "b": SYSTEM}, coefficient="tau", n0=7)
         assert (
             answer.json["matrix"][0][1]
             == weighted_tau(GOLD["scores"], Ranking.from_order(SYSTEM["order"]), weigher=Uniform()).statistic
         )
 
     def test_undefined_cells_are_null(self):
-        answer = posted(self.PATH, rankings={"a": {"scores": [1, 2]}, "flat": {"scores": [1, 1]}})
+        answer = post(self.PATH, rankings={"a": {"scores": [1, 2]}, "flat": {"scores": [1, 1]}})
         assert answer.json["matrix"] == [[1.0, None], [None, None]]
         assert answer.json["warnings"][0]["coefficients"] == ["tau_w"]
 
 
-def test_the_items_that_cost_most():
-    answer = posted(gold=GOLD, system=SYSTEM, coefficients=["tau_w", "rho"], worst=2, n0=1)
+def test_the_items_with_the_largest_costs():
+    answer = post(gold=GOLD, system=SYSTEM, coefficients=["tau_w", "rho"], worst=2, n0=1)
     for name, coefficient in (("tau_w", TauW(n0=1)), ("rho", "rho")):
         parts = contributions(GOLD["scores"], Ranking.from_order(SYSTEM["order"]), coefficient=coefficient)
-        found = answer.json["worst"][name]
-        assert [(row["label"], row["cost"], row["contribution"]) for row in found] == [
+        result = answer.json["worst"][name]
+        assert [(row["label"], row["cost"], row["contribution"]) for row in result] == [
             (item.label, item.cost, item.contribution) for item in parts.worst(2)
         ]
-        assert [(row["gold_rank"], row["system_rank"], row["weight"]) for row in found] == [
+        assert [(row["gold_rank"], row["system_rank"], row["weight"]) for row in result] == [
             (item.x_rank, item.y_rank, item.weight) for item in parts.worst(2)
         ]
 
 
-def test_the_items_that_cost_most_without_labels_or_coefficient():
-    plain = posted(gold={"scores": [3, 2, 1]}, system={"scores": [1, 2, 3]}, worst=1, coefficients=["tau"])
+def test_costs_without_labels_or_coefficient():
+    plain = post(gold={"scores": [3, 2, 1]}, system={"scores": [1, 2, 3]}, worst=1, coefficients=["tau"])
     assert plain.json["worst"]["tau"][0]["label"] in (0, 1, 2)
-    flat = posted(gold={"scores": [3, 2, 1]}, system={"scores": [1, 1, 1]}, worst=1, coefficients=["tau"])
+    flat = post(gold={"scores": [3, 2, 1]}, system={"scores": [1, 1, 1]}, worst=1, coefficients=["tau"])
     assert flat.json["worst"] == {"tau": None}
     assert len(flat.json["warnings"]) == 1
-    assert "worst" not in posted(gold=GOLD, system=SYSTEM).json
+    assert "worst" not in post(gold=GOLD, system=SYSTEM).json

@@ -1,4 +1,4 @@
-"""Evaluations over HTTP are the library's, within limits."""
+"""Evaluations over HTTP are the library's, within the limits of requests."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from rankcorr._output.results import json_ready
 from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate, fuse
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
 from tests.rankcorr.evaluation.comparison.test_compare import case, decided_by_one
-from tests.service.answers import answer, posted, problem, validator
+from tests.service.answers import answer, post, problem, validator
 from tests.service.test_schemas import BEYOND_SCHEMAS
 
 PATH = "/v1/evaluations"
@@ -26,7 +26,7 @@ def test_the_answer_is_the_library_call():
     qrels, runs = case(30)
     metrics = ["tau_w", "rho", "ap", "p@3", "tau_ap", "rbo", "ndcg@5"]
     chosen = {"seed": 3, "n_resamples": 200, "groups": {query: query[-1] for query in qrels}, "level": 0.9, "test": "t"}
-    found = answer(
+    result = answer(
         PATH,
         qrels=qrels,
         runs=runs,
@@ -38,54 +38,54 @@ def test_the_answer_is_the_library_call():
     )
     names = [TauW(n0=5), *metrics[1:]]
     expected = evaluate(qrels, runs, metrics=names, seed=7, n_resamples=50)
-    assert found["metrics"] == list(expected.metrics)
-    assert found["means"] == json_ready(expected.table())
-    assert_array_equal(found["by_query"]["values"], expected.values)
-    assert found["by_query"]["standardized"] == json_ready(expected.standardized)
-    assert found["chance"] == json_ready(expected.chance)
-    assert found["warnings"] == []
+    assert result["metrics"] == list(expected.metrics)
+    assert result["means"] == json_ready(expected.table())
+    assert_array_equal(result["by_query"]["values"], expected.values)
+    assert result["by_query"]["standardized"] == json_ready(expected.standardized)
+    assert result["chance"] == json_ready(expected.chance)
+    assert result["warnings"] == []
     compared = corrected_together(
         compare_evaluated(expected, name, baseline="c", standardized=place < 2, **chosen)
         for place, name in enumerate(expected.metrics)
     )
-    for each, own in zip(found["comparisons"], compared, strict=True):
+    for each, own in zip(result["comparisons"], compared, strict=True):
         assert each == {name: value for name, value in own.to_dict().items() if name in each}
-    assert [each["standardized"] for each in found["comparisons"]] == [True, True, *[False] * 5]
+    assert [each["standardized"] for each in result["comparisons"]] == [True, True, *[False] * 5]
 
 
-def test_figures_are_those_of_the_command_if_as_many_resamples_are_asked_for():
+def test_figures_are_those_of_the_command_with_equal_resamples():
     qrels, runs = case(20)
-    asked = {"qrels": qrels, "runs": runs, "metrics": ["ap"]}
-    (found,) = answer(PATH, **asked, comparison={"versus": "c", "seed": 0, "n_resamples": 10_000})["comparisons"]
+    request = {"qrels": qrels, "runs": runs, "metrics": ["ap"]}
+    (result,) = answer(PATH, **request, comparison={"versus": "c", "seed": 0, "n_resamples": 10_000})["comparisons"]
     expected = compare_runs(qrels, runs, metric="ap", baseline="c").to_dict()
-    assert found["pairs"] == expected["pairs"]
-    (default,) = answer(PATH, **asked, comparison={"versus": "c", "seed": 0})["comparisons"]
+    assert result["pairs"] == expected["pairs"]
+    (default,) = answer(PATH, **request, comparison={"versus": "c", "seed": 0})["comparisons"]
     fewer = compare_runs(qrels, runs, metric="ap", baseline="c", n_resamples=2_000).to_dict()
     assert default["pairs"] == fewer["pairs"] != expected["pairs"]
 
 
-def test_a_pair_says_which_query_decides_and_which_difference_is_found():
+def test_a_pair_has_the_deciding_query_and_the_detectable_difference():
     qrels, runs = decided_by_one()
     numbers = {query: number for number, query in enumerate(qrels)}
 
     def numbered(by_query, value):
-        found = columns(by_query, value)
-        return found | {"query": [numbers[query] for query in found["query"]]}
+        result = columns(by_query, value)
+        return result | {"query": [numbers[query] for query in result["query"]]}
 
     (pair,) = compare_runs(qrels, runs, metric="ap").to_dict()["pairs"]
     assert (pair["fragile"], pair["least"]["label"]) == (True, "tiger")
     by_number = {name: numbered(own, "score") for name, own in runs.items()}
-    asked = {"qrels": numbered(qrels, "relevance"), "runs": by_number, "metrics": ["ap"], "comparison": {"seed": 0}}
-    ((found,),) = (compared["pairs"] for compared in answer(PATH, **asked)["comparisons"])
-    assert found["least"] == pair["least"] | {"label": numbers["tiger"]}
-    assert (found["fragile"], found["low"], found["detectable"]) == (True, pair["low"], pair["detectable"])
-    # Of two queries nothing can be said: an unbounded interval is null.
-    asked = {"qrels": dict(list(qrels.items())[-2:]), "runs": runs, "metrics": ["ap"], "comparison": {"seed": 0}}
-    ((found,),) = (compared["pairs"] for compared in answer(PATH, **asked)["comparisons"])
-    assert (found["low"], found["high"], found["pvalue"], found["fragile"]) == (None, None, 0.5, False)
+    request = {"qrels": numbered(qrels, "relevance"), "runs": by_number, "metrics": ["ap"], "comparison": {"seed": 0}}
+    ((result,),) = (compared["pairs"] for compared in answer(PATH, **request)["comparisons"])
+    assert result["least"] == pair["least"] | {"label": numbers["tiger"]}
+    assert (result["fragile"], result["low"], result["detectable"]) == (True, pair["low"], pair["detectable"])
+    # Two queries are not enough: an unbounded interval is null.
+    request = {"qrels": dict(list(qrels.items())[-2:]), "runs": runs, "metrics": ["ap"], "comparison": {"seed": 0}}
+    ((result,),) = (compared["pairs"] for compared in answer(PATH, **request)["comparisons"])
+    assert (result["low"], result["high"], result["pvalue"], result["fragile"]) == (None, None, 0.5, False)
 
 
-def test_columns_are_what_objects_are():
+def test_columns_give_the_same_answer_as_objects():
     by_object = answer(PATH, qrels=QRELS, runs={"x": RUN}, by_query=True)
     by_columns = answer(PATH, qrels=columns(QRELS, "relevance"), runs={"x": columns(RUN, "score")}, by_query=True)
     assert by_columns == by_object
@@ -110,13 +110,13 @@ def test_a_fused_run_is_that_of_the_library(options):
     assert evaluated["means"][0]["mean"] == evaluate(qrels, expected, metrics=["ap"]).mean()
 
 
-def test_ids_that_are_numbers_remain_numbers_in_a_fused_run():
+def test_numeric_ids_stay_numbers_in_a_fused_run():
     run = {"query": [1, 1], "document": [7, 8], "score": [0.5, 0.25]}
     content = answer(f"{PATH}/fused", runs={"x": run, "y": run})
     assert (content["run"]["query"], content["run"]["document"]) == ([1, 1], [7, 8])
 
 
-def test_one_run_is_not_fused():
+def test_a_single_run_cannot_be_fused():
     detail = problem(f"{PATH}/fused", runs={"x": RUN})["detail"]
     assert detail.startswith("/runs: must be an object of name to run, with at least 2; got {")
 
@@ -145,15 +145,15 @@ def test_reports_are_those_of_the_library():
         {"self_hits": "omit"},
     ],
 )
-def test_policies_and_what_was_left_out_are_the_librarys(policies):
-    found = answer(PATH, qrels=QRELS, runs={"x": RUN}, metrics=["tau_w", "ap"], by_query=True, **policies)
+def test_policies_and_exclusions_are_those_of_the_library(policies):
+    result = answer(PATH, qrels=QRELS, runs={"x": RUN}, metrics=["tau_w", "ap"], by_query=True, **policies)
     expected = evaluate(QRELS, RUN, metrics=["tau_w", "ap"], standardized=False, **policies)
-    assert found["by_query"]["values"] == json_ready(expected.values)
-    (coverage,), (row,) = expected.coverage, found["coverage"]
+    assert result["by_query"]["values"] == json_ready(expected.values)
+    (coverage,), (row,) = expected.coverage, result["coverage"]
     for name in ("n_queries", "n_compared", "n_unjudged", "n_unretrieved", "n_cut", "n_negative", "n_self_hits"):
         assert row[name] == getattr(coverage, name)
     assert (row["not_in_run"], row["n_not_in_run"], row["not_in_qrels"]) == (["q3", "q4"], 2, ["q9"])
-    reasons = [(each["metric"], each["reason"], each["queries"]) for each in found["undefined"]]
+    reasons = [(each["metric"], each["reason"], each["queries"]) for each in result["undefined"]]
     assert reasons == [(each.metric, each.reason, list(each.queries)) for each in expected.undefined]
 
 
@@ -167,18 +167,18 @@ def test_a_query_among_its_hits_is_named():
 
 
 def test_a_metric_without_a_value_is_null_with_a_warning():
-    found = answer(PATH, qrels={"q": {"a": 1}}, runs={"x": {"q": {"a": 1}}})
-    assert found["means"][0]["mean"] is None
-    (warning,) = found["warnings"]
+    result = answer(PATH, qrels={"q": {"a": 1}}, runs={"x": {"q": {"a": 1}}})
+    assert result["means"][0]["mean"] is None
+    (warning,) = result["warnings"]
     assert "no query has a value; (run, metric): ('x', 'tau_w')" in warning
 
 
-def test_only_the_first_of_many_queries_are_listed():
+def test_only_the_first_of_many_missing_queries_are_listed():
     qrels = {f"q{number}": {"a": 1, "b": 1} for number in range(150)}
-    found = answer(PATH, qrels=qrels, runs={"x": {"q0": {"a": 1}}})
-    assert (found["coverage"][0]["n_not_in_run"], len(found["coverage"][0]["not_in_run"])) == (149, 100)
-    assert sum(each["n_queries"] for each in found["undefined"]) == 150
-    assert max(len(each["queries"]) for each in found["undefined"]) == 100
+    result = answer(PATH, qrels=qrels, runs={"x": {"q0": {"a": 1}}})
+    assert (result["coverage"][0]["n_not_in_run"], len(result["coverage"][0]["not_in_run"])) == (149, 100)
+    assert sum(each["n_queries"] for each in result["undefined"]) == 150
+    assert max(len(each["queries"]) for each in result["undefined"]) == 100
 
 
 ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, "y": {"q": {"a": 2, "b": 1}}}}
@@ -224,7 +224,7 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
         ({"comparison": {"seed": 1}, "runs": {"x": ONE["qrels"]}}, "/comparison", "a comparison needs two runs"),
     ],
 )
-def test_a_wrong_field_is_pointed_at(change, pointer, message):
+def test_an_error_points_to_its_field(change, pointer, message):
     assert message in problem(PATH, **{**ONE, **change})["errors"][pointer][0]
     fits_the_schema = BEYOND_SCHEMAS.search(message) is not None
     assert validator(PATH, "request").is_valid({**ONE, **change}) == fits_the_schema
@@ -232,23 +232,23 @@ def test_a_wrong_field_is_pointed_at(change, pointer, message):
 
 class TestLimits:
     def test_the_text_of_an_answer(self, make_client):
-        """A query that the runs lack is named for each of them, in its coverage and with each metric."""
+        """A query missing in the runs is named for each of them, in its coverage and with each metric."""
         sent = {
             "qrels": {"q" * 1_000: {"a": 1, "b": 0}, "r": {"a": 1, "b": 0}},
             "runs": {str(run): {"r": {"a": 1}} for run in range(9)},
         }
-        found = problem(PATH, make_client(max_label_bytes=18_000), **sent)
-        assert "at most 18000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1" in found["detail"]
-        assert posted(PATH, make_client(max_label_bytes=20_000), **sent).status_code == 200
+        result = problem(PATH, make_client(max_label_bytes=18_000), **sent)
+        assert "at most 18000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1" in result["detail"]
+        assert post(PATH, make_client(max_label_bytes=20_000), **sent).status_code == 200
 
 
-def test_a_refusal_names_no_option_that_a_request_lacks():
+def test_errors_name_only_options_of_the_request():
     repeated = {"query": ["q", "q"], "document": ["a", "a"], "relevance": [1, 2]}
     detail = problem(PATH, qrels=repeated, runs={"r": RUN})["detail"]
     assert detail == "/qrels: each document may appear only once in a query; repeated (query, document): ('q', 'a')"
 
 
-# Target groups.
+# Target groups
 
 TARGETS = {
     "singer": {"musician": "positive", "person": "positive", "artist": "positive", "song": "distractor"},
@@ -273,15 +273,15 @@ def of_pairs(by_target):
 def test_target_groups_are_scored_as_by_the_library():
     groups, models = target_groups(), {"a": similarities(1), "b": similarities(2), "c": similarities(1)}
     sent = {"groups": groups.to_dict()["groups"], "models": models, "n_resamples": 500, "seed": 4}
-    found = answer(f"{PATH}/groups", **sent)
-    assert (found["n_targets"], found["n_triplets"]) == (2, len(groups.triplets))
-    for row in found["scores"]:
+    result = answer(f"{PATH}/groups", **sent)
+    assert (result["n_targets"], result["n_triplets"]) == (2, len(groups.triplets))
+    for row in result["scores"]:
         score = reliability_score(groups, of_pairs(models[row["model"]]), n_resamples=500, seed=4)
         assert row == {"model": row["model"], **json_ready(score)}
-    assert [(row["model"], row["versus"]) for row in found["comparisons"]] == [("b", "a"), ("c", "a")]
+    assert [(row["model"], row["versus"]) for row in result["comparisons"]] == [("b", "a"), ("c", "a")]
     difference = compare_reliability(groups, of_pairs(models["b"]), of_pairs(models["a"]), n_resamples=500, seed=4)
-    assert found["comparisons"][0]["difference"] == difference.difference
-    assert found["comparisons"][1]["pvalue"] == found["comparisons"][1]["corrected_pvalue"] == 1
+    assert result["comparisons"][0]["difference"] == difference.difference
+    assert result["comparisons"][1]["pvalue"] == result["comparisons"][1]["corrected_pvalue"] == 1
     other = answer(f"{PATH}/groups", **sent, versus="c")
     assert {row["versus"] for row in other["comparisons"]} == {"c"}
 
@@ -304,6 +304,6 @@ def test_target_groups_are_scored_as_by_the_library():
         ({"oov": "skip"}, "/oov", "must be one of"),
     ],
 )
-def test_wrong_target_groups_are_named(change, path, text):
+def test_invalid_target_groups_are_named(change, path, text):
     sent = {"groups": target_groups().to_dict()["groups"], "models": {"a": similarities(1)}, "seed": 1}
     assert text in problem(f"{PATH}/groups", **sent | change)["errors"][path][0]

@@ -1,4 +1,4 @@
-"""Leaderboards, chance levels, tests and intervals over HTTP are the library's, within limits."""
+"""Leaderboards, chance levels, tests and intervals over HTTP are the library's, within the limits of requests."""
 
 import numpy as np
 import pytest
@@ -64,12 +64,12 @@ class TestLeaderboardOfScores:
         assert answer.json["rows"] == leaderboard_of_scores(scores, missing="intersection", seed=1).to_dict()["rows"]
 
     @pytest.mark.parametrize("difference", [1e-9, 5e-324])
-    def test_a_difference_that_no_number_of_tasks_finds(self, client, difference):
+    def test_a_difference_that_no_number_of_tasks_can_detect(self, client, difference):
         answer = client.post(self.PATH, json={"scores": self.scores(), "seed": 5, "difference": difference})
         assert (answer.status_code, answer.json["status"]) == (422, 422)
         assert answer.json["detail"].startswith("difference must be larger; with the noise of this pilot")
 
-    def test_few_tasks_are_a_warning_and_need_no_number(self, client):
+    def test_few_tasks_give_a_warning_and_no_needed_number(self, client):
         scores = {"s": {"a": 1, "b": 2}, "t": {"a": 2, "b": 2}}
         answer = client.post(self.PATH, json={"scores": scores, "difference": 1, "seed": 1})
         assert (answer.status_code, answer.json["needed"]) == (200, None)
@@ -89,7 +89,7 @@ class TestLeaderboardOfScores:
             ({"a": {"x": 1}, "b": {"x": [None]}}, "/scores/b/x", "a score is a number, null, or a list of numbers"),
         ],
     )
-    def test_wrong_tables(self, client, scores, pointer, message):
+    def test_invalid_tables_are_refused(self, client, scores, pointer, message):
         answer = client.post(self.PATH, json={"scores": scores, "seed": 1})
         assert answer.status_code == 422
         assert answer.json["errors"][pointer][0].startswith(message)
@@ -179,21 +179,21 @@ PAIR = {"gold": {"scores": GOLD.tolist()}, "system": {"scores": SYSTEM.tolist()}
 
 class TestInference:
     @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w", "tau", "rho"])
-    def test_the_answer_is_the_library_call_to_the_last_bit(self, client, coefficient):
+    def test_the_answer_equals_the_library_call_exactly(self, client, coefficient):
         chosen = {"seed": 3, "n_resamples": 200, "level": 0.9, "method": "percentile", "alternative": "greater"}
         options = {"n0": 1} if coefficient.endswith("_w") else {}
         answer = client.post(PATH, json=PAIR | options | {"coefficients": [coefficient], "inference": chosen})
         assert answer.status_code == 200
-        found = answer.json["inference"][coefficient]
+        result = answer.json["inference"][coefficient]
         shared = {"coefficient": named_coefficient(coefficient, **options), "n_resamples": 200, "seed": 3}
         test = permutation_test(GOLD, SYSTEM, alternative="greater", **shared)
         interval = correlation_interval(GOLD, SYSTEM, level=0.9, method="percentile", **shared)
         for name in ("pvalue", "standardized", "percentile", "zscore"):
-            assert found[name] == getattr(test, name)
+            assert result[name] == getattr(test, name)
         counts = {"n_resamples": 200, "n_undefined": 0}
-        assert found["chance"] == {"mean": test.null.mean, "std": test.null.std, "exact": False, **counts}
+        assert result["chance"] == {"mean": test.null.mean, "std": test.null.std, "exact": False, **counts}
         fields = ("low", "high", "method", "standard_error", "jackknife_share", "jackknife_item")
-        assert found["interval"] == {name: getattr(interval, name) for name in fields} | counts
+        assert result["interval"] == {name: getattr(interval, name) for name in fields} | counts
 
     def test_a_warning_names_the_item_that_decides(self, client):
         scores = {f"item {number}": number for number in range(40)}
@@ -208,13 +208,13 @@ class TestInference:
     def test_without_it_there_is_none(self, client):
         assert "inference" not in client.post(PATH, json=PAIR).json
 
-    def test_a_constant_ranking_has_nulls_and_never_a_p_value(self, client):
+    def test_a_constant_ranking_has_nulls_and_no_p_value(self, client):
         flat = PAIR | {"system": {"scores": [1] * 60}, "inference": {"seed": 1, "n_resamples": 50}}
         answer = client.post(PATH, json=flat)
         assert answer.status_code == 200
-        for found in answer.json["inference"].values():
-            assert [found[name] for name in ("pvalue", "standardized", "percentile", "zscore")] == [None] * 4
-            assert (found["interval"]["low"], found["interval"]["high"]) == (None, None)
+        for result in answer.json["inference"].values():
+            assert [result[name] for name in ("pvalue", "standardized", "percentile", "zscore")] == [None] * 4
+            assert (result["interval"]["low"], result["interval"]["high"]) == (None, None)
         assert all(warning["coefficients"] == ["rho_w", "tau_w", "rho", "tau"] for warning in answer.json["warnings"])
         assert answer.json["warnings"]
 

@@ -1,4 +1,4 @@
-"""Each limit on a request from both sides: at the limit there is an answer, and one below it an error that names it."""
+"""Each limit on a request: at the limit there is an answer, beyond it an error that names the limit."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ SCORED = FOUR | {"system": {"scores": [4, 3, 2, 1], "labels": list("abcd")}}
 SIX_TOKENS = [{"token": token, "area": token.lower()} for token in "AaBbCc"]
 FRUIT = [{"token": token, "area": "fruit"} for token in ("apple", "pear", "plum", "fig")]
 ACROSS = {"tokens": [*FRUIT, {"token": "oak", "area": "tree"}], "across_areas": True}
-# One token of six areas has 15 pairs of areas, which it takes time to compare.
+# One token with six areas has 15 pairs of areas, which take time to compare.
 SHARED = [entry for area in "uvwxyz" for entry in ({"token": "a", "area": area}, {"token": area, "area": area})]
 BALLOT = {"items": 4, "presentations": 1, "voters": 1, "seed": 1}
 VOTES = {"comparisons": COLUMNS}
@@ -54,7 +54,7 @@ PAIR = {"gold": GOLD, "system": SYSTEM, "inference": SHARES}
 NAMED = {"x": GOLD, "y": SYSTEM}
 LABELS = "bytes of labels in an answer"
 
-# Path -> request, limit, what the request has of it, where the error is, and what is limited.
+# Path -> request, limit, how much of it the request uses, the place of the error, and the limited quantity
 LIMITS = {
     "/v1/correlations": [
         (FOUR, "items", 4, "/system", "items of a ranking"),
@@ -154,7 +154,7 @@ def client():
 
 @pytest.fixture
 def limited(client, monkeypatch):
-    """A client of one app, whose limit is set for each request: to make an app takes longer than to answer."""
+    """A client of one app whose limit is set for each request, because creating an app takes longer than an answer."""
     shared = state(client.application)
 
     def set_limit(limit, count):
@@ -171,5 +171,5 @@ def limited(client, monkeypatch):
 )
 def test_a_limit_from_both_sides(limited, path, request_, limit, count, place, of):
     answer(path, limited(limit, count), **request_)
-    found = problem(path, limited(limit, count - 1), **request_)
-    assert found["errors"][place] == [f"at most {count - 1} {of} (RANKCORR_MAX_{limit.upper()}); got {count}"]
+    result = problem(path, limited(limit, count - 1), **request_)
+    assert result["errors"][place] == [f"at most {count - 1} {of} (RANKCORR_MAX_{limit.upper()}); got {count}"]

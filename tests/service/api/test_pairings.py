@@ -1,4 +1,4 @@
-"""Pairings over HTTP are the library's, within limits, and every field is as strict as its documentation."""
+"""Pairings over HTTP are the library's, within the limits of requests, and fields are as strict as documented."""
 
 import warnings
 
@@ -7,7 +7,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from adaptive import FewRareTokensWarning, TokenError, pair_tokens
-from tests.service.answers import answer, example
+from tests.service.answers import answer
 
 PATH = "/v1/pairings"
 
@@ -31,12 +31,6 @@ def paired(rows, **options):
     return as_answer(pairing, [str(warning.message) for warning in caught])
 
 
-def test_the_example():
-    request = example(PATH)
-    rows = [(token["token"], token["area"]) for token in request["tokens"]]
-    assert answer(PATH, **request) == paired(rows, sample=3, rng=np.random.default_rng(1))
-
-
 @given(
     st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from("xy"), min_size=2),
     st.sampled_from([None, 1.0, 100.0]),
@@ -44,7 +38,7 @@ def test_the_example():
     st.none() | st.integers(0, 99),
 )
 def test_every_pairing_is_the_library_call(areas, frequency, across, seed):
-    """Of areas with two tokens or more, rare tokens and a warning of few of them among the answers."""
+    """Areas with at least two tokens; answers include rare tokens and the warning that these are few."""
     rows = [
         (token, area, *([] if frequency is None else [0.5 + place * frequency]))
         for place, (token, area) in enumerate(areas.items())
@@ -52,7 +46,7 @@ def test_every_pairing_is_the_library_call(areas, frequency, across, seed):
     options, rng = ({}, {}) if seed is None else ({"sample": 1}, {"rng": np.random.default_rng(seed)})
     try:
         expected = paired(rows, across_areas=across, **options, **rng)
-    except TokenError:  # an area with one token, which no pair can have
+    except TokenError:  # an area with one token, which cannot be in a pair
         reject()
     sent = {} if seed is None else {"seed": seed}
     assert answer(PATH, tokens=as_tokens(rows), across_areas=across, **options, **sent) == expected

@@ -1,4 +1,4 @@
-"""Plans over HTTP are the library's, and every field is as strict as its documentation."""
+"""Plans over HTTP are the library's, and fields are as strict as documented."""
 
 from dataclasses import asdict
 
@@ -7,7 +7,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from adaptive import PlanError, plan_ballots, plan_for_budget, plan_for_top
-from tests.service.answers import answer, example, problem
+from tests.service.answers import answer, problem
 
 PATH = "/v1/plans"
 SIZES = {"n_items": 990, "n_ballots": 7, "fraction": 0.5}
@@ -23,10 +23,6 @@ def as_answer(plan, seconds=None, n_voters=None):
     }
 
 
-def test_the_example():
-    assert answer(PATH, **example(PATH)) == as_answer(plan_ballots(**SIZES, presentations=20), seconds=5)
-
-
 @given(
     st.integers(8, 2_000),
     st.integers(2, 12),
@@ -35,8 +31,8 @@ def test_the_example():
     st.none() | st.floats(0.5, 60),
     st.none() | st.integers(1, 9),
 )
-@case(8, 2, 0.5, 20, None, 6)  # a voter sees pairs twice, of which the plan without voters has no advice
-def test_every_way_is_the_library_call_to_the_last_bit(n_items, n_ballots, fraction, presentations, seconds, n_voters):
+@case(8, 2, 0.5, 20, None, 6)  # voters see pairs twice; without voters the plan has no such advice
+def test_every_plan_equals_the_library_call_exactly(n_items, n_ballots, fraction, presentations, seconds, n_voters):
     sizes = {"n_items": n_items, "n_ballots": n_ballots, "fraction": fraction}
     try:
         plan = plan_ballots(**sizes, presentations=presentations)
@@ -57,7 +53,7 @@ def test_every_way_is_the_library_call_to_the_last_bit(n_items, n_ballots, fract
     assert answer(PATH, **sizes, hours=hours, **options) == as_answer(paid, seconds or 3, n_voters)
 
 
-def test_whole_numbers_may_have_a_point():
+def test_whole_numbers_may_have_decimals():
     assert answer(PATH, n_items=990.0, n_ballots=7.0, fraction=0.5, presentations=20.0) == answer(
         PATH, **SIZES, presentations=20
     )
@@ -72,16 +68,16 @@ def test_numbers_that_json_would_round():
     small = {"n_items": 2, "n_ballots": 2, "fraction": 0.9}
     most = answer(PATH, **small, presentations=2**52)
     assert (most["n_comparisons"], most["top_presentations"]) == (2**53, 2**53)
-    found = problem(PATH, **small, presentations=2**52 + 1)
-    assert found["detail"] == f"a plan has at most {2**53} comparisons; this one has {2**53 + 2}"
+    result = problem(PATH, **small, presentations=2**52 + 1)
+    assert result["detail"] == f"a plan has at most {2**53} comparisons; this one has {2**53 + 2}"
 
 
-def test_the_most_ballots():
-    found = answer(PATH, n_items=4, n_ballots=10_000, fraction=0.9, presentations=1)
-    assert found["sizes"] == [4] * 10_000
+def test_the_largest_number_of_ballots():
+    result = answer(PATH, n_items=4, n_ballots=10_000, fraction=0.9, presentations=1)
+    assert result["sizes"] == [4] * 10_000
 
 
-def test_a_budget_of_money_is_one_of_hours():
+def test_a_budget_of_money_is_converted_to_hours():
     money = {"euros": 300, "pay": 12, "fee": 0.25}  # 15 an hour
     paid = answer(PATH, n_items=66, budget=money, seconds_per_comparison=6)
     assert paid == answer(PATH, n_items=66, hours=20, seconds_per_comparison=6)

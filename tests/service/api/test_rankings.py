@@ -56,7 +56,7 @@ class TestMergedRankings:
         assert answer.status_code == 422
         assert answer.json["errors"][place][0].startswith(message)
 
-    def test_what_the_library_refuses(self, client):
+    def test_errors_of_the_library(self, client):
         answer = client.post(self.PATH, json=REQUEST | {"missing": "raise"})
         assert answer.status_code == 422
         assert "ranking 'z' lacks items of other rankings: 'c' (accept them with \"missing\"" in answer.json["detail"]
@@ -90,7 +90,7 @@ class TestRankSets:
         assert answer.json["errors"][place][0].startswith(message)
 
     @pytest.mark.parametrize("row", [[0, 1], [0, 1, 0]])
-    def test_what_the_library_refuses(self, client, row):
+    def test_errors_of_the_library(self, client, row):
         covariance = [[1, 2, 0], row, [0, 0, 1]]
         answer = client.post(self.PATH, json={"estimates": self.ESTIMATES, "seed": 3, "covariance": covariance})
         assert answer.status_code == 422

@@ -1,11 +1,11 @@
-"""Requests whose fields have the right form, and which are refused: fields that do not fit, errors of the library.
+"""Requests with valid fields that are refused: fields that contradict each other, and errors of the library.
 
-Fields of the wrong form are in `test_wrong_requests`; limits are in `test_limits`.
+Invalid fields are tested in `test_wrong_requests`, limits in `test_limits`.
 """
 
 import pytest
 
-from tests.service.answers import GOLD, SYSTEM, changed, example, problem, validator
+from tests.service.answers import GOLD, SYSTEM, example, problem, validator, with_value
 from tests.service.api.test_evaluations import ONE
 from tests.service.api.test_strengths import COLUMNS, rows_of
 from tests.service.test_schemas import BEYOND_SCHEMAS
@@ -25,11 +25,11 @@ GOLDS = {"gold": {"scores": [1, 2]}, "gold_sets": {"a": {"scores": [1, 2]}}}
 
 
 def unfit(request, pointer, value, message):
-    """A request with another value, where the error is."""
-    return changed(request, pointer, value), pointer, message
+    """A request with another value, and the place of the error."""
+    return with_value(request, pointer, value), pointer, message
 
 
-# Path -> request, where the error is, and what it says in full.
+# Path -> request, place of the error, and its full text
 UNFIT = {
     "/v1/correlations": [(WEIGHTS | {"system": SYSTEM}, "/weigher", TWO_WEIGHTS)],
     "/v1/correlations/batch": [(WEIGHTS | {"systems": {"x": SYSTEM}}, "/weigher", TWO_WEIGHTS)],
@@ -55,7 +55,11 @@ UNFIT = {
         unfit(SCORES, "/items", 5, "the plan is for 4 items; got 5"),
         unfit(SCORES, "/items", ["a", "b", "c"], "the plan is for 4 items; got 3"),
         unfit(SCORES, "/ballots", SCORES["ballots"] * 3, "the plan has 2 ballots; got 3"),
-        (changed(SCORES, f"{FORM}/votes", ["left"]), f"{FORM}/left", "1 vote needs as many items on each side; got 2"),
+        (
+            with_value(SCORES, f"{FORM}/votes", ["left"]),
+            f"{FORM}/left",
+            "1 vote needs as many items on each side; got 2",
+        ),
         unfit(SCORES, f"{FORM}/right", ["queen"], "2 votes need as many items on each side; got 1"),
     ],
     "/v1/strengths": [
@@ -97,7 +101,7 @@ UNFIT = {
 @pytest.mark.parametrize(
     ("path", "request_", "pointer", "message"), [(path, *row) for path, rows in UNFIT.items() for row in rows]
 )
-def test_fields_that_do_not_fit_together(path, request_, pointer, message):
+def test_contradicting_fields_are_refused(path, request_, pointer, message):
     assert problem(path, **request_)["errors"] == {pointer: [message]}
     assert validator(path, "request").is_valid(request_)
     assert BEYOND_SCHEMAS.search(f"{pointer}: {message}")
@@ -115,7 +119,7 @@ GROUPS = {
     "seed": 1,
 }
 
-# Path -> request, the kind of the problem, which is the class of the library's error, and a part of what it says.
+# Path -> request, kind of the problem (the class of the library's error), and a part of its text
 LIBRARY = {
     "/v1/correlations": [
         ({"gold": GOLD, "system": ABSENT}, "label-mismatch", "labels in gold only: 'cabbage'; labels in system only: ")
@@ -156,12 +160,14 @@ LIBRARY = {
         (SIZES | {"n_ballots": 9, "presentations": 20, "n_items": 20}, "plan", "every ballot needs at least two items")
     ],
     "/v1/scores": [
-        (changed(SCORES, f"{FORM}/left/0", "kings"), "vote", "ballot 1: the plan has no such items: 'kings'")
+        (with_value(SCORES, f"{FORM}/left/0", "kings"), "vote", "ballot 1: the plan has no such items: 'kings'")
     ],
     "/v1/strengths": [
-        (changed(STRENGTHS, "/comparisons/right/0", "king"), "comparison", "'king' is compared with itself")
+        (with_value(STRENGTHS, "/comparisons/right/0", "king"), "comparison", "'king' is compared with itself")
     ],
-    "/v1/simulations": [(changed(SIMULATION, "/plan/n_ballots", 9), "plan", "every ballot needs at least two items")],
+    "/v1/simulations": [
+        (with_value(SIMULATION, "/plan/n_ballots", 9), "plan", "every ballot needs at least two items")
+    ],
 }
 
 
@@ -169,7 +175,7 @@ LIBRARY = {
     ("path", "request_", "kind", "message"), [(path, *row) for path, rows in LIBRARY.items() for row in rows]
 )
 def test_an_error_of_the_library_keeps_its_class(path, request_, kind, message):
-    found = problem(path, **request_)
-    assert found["type"] == f"urn:rankcorr:problem:{kind}"
-    assert message in found["detail"]
-    assert "errors" not in found
+    result = problem(path, **request_)
+    assert result["type"] == f"urn:rankcorr:problem:{kind}"
+    assert message in result["detail"]
+    assert "errors" not in result

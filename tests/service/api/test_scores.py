@@ -1,4 +1,4 @@
-"""Scores over HTTP are the library's, ballot by ballot, and so is a whole session of voting."""
+"""Scores over HTTP are the library's, ballot by ballot and for a whole session of voting."""
 
 import copy
 
@@ -32,13 +32,13 @@ def inputs(plan):
 
 
 def voted(ballot, answers):
-    """A ballot and its answers as the service takes them, all comparisons in one list."""
+    """A ballot and its answers in the form of a request, with all comparisons in one list."""
     sides = {side: [ballot.items[place] for place in getattr(ballot, side)] for side in ("left", "right")}
     return {"comparisons": [{**sides, "votes": [WORDS[code] for code in np.asarray(answers).tolist()]}]}
 
 
 def ranking_of(scores):
-    """Ranking of an answer, its labels in their own order."""
+    """Ranking of an answer, sorted by label."""
     ranks = dict(zip(scores["ranking"]["labels"], scores["ranking"]["ranks"], strict=True))
     labels = sorted(ranks, key=lambda label: int(str(label).split()[-1]))
     return Ranking.from_ranks([ranks[label] for label in labels], labels)
@@ -54,21 +54,21 @@ def of_record(record):
 
 
 def test_the_example():
-    """Eq. 1 by hand: king won its one answered comparison, cabbage tied its own, stone tied one of two."""
+    """Eq. 1 by hand: king won its only answered comparison, cabbage tied its only one, stone tied one of two."""
     assert example(PATH) == REQUEST
-    found = answer(PATH, **REQUEST)
-    (ballot,) = found["ballots"]
+    result = answer(PATH, **REQUEST)
+    (ballot,) = result["ballots"]
     assert (ballot["items"], ballot["x"], ballot["b"]) == (ITEMS, [1.0, 0.5, 0.5, 0.25], 1.0)
     assert (ballot["wins"], ballot["ties"], ballot["losses"]) == ([1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1])
     assert ballot["presentations"] == [2, 2, 2, 2]
-    assert found["ranking"] == {"labels": ["king", "cabbage", "queen", "stone"], "ranks": [1, 2.5, 2.5, 4]}
-    assert ballot["n_tied_at_cut"] == 2  # queen and cabbage, of which one goes on
-    assert found["next_ballot"]["items"] in (["king", "queen"], ["king", "cabbage"])
+    assert result["ranking"] == {"labels": ["king", "cabbage", "queen", "stone"], "ranks": [1, 2.5, 2.5, 4]}
+    assert ballot["n_tied_at_cut"] == 2  # queen and cabbage, one of which is selected
+    assert result["next_ballot"]["items"] in (["king", "queen"], ["king", "cabbage"])
 
 
 @given(PLANS, SEEDS, st.integers(0, 2**63 - 1), LABELS)
-def test_every_answer_is_the_protocol_of_the_library_to_the_last_bit(plan, vote_seed, seed, label):
-    """Ties at the cut too: they are common here, and broken as by a `Voting` of the same seed."""
+def test_every_answer_equals_the_protocol_of_the_library_exactly(plan, vote_seed, seed, label):
+    """Including ties at the cut, which are common here, and broken as by a `Voting` with the same seed."""
     items = plan.n_items if label is None else [label(number) for number in range(plan.n_items)]
     protocol = Voting(plan, items, voters=3, seed=seed)
     ballots = []
@@ -107,7 +107,7 @@ def test_a_whole_session(seed, n_voters, labelled):
     plan = answer("/v1/plans", **sizes, top_presentations=36)["plan"]  # M = 12: all pairs of ballot 1
     items = [f"item {number}" for number in range(13)] if labelled else 13
     labels = items if labelled else list(range(13))
-    truth = {label: place // 2 for place, label in enumerate(labels)}  # smaller is better, and pairs are tied
+    truth = {label: place // 2 for place, label in enumerate(labels)}  # smaller is better, and some pairs tie
 
     def word(left, right):
         return "tie" if truth[left] == truth[right] else "left" if truth[left] < truth[right] else "right"
@@ -141,16 +141,16 @@ def test_a_whole_session(seed, n_voters, labelled):
     assert compared["coefficients"] == {name: result.statistic for name, result in expected.items()}
 
 
-def test_more_ballots_repeat_the_selections_before_them():
-    """The cut of ballot 1 is tied, for every seed; ballot 2 is of what the first answer selected."""
+def test_later_requests_repeat_the_earlier_selections():
+    """The cut of ballot 1 is tied for every seed; ballot 2 has the items that the first answer selected."""
     for seed in range(8):
         request = {**REQUEST, "seed": seed}
         chosen = answer(PATH, **request)["next_ballot"]["items"]
         second = {"comparisons": [{"left": chosen, "right": chosen[::-1], "votes": ["left", "tie"]}]}
-        found = answer(PATH, **{**request, "ballots": [FIRST, second]})
-        assert found["ballots"][0] == answer(PATH, **request)["ballots"][0]
-        assert found["ballots"][1]["items"] == chosen
-        assert found["next_ballot"] is None
+        result = answer(PATH, **{**request, "ballots": [FIRST, second]})
+        assert result["ballots"][0] == answer(PATH, **request)["ballots"][0]
+        assert result["ballots"][1]["items"] == chosen
+        assert result["next_ballot"] is None
         other = next(item for item in ("queen", "cabbage") if item not in chosen)
         wrong = {"comparisons": [{"left": ["king", other], "right": [other, "king"], "votes": ["left", "tie"]}]}
         detail = problem(PATH, **{**request, "ballots": [FIRST, wrong]})["detail"]

@@ -1,4 +1,4 @@
-"""Simulations over HTTP are the library's, and no request can ask for more than its share."""
+"""Simulations over HTTP are the library's; concurrent requests do not mix."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ REQUEST = {"plan": PLAN, "similarity": "exponential", "n_simulations": 3, "seed"
 
 
 def library(request):
-    """The answer by the same call of the library; voters who err much may leave a coefficient undefined."""
+    """The answer by the library; voters with many errors may leave a coefficient undefined."""
     plan = plan_ballots(**request["plan"])
     voters = {name: tuple(value) if isinstance(value, list) else value for name, value in request["voters"].items()}
     given = request["similarity"]
@@ -60,14 +60,14 @@ def library(request):
         },
     )
 )
-def test_every_answer_is_the_library_call_to_the_last_bit(options):
+def test_every_answer_equals_the_library_call_exactly(options):
     request = {"plan": PLAN, **options}
-    expected, found = library(request), answer(PATH, **request)
-    assert found == expected
-    assert list(found["approaches"]) == list(expected["approaches"])
+    expected, result = library(request), answer(PATH, **request)
+    assert result == expected
+    assert list(result["approaches"]) == list(expected["approaches"])
 
 
-def test_the_defaults_are_the_papers():
+def test_the_defaults_are_those_of_the_paper():
     population = VoterPopulation()
     voters = {
         "n_voters": population.n_voters,
@@ -79,21 +79,21 @@ def test_the_defaults_are_the_papers():
 
 
 def test_one_simulation_has_no_standard_deviation():
-    found = answer(PATH, **{**REQUEST, "n_simulations": 1}, approaches=["adaptive"])
-    assert {entry["sd"] for entry in found["approaches"]["adaptive"].values()} == {None}
-    assert all(-1 <= entry["mean"] <= 1 for entry in found["approaches"]["adaptive"].values())
+    result = answer(PATH, **{**REQUEST, "n_simulations": 1}, approaches=["adaptive"])
+    assert {entry["sd"] for entry in result["approaches"]["adaptive"].values()} == {None}
+    assert all(-1 <= entry["mean"] <= 1 for entry in result["approaches"]["adaptive"].values())
 
 
-def test_what_is_undefined_is_null_with_a_warning():
-    found = answer(PATH, **{**REQUEST, "similarity": [0.5] * 12})
-    assert {entry["mean"] for entries in found["approaches"].values() for entry in entries.values()} == {None}
-    (warning,) = found["warnings"]
+def test_undefined_values_are_null_with_a_warning():
+    result = answer(PATH, **{**REQUEST, "similarity": [0.5] * 12})
+    assert {entry["mean"] for entries in result["approaches"].values() for entry in entries.values()} == {None}
+    (warning,) = result["warnings"]
     assert warning["coefficients"] == ["rho", "rho_w", "tau", "tau_w"]
     assert "tied in one ranking" in warning["message"]
 
 
-def test_requests_at_once_do_not_mix():
-    """Each has the answer, and the warnings, that it has alone."""
+def test_concurrent_requests_do_not_mix():
+    """Each has the same answer and warnings as alone."""
     requests = [{**REQUEST, "similarity": similarity} for similarity in ("embedding", [0.5] * 12)] * 4
     alone = [answer(PATH, **request) for request in requests]
     with ThreadPoolExecutor(4) as pool:
@@ -102,7 +102,7 @@ def test_requests_at_once_do_not_mix():
 
 def test_the_largest_levels_that_are_accepted():
     request = {**REQUEST, "voters": {"n_voters": 5, "nonconformity": [0, 1e300]}, "n0": 1e300, "relatedness": False}
-    found = answer(PATH, **request)
-    assert found == library(request)
-    assert found["warnings"] == []
-    assert all(math.isfinite(entry["mean"]) for entries in found["approaches"].values() for entry in entries.values())
+    result = answer(PATH, **request)
+    assert result == library(request)
+    assert result["warnings"] == []
+    assert all(math.isfinite(entry["mean"]) for entries in result["approaches"].values() for entry in entries.values())

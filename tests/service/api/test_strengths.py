@@ -1,4 +1,4 @@
-"""Strengths over HTTP are the library's, to the last bit, however the comparisons are written."""
+"""Strengths over HTTP equal the library's exactly, in every format of comparisons."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def library(columns, items=None, fit=bradley_terry, **options):
 
 
 def answer_of(strengths):
-    """What the service answers: all that the library says."""
+    """The expected answer, from the result of the library."""
     content = strengths.to_dict()
     rows = content["items"]
     return {
@@ -56,19 +56,11 @@ def answer_of(strengths):
     }
 
 
-def test_the_example():
-    request = example(PATH)
-    found = answer(PATH, **request)
-    assert found == answer_of(library(request["comparisons"], items=request["items"]))
-    assert found["ranking"]["labels"][:2] == ["king", "queen"]
-    assert found["converged"] is True
-
-
 @given(comparisons(min_size=1), LABEL, st.booleans())
 def test_every_answer_is_that_of_the_library(votes, label, by_rows):
     columns, items = columns_of(votes, label), [label(place) for place in votes.items]
-    found = answer(PATH, comparisons=rows_of(columns) if by_rows else columns, items=items)
-    assert found == answer_of(library(columns, items=items))
+    result = answer(PATH, comparisons=rows_of(columns) if by_rows else columns, items=items)
+    assert result == answer_of(library(columns, items=items))
 
 
 @pytest.mark.parametrize(
@@ -91,16 +83,16 @@ def test_the_options_are_those_of_the_library(request_, fit, options):
 
 def test_items_by_number_and_those_never_compared():
     columns = {"left": [0, 3], "right": [3, 1], "winner": ["left", "tie"]}
-    found = answer(PATH, comparisons=columns, items=5)
-    assert found == answer_of(library(columns, items=5))
-    assert sorted(found["ranking"]["labels"]) == [0, 1, 2, 3, 4]
-    assert found["parameters"]["opinion_sd"] is None
+    result = answer(PATH, comparisons=columns, items=5)
+    assert result == answer_of(library(columns, items=5))
+    assert sorted(result["ranking"]["labels"]) == [0, 1, 2, 3, 4]
+    assert result["parameters"]["opinion_sd"] is None
     assert answer(PATH, comparisons=[], items=["a", "b"]) == answer_of(
         library({"left": [], "right": [], "winner": []}, ["a", "b"])
     )
 
 
-def test_standard_errors_may_be_left_out():
+def test_standard_errors_are_optional():
     with_errors, without = (answer(PATH, **REQUEST, standard_errors=flag) for flag in (True, False))
     assert {row["standard_error"] for row in without["items"]} == {None}
     for row in with_errors["items"]:
@@ -110,10 +102,10 @@ def test_standard_errors_may_be_left_out():
 
 def test_reliability_is_that_of_the_library():
     request = example(PATH)
-    found = answer(PATH, **request, reliability=True)
+    result = answer(PATH, **request, reliability=True)
     strengths = library(request["comparisons"], items=request["items"])
-    assert found.pop("reliability") == reliability(strengths).to_dict()
-    assert found == {name: value for name, value in answer_of(strengths).items() if name != "reliability"}
+    assert result.pop("reliability") == reliability(strengths).to_dict()
+    assert result == {name: value for name, value in answer_of(strengths).items() if name != "reliability"}
 
 
 def test_the_report_is_that_of_the_library():
@@ -123,7 +115,7 @@ def test_the_report_is_that_of_the_library():
     assert content == {**vars(report), "limits": list(report.limits), "bibtex": report.to_bibtex()}
 
 
-def test_the_ranking_is_one_of_the_other_endpoints():
+def test_the_ranking_is_accepted_by_other_endpoints():
     ranking = answer(PATH, **REQUEST)["ranking"]
     assert answer("/v1/correlations", gold=ranking, system=ranking)["coefficients"]["tau"] == 1
 
@@ -183,7 +175,7 @@ def test_judges_are_reported():
     assert {row["item"]: row["wins"] for row in content["items"]} == {"gnu": 0, "yak": 1, "emu": 0}
 
 
-def test_a_judge_with_more_prompts_sharpens_the_votes_of_people():
+def test_a_judge_with_more_prompts_narrows_the_intervals_of_people():
     winners = ["left", "right", "left", "tie"] * 10
     pairs = [("gnu", "yak"), ("yak", "emu"), ("emu", "gnu")]
     votes = [
@@ -217,5 +209,5 @@ def test_a_judge_with_more_prompts_sharpens_the_votes_of_people():
         ([], "must be a list of answers"),
     ],
 )
-def test_wrong_answers_are_named(answers, message):
+def test_invalid_answers_are_named(answers, message):
     assert message in str(problem(f"{PATH}/choices", answers=answers))

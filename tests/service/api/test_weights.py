@@ -40,7 +40,7 @@ def test_the_answer_is_the_library_call(client, query, options):
         ("to=3", "/to", "unknown field"),
     ],
 )
-def test_queries_that_a_schema_refuses(client, query, pointer, message):
+def test_queries_that_the_schema_refuses(client, query, pointer, message):
     answer = client.get(f"{PATH}?{query}")
     assert answer.status_code == 422
     assert list(answer.json["errors"]) == [pointer]

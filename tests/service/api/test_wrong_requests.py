@@ -1,11 +1,11 @@
-"""Requests that are wrong in one place: the example of each operation with one value replaced, or a field left out.
+"""Requests with one error: the example of each operation with a value replaced or a field removed.
 
-Each kind of field is tested in tests/service/schemas; here is where the error is, and what it says.
+Each kind of field is tested in tests/service/schemas; these tests cover the place and the text of errors.
 """
 
 import pytest
 
-from tests.service.answers import answer, changed, document, example, problem, validator
+from tests.service.answers import answer, document, example, problem, validator, with_value
 
 PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
 LABEL = "a label is text or a whole number; got "
@@ -14,7 +14,7 @@ FORM = "/ballots/0/comparisons/0"
 A = {"token": "a", "area": "x"}
 ROW = {"left": "a", "right": "b", "winner": "left"}
 
-# Path -> where a value goes, the value, what the error says, and where it is if that is elsewhere.
+# Path -> place of the value, the value, text of the error, and place of the error if different
 WRONG = {
     "/v1/correlations": [
         ("/n0", True, "must be a number above -1 and of at most 1e+300; got true"),
@@ -128,10 +128,10 @@ WRONG = {
     [(path, *row[:3], row[-1] if len(row) > 3 else row[0]) for path, rows in WRONG.items() for row in rows],
 )
 def test_a_wrong_field(path, place, value, message, pointer):
-    request = changed(example(path), place, value)
-    found = problem(path, **request)
-    assert list(found["errors"]) == [pointer]
-    assert message in found["errors"][pointer][0]
+    request = with_value(example(path), place, value)
+    result = problem(path, **request)
+    assert list(result["errors"]) == [pointer]
+    assert message in result["errors"][pointer][0]
     assert not validator(path, "request").is_valid(request)
 
 
@@ -143,7 +143,7 @@ def needed():
 
 
 @pytest.mark.parametrize(("path", "name"), [*needed()])
-def test_a_field_that_is_needed(path, name):
+def test_a_required_field(path, name):
     request = {key: value for key, value in example(path).items() if key != name}
     assert problem(path, **request)["errors"] == {f"/{name}": ["this field is needed"]}
 
@@ -155,5 +155,5 @@ def test_the_same_request_has_the_same_answer(make_client, path):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_body_that_is_not_an_object(client, path):
-    found = client.post(path, json=[1])
-    assert (found.status_code, found.json["errors"]) == (422, {"": ["must be an object"]})
+    result = client.post(path, json=[1])
+    assert (result.status_code, result.json["errors"]) == (422, {"": ["must be an object"]})

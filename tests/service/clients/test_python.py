@@ -1,4 +1,4 @@
-"""The client that openapi-python-client makes of the contract, and calls of a live service with it."""
+"""The client that openapi-python-client generates from the contract, and its calls of a live service."""
 
 import importlib
 import json
@@ -19,7 +19,7 @@ PACKAGE = "generated_rankcorr_client"
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
-    """The generated package; a warning of the generator, such as for a schema that it leaves out, is an error."""
+    """The generated package; warnings of the generator, such as on a skipped schema, are errors."""
     folder = tmp_path_factory.mktemp("python")
     contract, config = folder / "openapi.json", folder / "config.json"
     contract.write_text(json.dumps(document()))
@@ -47,12 +47,12 @@ def operations():
 
 @pytest.fixture(scope="module")
 def call(generated, live_server):
-    """Call an operation; the answer is of the model that the contract has for it."""
+    """Call an operation; the answer is of the model in the contract."""
     client = generated.client.Client(live_server.url, raise_on_unexpected_status=True)
     tags = {operation["operationId"]: operation["tags"][0] for operation in operations()}
 
     def called(name, **arguments):
-        function = re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
+        function = re.sub("[A-Z]", lambda result: f"_{result[0].lower()}", name)
         return importlib.import_module(f"{PACKAGE}.api.{tags[name]}.{function}").sync(client=client, **arguments)
 
     with client:
@@ -61,7 +61,7 @@ def call(generated, live_server):
 
 @pytest.fixture(scope="module")
 def ways(models):
-    """The same ranking in each way to give one."""
+    """The same ranking in each of its schemas."""
     labels = ["king", "queen", "stone"]
     by_label = {
         "ScoresByLabel": (
@@ -77,7 +77,7 @@ def ways(models):
     }
 
 
-def test_a_ranking_is_given_in_each_of_its_ways(call, models, ways):
+def test_a_ranking_may_have_each_of_its_schemas(call, models, ways):
     system = models.Order(order=["queen", "king", "stone"])
     expected = weighted_tau([3, 2, 1], [2, 3, 1]).statistic
     for way in ways.values():
@@ -101,7 +101,7 @@ def test_every_example_has_a_model_and_an_answer(call, models, operation):
     assert type(call(operation["operationId"], body=request)).__name__ == answer
 
 
-def test_options_are_typed_and_none_is_needed(call, models, ways):
+def test_options_are_typed_and_optional(call, models, ways):
     request = models.CorrelationRequest(
         gold=ways["Order"],
         system=ways["RanksArray"],
@@ -165,7 +165,7 @@ def test_from_tokens_to_a_ranking(call, models):
 
 
 def test_from_votes_to_strengths(call, models):
-    """Comparisons as columns, or one by one; what comes next, answered, goes on with them."""
+    """Comparisons as columns, or one by one; answers to the next comparisons are added."""
     columns = models.ComparisonColumns(
         left=["king", "queen"], right=["queen", "stone"], winner=[models.Vote.LEFT, None], voter=["Ann", "Bob"]
     )

@@ -1,4 +1,4 @@
-"""The types that openapi-typescript makes of the contract, and a client that node runs against a live service."""
+"""The types that openapi-typescript generates from the contract, and a client that node runs against a live service."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def node(script, *arguments, cwd):
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory, live_server):
-    """What the program prints, compiled with all checks of types."""
+    """Output of the program, which is compiled with strict types."""
     folder = tmp_path_factory.mktemp("typescript")
     modules = Path(FOLDER, "node_modules")
     (folder / "node_modules").symlink_to(modules.resolve())
@@ -85,7 +85,7 @@ def test_every_operation_is_called_with_its_types(printed):
     }
 
 
-def test_the_program_calls_every_operation():  # without node: a new operation is noticed on the day it comes
+def test_the_program_calls_every_operation():  # runs without node, so that a missing new operation is noticed by day
     program = (HERE / "calls.ts").read_text()
     for path, methods in document()["paths"].items():
         for method in methods.keys() - {"parameters"}:

@@ -1,4 +1,4 @@
-"""A campaign on a ledger, its voters, and its organiser, who talk to its server as pages and programs do."""
+"""A campaign on a ledger, with voters and an organiser who send the same requests as pages and programs."""
 
 import re
 from dataclasses import replace
@@ -25,7 +25,7 @@ BACK = "https://app.prolific.com/submissions/complete?cc="
 
 
 def new_campaign(target, *, plan=PLAN, items=ITEMS, voters=6, contents=None, pages=None, open_ballot=True, **settings):
-    """A campaign whose first ballot is open; its ledger is made where there is none."""
+    """A campaign with an open first ballot; its ledger is created if missing."""
     made = Ledger.create(target)
     chosen = {"assigned": False, "sheet_size": 2, "lease_minutes": 30, **settings}
     campaign = made.new_campaign(
@@ -43,7 +43,7 @@ def change_pages(campaign, **pages):
     campaign.set_pages(shown, replaces=campaign.pages()[0])
 
 
-def invited(campaign, *names):
+def invitation_tokens(campaign, *names):
     return campaign.write(invite, names)
 
 
@@ -76,7 +76,7 @@ class Voter:
         return answer.json["sheet"]
 
     def answer_sheet(self):
-        """Answer all pairs of the next sheet, and be the voter."""
+        """Answer all pairs of the next sheet, and return self."""
         for pair in self.sheet()["pairs"]:
             assert self.vote(pair["id"]).status_code == 200
         return self
@@ -85,8 +85,8 @@ class Voter:
         return self.put(f"/v1/votes/{event_id or new_id()}", {"pair": pair, "answer": answer, **fields})
 
 
-def arrived(app, campaign, **fields):
-    """A voter of a campaign, with a browser of its own, who has agreed; by the open link unless `fields` say more."""
+def new_voter(app, campaign, **fields):
+    """A voter in a new browser who has consented; by the open link unless `fields` are given."""
     voter = Voter(app.test_client(), campaign)
     answer = voter.begin(**{"consent": "1", **fields})
     assert answer.status_code == 201, answer.text
@@ -118,13 +118,13 @@ class Organiser:
         self.client = app.test_client()
 
     def call(self, method, path, *, token=None, headers=None, **options):
-        given = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
-        answer = self.client.open(path, method=method, headers=given, **options)
+        all_headers = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
+        answer = self.client.open(path, method=method, headers=all_headers, **options)
         check_answer(self.app, answer)
         return answer
 
     def make(self, **fields):
-        """Make a campaign, and be its organiser."""
+        """Create a campaign, and return its organiser."""
         answer = self.call("POST", "/v1/campaigns", json={**REQUEST, **fields})
         assert answer.status_code == 201, answer.text
         return Organiser(self.app, answer.json["token"], answer.json["campaign"])
@@ -144,7 +144,7 @@ class Organiser:
         return self.of_campaign("PUT", path, json=body, **options)
 
     def change_pages(self, *, status=200, **fields):
-        """Change these fields of the pages as they are now."""
+        """Change these fields of the current pages."""
         read = self.get("/pages")
         stamp = {"If-Match": read.headers["ETag"]}
         return self.put("/pages", {**read.json["pages"], **fields}, headers=stamp, status=status)
@@ -157,31 +157,31 @@ class Organiser:
         return self.post(f"/ballots/{number}/close", body, headers={"If-Match": stamp})
 
     def voter(self):
-        """A voter who comes by the open link and agrees."""
-        return arrived(self.app, self)
+        """A voter who comes by the open link and consents."""
+        return new_voter(self.app, self)
 
     def invite(self, *names):
-        """Tokens of the links of voters who are invited by name."""
+        """Invite voters by name; return the tokens of their links."""
         made = self.post("/invitations", {"voters": names}, status=201).json["invitations"]
         return [each["url"].partition("#")[2] for each in made]
 
     def answer_all(self, prefer=min):
-        """Voters come until nothing is left to answer: each prefers the item that `prefer` takes of two labels."""
+        """Let voters answer until nothing is left: each prefers the label that `prefer` selects."""
         while self.answer(prefer=prefer)[1]:
             pass
 
     def answer(self, most=None, *, prefer=min):
-        """A voter who comes answers all there is, or so many pairs; the voter, and how many, are returned."""
-        came, given = self.voter(), 0
-        while (sheet := came.sheet()) is not None:
+        """Let a new voter answer everything, or at most `most` pairs; return the voter and the number of answers."""
+        voter, n_answers = self.voter(), 0
+        while (sheet := voter.sheet()) is not None:
             for pair in sheet["pairs"]:
                 left, right = (pair[side]["text"] for side in ("left", "right"))
-                answer = came.vote(pair["id"], "left" if prefer([left, right]) == left else "right", response_ms=1500)
+                answer = voter.vote(pair["id"], "left" if prefer([left, right]) == left else "right", response_ms=1500)
                 assert answer.status_code == 200, answer.text
-                given += 1
-                if given == most:
-                    return came, given
-        return came, given
+                n_answers += 1
+                if n_answers == most:
+                    return voter, n_answers
+        return voter, n_answers
 
 
 def problem(answer):
@@ -191,13 +191,13 @@ def problem(answer):
 
 
 def check_refused(answer, status, kind):
-    """An answer is this refusal; its document is returned."""
+    """Check that an answer is this refusal; return its document."""
     assert (answer.status_code, problem(answer)[0]) == (status, kind), answer.text
     return answer.json
 
 
 def check_answer(app, answer):
-    """What comes back is what the document says of the operation."""
+    """Check that an answer is as documented for the operation."""
     try:
         rule, _ = app.url_map.bind("").match(answer.request.path, answer.request.method, return_rule=True)
     except NotFound:
@@ -221,7 +221,7 @@ def check_answer(app, answer):
 
 
 def document(app):
-    """The document of an app; apps whose settings differ in the ledger alone share it."""
+    """The OpenAPI document of an app; apps whose settings differ only in the ledger share it."""
     settings = replace(state(app).settings, ledger="shared")
     if settings not in DOCUMENTS:
         DOCUMENTS[settings] = app.test_client().get("/openapi.json").json

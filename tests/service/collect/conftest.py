@@ -1,4 +1,4 @@
-"""Fixtures: an app on a ledger of its own, its campaign, its voters and its organiser."""
+"""Fixtures: an app on a new ledger, with a campaign, voters and an organiser."""
 
 import shutil
 from importlib.util import find_spec
@@ -16,13 +16,13 @@ collect_ignore = [] if find_spec("playwright") else ["browser"]
 
 @pytest.fixture
 def target(tmp_path):
-    """Path of the ledger of the server, without campaigns."""
+    """Path of the server's ledger, without campaigns."""
     return shutil.copy(empty_file(), str(tmp_path / "collect.db"))
 
 
 @pytest.fixture
 def make_app(target):
-    """Make an app on a ledger of its own, from settings; what is not given has its default."""
+    """Create an app on a new ledger, with these settings or defaults."""
     made = []
 
     def make(**chosen):
@@ -50,7 +50,7 @@ def campaign(target):
 
 @pytest.fixture
 def arrive(make_app, campaign):
-    """Make a voter of the campaign with a browser of its own, who has not come in yet."""
+    """Create a voter of the campaign with a new browser, who has not joined yet."""
     app = make_app()
 
     def make():
@@ -61,24 +61,24 @@ def arrive(make_app, campaign):
 
 @pytest.fixture
 def app(make_app):
-    """An app in which campaigns may be made."""
+    """An app in which campaigns can be created."""
     return make_app(tokens=(ADMIN,))
 
 
 @pytest.fixture
 def admin(app):
-    """A program with a token that may make campaigns."""
+    """A client with a token that may create campaigns."""
     return Organiser(app, ADMIN)
 
 
 @pytest.fixture
 def organiser(admin):
-    """The organiser of a new campaign of six items, without a ballot yet."""
+    """The organiser of a new campaign of six items, without a ballot."""
     return admin.make()
 
 
 @pytest.fixture
 def voting(organiser):
-    """The organiser of a campaign whose first ballot is open."""
+    """The organiser of a campaign with an open first ballot."""
     organiser.open()
     return organiser

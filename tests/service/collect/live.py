@@ -1,7 +1,7 @@
-"""A live rankcorr-collect with a campaign; crowds and simulated voters who vote on it; and kills of its processes.
+"""A live rankcorr-collect with a campaign, crowds and simulated voters, and kills of its processes.
 
-A voter of a crowd comes by the open link, asks for sheets, and sends each answer under one event id until the server
-has answered, over broken connections, restarts and 503, whose Retry-After it keeps to. Hundreds share one event loop.
+A voter of a crowd joins by the open link, asks for sheets, and sends each answer with one event id until the server
+has answered, despite broken connections, restarts and 503, whose Retry-After it obeys. Hundreds share one event loop.
 """
 
 from __future__ import annotations
@@ -57,16 +57,7 @@ def collecting(
 
 
 class LiveVoter:
-    """A browser of a voter.
-
-    Parameters
-    ----------
-    ask : callable
-        Takes method, path and document, and headers by their name; returns status, headers and body.
-    campaign : Campaign
-    headers : mapping, optional
-        Sent with every request.
-    """
+    """A browser of a voter; `ask` takes method, path, document and headers, and returns status, headers and body."""
 
     def __init__(self, ask: Callable[..., Answer], campaign: Campaign, headers: Mapping[str, str] | None = None):
         self._ask = ask
@@ -75,7 +66,7 @@ class LiveVoter:
         self.set_cookie = ""
 
     def come(self) -> None:
-        """Come by the open link, and agree."""
+        """Come by the open link, and consent."""
         asked = {"campaign": self._campaign.key, "consent": "1"}
         status, headers, body = self._answered("POST", "/v1/sessions", asked)
         assert status == 201, body
@@ -94,19 +85,19 @@ class LiveVoter:
         return self.ask("PUT", f"/v1/votes/{new_id()}", vote)
 
     def _answered(self, method: str, path: str, document: object) -> Answer:
-        """Ask again as often as the server is busy, or found the client too slow."""
+        """Ask again while the server is busy or considers the client too slow."""
         end = time.monotonic() + PATIENCE
         while (answer := self.ask(method, path, document))[0] in (408, 503) and time.monotonic() < end:
             time.sleep(float(answer[1].get("Retry-After", 0.1)))
         return answer
 
     def ask(self, method: str, path: str, document: object = None) -> Answer:
-        """One request on a connection of its own."""
+        """Send one request on a new connection."""
         return self._ask(method, path, document, headers=self.headers)
 
 
 def insist(voter: LiveVoter, method: str, path: str, document: object) -> Any:
-    """Send a request until it is answered, as a page does; a vote has its event id in the path each time."""
+    """Send a request until it is answered, as a page does; the path of a vote has the same event id each time."""
     end = time.monotonic() + 300
     while True:
         try:
@@ -120,14 +111,14 @@ def insist(voter: LiveVoter, method: str, path: str, document: object) -> Any:
         time.sleep(0.02)
 
 
-ANSWER_SECONDS = 30.0  # without an answer, a voter tries again on another connection
+ANSWER_SECONDS = 30.0  # without an answer, a voter tries again on a new connection
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # after a broken connection
 ANSWERS = ("left", "tie", "right")
 
 
 @dataclass(frozen=True)
 class Response:
-    """What came back."""
+    """A response."""
 
     status: int
     head: bytes
@@ -147,31 +138,31 @@ class Response:
 
 @dataclass
 class Log:
-    """What a crowd has seen."""
+    """Observations of a crowd."""
 
     acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)  # event id -> pair, answer
-    took: list[tuple[float, float]] = field(default_factory=list)  # of each vote: when it was due, seconds since then
-    answered_after: list[float] = field(default_factory=list)  # of each vote: seconds since it was sent first
+    took: list[tuple[float, float]] = field(default_factory=list)  # for each vote: when it was due, seconds since then
+    answered_after: list[float] = field(default_factory=list)  # for each vote: seconds since it was first sent
     refused: Counter[tuple[int, str]] = field(default_factory=Counter)  # votes that will not count: status, kind
     heard_503_after: list[float] = field(default_factory=list)  # seconds until each 503
     without_retry_after: int = 0
     broken: int = 0
-    repeated: int = 0  # answers to a vote that the server had already
+    repeated: int = 0  # answers to a vote that the server already had
     waited: float = 0.0  # seconds from the end until the last voter had an answer
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Where a ledger differs from what voters were told."""
+    """Differences between a ledger and the answers to voters."""
 
-    lost: int  # acknowledged votes that are not there as they were sent
-    doubled: int  # votes on a comparison that has one already
+    lost: int  # acknowledged votes that are not stored as sent
+    doubled: int  # second votes on a comparison
     miscounted: int  # difference between the votes and the counts of the sheets
-    unheard: int  # votes that are there and whose voter heard of none: wanted are those in flight at a stop, at most
+    unheard: int  # stored votes without an answer to the voter: at most those in flight at a stop
 
 
 def losses(campaign: Campaign, log: Log) -> Losses:
-    """Hold the ledger against what a crowd was told."""
+    """Compare the ledger with the answers to a crowd."""
     with campaign.database.engine.connect() as connection:
         rows = connection.exec_driver_sql(
             "SELECT e.event_id, b.number, c.sheet, c.position, e.answer FROM vote_event e "
@@ -187,18 +178,7 @@ def losses(campaign: Campaign, log: Log) -> Losses:
 
 
 class Crowd:
-    """Voters of a campaign.
-
-    Parameters
-    ----------
-    address : pair of str and int
-    campaign : str
-        Its key.
-    n_voters : int
-    think : float
-        Mean seconds from one vote to the next, drawn evenly from half to one and a half of it; 0: at once.
-    seed : int
-    """
+    """Voters of the campaign with a key; times between votes are uniform from .5 to 1.5 times `think` seconds."""
 
     def __init__(self, address: tuple[str, int], campaign: str, n_voters: int, *, think: float, seed: int = 1) -> None:
         self.log = Log()
@@ -208,19 +188,11 @@ class Crowd:
         self._begin = self._end = 0.0
 
     def stop(self) -> None:
-        """Send no further votes; another thread may say so."""
+        """Send no further votes; may be called from another thread."""
         self._end = time.monotonic()
 
     def run(self, seconds: float = math.inf, *, arrival: float = 2.0, patience: float = 300.0) -> Log:
-        """Vote for so long, or until `stop`; then wait for the answers to the last votes, and close all connections.
-
-        Parameters
-        ----------
-        arrival : float
-            Seconds before, over which the voters come.
-        patience : float
-            Seconds after, in which all must have their answers.
-        """
+        """Let voters join for `arrival` s, vote for `seconds` or until `stop`, and get answers within `patience` s."""
         return asyncio.run(self._run(seconds, arrival, patience))
 
     async def _run(self, seconds: float, arrival: float, patience: float) -> Log:
@@ -281,7 +253,7 @@ class Crowd:
             self.log.refused[found.status, found.document["type"].rpartition(":")[2]] += 1
 
     async def _answered(self, line: _Line, method: str, path: str, document: object) -> Response:
-        """Ask until there is an answer; it may be a refusal, but none that goes away."""
+        """Ask until there is an answer, which may be a permanent refusal."""
         host, port = self._address
         body = json.dumps(document).encode()
         lines = [f"{method} {path} HTTP/1.1", f"Host: {host}:{port}", "Content-Type: application/json"]
@@ -318,7 +290,7 @@ class _Line:
         self.cookie = ""
 
     async def ask(self, message: bytes) -> Response:
-        """The answer to a request, on the connection of before if it is still open."""
+        """Send a request, on the previous connection if it is still open; return the answer."""
         if self._streams is not None and self._streams[0].at_eof():
             self.drop()
         if self._streams is None:
@@ -340,17 +312,7 @@ class _Line:
 
 
 class Killed:
-    """A server of two workers on one ledger, at an address that stays.
-
-    Parameters
-    ----------
-    folder : Path
-        For its output.
-    ledger : str
-        Path or URL.
-    environment : mapping, optional
-        Further settings.
-    """
+    """A server with two workers on the ledger at a path or URL, at a constant address."""
 
     def __init__(self, folder: Path, ledger: str, environment: Mapping[str, str] | None = None) -> None:
         with socket.socket() as free:
@@ -363,7 +325,7 @@ class Killed:
             "RANKCORR_BIND": f"127.0.0.1:{self.address[1]}",
         }
         self._stack = ExitStack()
-        self._one = threading.Lock()  # what is killed is killed after all has been started
+        self._one = threading.Lock()  # kills happen only after everything has started
 
     def __enter__(self) -> Killed:
         self.server: Server = self._stack.enter_context(running(self._folder, self._environment, COMMAND))
@@ -386,18 +348,15 @@ class Killed:
 
 
 def kills(killed: Killed, crowd: Crowd, n_kills: int, *, votes: tuple[int, int], seed: int = 1) -> threading.Thread:
-    """A thread that kills a worker and the whole server in turn, stops the crowd in the end, and is not started.
+    """A thread, not started, that alternately kills a worker and the whole server, and finally stops the crowd.
 
-    Parameters
-    ----------
-    votes : pair of int
-        Fewest and most votes that are acknowledged before each kill, and before the end.
+    `votes` is the smallest and largest number of acknowledged votes before each kill, and before the end.
     """
     rng = random.Random(seed)
 
     def wait() -> None:
-        wanted = len(crowd.log.acknowledged) + rng.randint(*votes)
-        eventually(lambda: len(crowd.log.acknowledged) >= wanted, 300, "further votes")
+        expected = len(crowd.log.acknowledged) + rng.randint(*votes)
+        eventually(lambda: len(crowd.log.acknowledged) >= expected, 300, "further votes")
         time.sleep(rng.uniform(0.0, 0.1))
 
     def work() -> None:
@@ -422,7 +381,7 @@ Ask = Callable[[str, str, object], Any]  # method, path, document -> document
 def simulated_campaign(
     target: str, plan: BallotPlan | ContinuousPlan, n_voters: int, seed: int, **settings: object
 ) -> Campaign:
-    """A campaign of items 0, 1, ... whose sheets go to whoever comes; no ballot is open."""
+    """A campaign of items 0, 1, ... with unassigned sheets; no ballot is open."""
     chosen = CampaignSettings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
     campaign = Ledger.create(target).new_campaign(plan, plan.n_items, n_voters, seed, settings=chosen)
     campaign.set_pages(SIMULATION_PAGES, replaces=0)
@@ -430,21 +389,13 @@ def simulated_campaign(
 
 
 class Minds:
-    """What voters of a pool think; an answer depends on voter, ballot and pair alone, however often it is asked for.
-
-    Parameters
-    ----------
-    pool : VoterPool
-    opinions : array of shape (n_voters, n_items)
-    seed : int
-        Of the oversights.
-    """
+    """Opinions of the voters of a pool; an answer depends only on voter, ballot and pair, also if it is repeated."""
 
     def __init__(self, pool: VoterPool, opinions: np.ndarray, seed: int) -> None:
         self._pool, self._opinions, self._seed = pool, opinions, seed
 
     def answer(self, voter: int, number: int, left: int, right: int) -> str:
-        """As `VoterPool.answer` has it."""
+        """The answer as by `VoterPool.answer`."""
         preference = self._opinions[voter, left] - self._opinions[voter, right]
         if np.random.default_rng([self._seed, voter, number, left, right]).random() < self._pool.oversight[voter]:
             preference = -preference
@@ -452,7 +403,7 @@ class Minds:
 
 
 def asking(voter: Voter) -> Ask:
-    """A voter on Flask's test client, who has agreed."""
+    """A voter on Flask's test client who has consented."""
     answer = voter.begin(consent="1")
     assert answer.status_code == 201, answer.text
 
@@ -465,12 +416,9 @@ def asking(voter: Voter) -> Ask:
 
 
 def answer_all(asks: Sequence[Ask], minds: Minds, order: np.random.Generator, *, come_back: int = 20) -> int:
-    """Let voters act in random order, one step at a time, until none of them is given a sheet; votes are counted.
+    """Let voters act in random order, one step at a time, until none gets a sheet; return the number of votes.
 
-    Parameters
-    ----------
-    come_back : int
-        After so many votes those who found no sheet ask again.
+    After `come_back` votes, voters without a sheet ask again.
     """
     waiting: list[deque[dict[str, Any]]] = [deque() for _ in asks]
     present, idle, n_votes, since = list(range(len(asks))), [], 0, 0

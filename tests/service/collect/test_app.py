@@ -1,4 +1,4 @@
-"""How the app is put together: probes, headers, errors, logs without secrets; its ledger and its settings."""
+"""The app: probes, headers, errors, logs without secrets, its ledger and its settings."""
 
 import json
 import os
@@ -48,7 +48,7 @@ RAISED = {
 
 @pytest.fixture
 def app(make_app):
-    """An app with views that fail in the ways of the real ones."""
+    """An app with views that fail like the real ones."""
     made = make_app()
 
     def raising(name, error):
@@ -89,7 +89,7 @@ def test_a_service_that_is_about_to_stop_is_not_ready(make_app):
     assert app.test_client().get("/health/ready").json["type"] == "urn:rankcorr:problem:stopping"
 
 
-def test_the_ledger_is_opened_by_whoever_needs_it_first_and_closed_with_the_app(app):
+def test_the_ledger_is_opened_at_first_use_and_closed_with_the_app(app):
     own = collecting(app).ledger
     client = app.test_client()
     client.get("/health/live")
@@ -115,11 +115,11 @@ def test_errors_are_problems(asked, path, status, kind, detail):
     assert ("Retry-After" in answer.headers) == (status == 503)
 
 
-def test_a_problem_may_say_more(asked):
+def test_a_problem_may_have_more_fields(asked):
     assert asked.get("/v1/stands").json["answer"] == "left"
 
 
-def test_a_body_is_json(asked):
+def test_a_body_must_be_json(asked):
     assert asked.put("/v1/conflict", data="a=1").status_code == 415
     assert asked.put("/v1/conflict", json={}).status_code == 409
 
@@ -138,7 +138,7 @@ def test_headers(asked):
         assert name in asked.get("/v/key/seen").headers
 
 
-def test_the_log_has_the_route_and_no_secret(asked, capfd):
+def test_the_log_has_routes_and_no_secrets(asked, capfd):
     asked.set_cookie("voter_abc", "secret-cookie")
     asked.get(
         "/v/secret-key/seen?PROLIFIC_PID=secret-person",
@@ -156,18 +156,18 @@ def test_the_log_has_the_route_and_no_secret(asked, capfd):
     assert "secret" not in output.out + output.err
 
 
-def test_puts_are_counted_as_such(asked):
+def test_put_requests_are_counted(asked):
     asked.put("/v1/conflict", json={})
     assert 'rankcorr_requests_total{method="PUT",route="/v1/conflict",status="409"}' in asked.get("/metrics").text
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """To make a ledger takes longer than a probe waits, where the disk is slow; the test of that sets its own time."""
+    """Creating a ledger on a slow disk takes longer than a probe waits; the test of this sets its own limit."""
     monkeypatch.setattr(state_module, "PATIENCE_SECONDS", 60.0)
 
 
-def test_it_is_made_when_it_is_needed(tmp_path):
+def test_the_ledger_is_created_at_first_use(tmp_path):
     own = LazyLedger(str(tmp_path / "new.db"))
     assert not list(tmp_path.iterdir())
     assert own.get() is own.get()
@@ -176,7 +176,7 @@ def test_it_is_made_when_it_is_needed(tmp_path):
     assert not own.is_open
 
 
-def test_threads_that_need_it_at_once_open_it_once(tmp_path, monkeypatch):
+def test_simultaneous_threads_open_the_ledger_once(tmp_path, monkeypatch):
     calls = []
     real = Ledger.create
     monkeypatch.setattr(Ledger, "create", lambda target, **options: calls.append(target) or real(target, **options))
@@ -186,7 +186,7 @@ def test_threads_that_need_it_at_once_open_it_once(tmp_path, monkeypatch):
     own.close()
 
 
-def test_a_child_that_was_forked_has_connections_of_its_own(tmp_path):
+def test_a_forked_child_opens_new_connections(tmp_path):
     own = LazyLedger(str(tmp_path / "votes.db"))
     mine = own.get().database.engine
     child = os.fork()
@@ -204,7 +204,7 @@ def test_a_child_that_was_forked_has_connections_of_its_own(tmp_path):
 def test_a_ledger_whose_disk_is_full_is_not_ready(tmp_path):
     own = LazyLedger(str(tmp_path / "votes.db"))
     own.check()
-    if (child := os.fork()) == 0:  # with a limit on files, which stands for the space on the disk
+    if (child := os.fork()) == 0:  # a limit on file sizes simulates a full disk
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (state_module.SPACE_BYTES // 2, state_module.SPACE_BYTES // 2))
             check_unreachable(own, "no vote can be written")
@@ -218,25 +218,25 @@ def test_a_ledger_whose_disk_is_full_is_not_ready(tmp_path):
 
 
 def check_unreachable(own, message):
-    """A probe is refused with this message."""
+    """Check that a probe is refused with this message."""
     with pytest.raises(Problem, match=message) as caught:
         own.check()
     assert (caught.value.status, caught.value.kind) == (503, "ledger-unreachable")
 
 
 class TestCheck:
-    def test_a_ledger_that_cannot_be_made(self, tmp_path):
+    def test_a_ledger_that_cannot_be_created(self, tmp_path):
         own = LazyLedger(str(tmp_path / "missing" / "votes.db"))
         check_unreachable(own, "the ledger cannot be read")
         (tmp_path / "missing").mkdir()
         own.check()
         own.close()
 
-    def test_a_file_that_is_none(self, tmp_path):
+    def test_a_file_that_is_no_ledger(self, tmp_path):
         (tmp_path / "votes.db").write_text("not a database" * 100)
         check_unreachable(LazyLedger(str(tmp_path / "votes.db")), "the ledger cannot be read")
 
-    def test_one_thread_asks_and_no_probe_waits_for_long(self, tmp_path, monkeypatch):
+    def test_only_one_thread_checks_and_no_probe_waits_long(self, tmp_path, monkeypatch):
         monkeypatch.setattr(state_module, "PATIENCE_SECONDS", 0.05)
         own = LazyLedger(str(tmp_path / "votes.db"))
         own.get()
@@ -306,7 +306,7 @@ def test_every_setting_is_read(tmp_path):
         ("ASSETS", "/nonexistent/pictures", "RANKCORR_ASSETS must be a folder; got '/nonexistent/pictures'"),
     ],
 )
-def test_values_that_a_variable_cannot_have(name, value, message):
+def test_invalid_values_of_variables_are_refused(name, value, message):
     with pytest.raises(SettingError, match=message):
         CollectSettings.from_environment({"RANKCORR_" + name: value})
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document of rankcorr-collect, and the pages about it: valid, and enough for a voter's session."""
+"""The OpenAPI document of rankcorr-collect and its pages: valid, and sufficient for a voter's session."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from service.collect import CollectSettings, create_app
 from service.openapi.document import EXAMPLES
 from tests.repository import PAGES, ROOT
 from tests.service.answers import document
-from tests.service.collect.browsing import invited, new_campaign
+from tests.service.collect.browsing import invitation_tokens, new_campaign
 
 DOCUMENT = create_app(CollectSettings()).test_client().get("/openapi.json").json
 OPERATIONS = [
@@ -30,27 +30,27 @@ def test_the_document_is_valid():
     assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
 
 
-def test_every_schema_that_is_referred_to_is_there():
-    """The page about the operations would have a link that leads nowhere."""
+def test_every_referenced_schema_exists():
+    """Otherwise the page of operations would have dead links."""
     for known in (DOCUMENT, document()):
         names = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(known)))
         assert names <= set(known["components"]["schemas"])
 
 
-def test_every_operation_has_a_name_of_its_own_and_says_what_it_does():
+def test_every_operation_has_a_unique_name_and_a_description():
     names = [operation["operationId"] for _, _, operation in OPERATIONS]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch("[a-z]+([A-Z][a-z]*)*", name) for name in names)
     assert all(operation.get("summary") for _, _, operation in OPERATIONS)
 
 
-def test_every_example_is_of_an_operation():
-    """A name without an operation would be left out of both documents in silence."""
+def test_every_example_belongs_to_an_operation():
+    """An example without an operation would silently be left out of both documents."""
     own = {operation["operationId"] for _, _, operation in OPERATIONS}
     assert EXAMPLES.keys() <= own | set(re.findall(r"'operationId': '(\w+)'", str(document())))
 
 
-def test_no_schema_was_renamed_because_two_have_its_name():
+def test_no_two_schemas_have_the_same_name():
     assert not [name for name in DOCUMENT["components"]["schemas"] if name[-1].isdigit()]
 
 
@@ -64,8 +64,8 @@ def test_every_operation_of_organisers_documents_its_errors(path, method, operat
         assert {"412", "428"} <= set(operation["responses"])
 
 
-def test_answers_that_are_not_sent_again_are_documented():
-    """Those of the table of docs/reference/http.md."""
+def test_conditional_answers_are_documented():
+    """Those in the table of docs/reference/http.md."""
     paths = {path.rpartition("}/")[2] for path, _, operation in OPERATIONS if "304" in operation["responses"]}
     assert paths == {"items", "participants", "plots/{name}.svg", "progress", "quality", "results", "voters"}
     of_service = document()["paths"]["/v1/weights"]["get"]
@@ -84,11 +84,11 @@ def test_every_kind_of_file_is_documented():
 
 def test_every_path_parameter_is_documented():
     for path, methods in DOCUMENT["paths"].items():
-        wanted = set(re.findall(r"{(\w+)}", path))
+        expected = set(re.findall(r"{(\w+)}", path))
         for operation in methods.values():
             if isinstance(operation, dict) and "operationId" in operation:
                 known = {each["name"] for each in [*operation.get("parameters", []), *methods.get("parameters", [])]}
-                assert wanted <= known, path
+                assert expected <= known, path
 
 
 def test_every_kind_of_problem_is_named():
@@ -113,7 +113,7 @@ def test_the_tables_name_every_operation(client):
     assert set(shown) == served
 
 
-def test_the_folder_of_votes_is_that_of_the_makefile_and_is_ignored():
+def test_the_folder_of_votes_is_in_makefile_and_gitignore():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "RANKCORR_LEDGER=.collect/votes.db" in makefile
     assert "`.collect/votes.db`" in PAGES["docs/how-to/servers.md"]
@@ -127,7 +127,7 @@ URL = "https://votes.example.org"
 
 @dataclass
 class DocumentClient:
-    """Makes each request from the document, and the values that its links take from the exchanges before."""
+    """Creates each request from the document, and from values that its links take from earlier exchanges."""
 
     client: Any
     document: dict[str, Any]
@@ -148,7 +148,7 @@ class DocumentClient:
         return schema
 
     def request(self, name, parameters, body):
-        """Send a request with the parameters and the body that the document requires, and no others."""
+        """Send a request with only the parameters and the body that the document requires."""
         path, method, operation = self.operations[name]
         headers = {}
         for parameter in operation["parameters"]:
@@ -169,7 +169,7 @@ class DocumentClient:
         return Exchange(self, name, headers, body, answer)
 
     def value(self, schema):
-        """A value that the client chooses: the first of an enumeration, or a new UUID."""
+        """A value for a schema: the first of an enumeration, or a new UUID."""
         schema = self.resolve(schema)
         if "enum" in schema:
             return schema["enum"][0]
@@ -180,7 +180,7 @@ class DocumentClient:
 
 @dataclass
 class Exchange:
-    """A request with its answer, and the requests that the document links to this answer."""
+    """A request, its answer, and the requests that the document links to the answer."""
 
     api: DocumentClient
     name: str
@@ -194,12 +194,12 @@ class Exchange:
         return self.answer.json
 
     def follow(self, link, *, position=0, **fields):
-        """Send the request of a link; `position` takes the place of 0, as the description of the link has it."""
+        """Send the request of a link; `position` replaces 0, as the description of the link says."""
         responses = self.api.operations[self.name][2]["responses"]
-        found = responses[str(self.answer.status_code)]["links"][link]
-        parameters = {key: self.evaluate(text, position) for key, text in found["parameters"].items()}
-        body = {key: self.evaluate(text, position) for key, text in found.get("requestBody", {}).items()}
-        return self.api.request(found["operationId"], parameters, {**body, **fields})
+        result = responses[str(self.answer.status_code)]["links"][link]
+        parameters = {key: self.evaluate(text, position) for key, text in result["parameters"].items()}
+        body = {key: self.evaluate(text, position) for key, text in result.get("requestBody", {}).items()}
+        return self.api.request(result["operationId"], parameters, {**body, **fields})
 
     def evaluate(self, expression, position):
         if expression.startswith("$request.header."):
@@ -247,7 +247,9 @@ def test_a_session_by_the_open_link(api, campaign):
 
 def test_a_session_by_an_invitation(api, target):
     campaign = new_campaign(target, pages={"open_link": False, "consent_version": "2026-1"})
-    session = api.request("beginSession", {}, {"campaign": campaign.key, "token": invited(campaign, "Ann")[0]})
+    session = api.request(
+        "beginSession", {}, {"campaign": campaign.key, "token": invitation_tokens(campaign, "Ann")[0]}
+    )
     assert session.json["step"] == "consent"
     n_answers, last = answer_sheets(session.follow("consent").follow("nextSheet"))
     assert last.follow("finish").json["answers"] == n_answers
@@ -255,7 +257,7 @@ def test_a_session_by_an_invitation(api, target):
 
 
 @pytest.mark.parametrize("name", ["readMe", "consent", "leaseSheet", "castVote", "retractVote", "finish", "withdraw"])
-def test_a_request_without_the_header_says_which_is_missing(api, name):
+def test_a_missing_header_is_named(api, name):
     path, method, operation = api.operations[name]
     assert "Rankcorr-Campaign" in [parameter["name"] for parameter in operation["parameters"]]
     path = path.replace("{event_id}", str(uuid.uuid4()))

@@ -1,4 +1,4 @@
-"""Live servers: kills, a busy or stopped database, and whole campaigns that end as they would without the network."""
+"""Live servers: kills, a busy or stopped database, and whole campaigns with the same results as without a network."""
 
 import contextlib
 import json
@@ -47,12 +47,12 @@ pytestmark = pytest.mark.wide
 __all__ = ["empty_target", "postgresql"]  # fixtures
 
 N_VOTERS = 20
-# More comparisons than are answered before the last kill, however late it comes.
+# More comparisons than can be answered before the last kill.
 PLAN = plan_ballots(60, n_ballots=2, fraction=0.5, presentations=60)
 CAMPAIGN = {"plan": PLAN, "items": 60, "voters": N_VOTERS, "sheet_size": 5}
 
 
-def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(empty_target, tmp_path):
+def test_killing_a_worker_and_the_server_loses_no_vote_and_voting_continues(empty_target, tmp_path):
     campaign = new_campaign(empty_target, **CAMPAIGN)
     with Killed(tmp_path, empty_target) as server:
         crowd = Crowd(server.address, campaign.key, N_VOTERS, think=0.2)
@@ -70,11 +70,11 @@ def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(empty
 
 
 def answered(answer):
-    """An answer, unless it says that the ledger is busy."""
+    """An answer, unless the ledger is busy."""
     return None if answer[0] == 503 else answer
 
 
-def test_while_another_program_holds_the_ledger_a_voter_hears_so_within_seconds(tmp_path):
+def test_a_locked_ledger_is_reported_to_voters_within_seconds(tmp_path):
     patience = {"RANKCORR_MAX_LEDGER_SECONDS": "0.5"}
     with collecting(tmp_path, patience) as (server, campaign):
         voter = LiveVoter(server.ask, campaign)
@@ -84,9 +84,7 @@ def test_while_another_program_holds_the_ledger_a_voter_hears_so_within_seconds(
         with contextlib.closing(sqlite3.connect(tmp_path / "votes.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             times = []
-            while (
-                len(times) < 3 and min(times, default=5.0) >= 5.0
-            ):  # a machine that stands still makes one of them long
+            while len(times) < 3 and min(times, default=5.0) >= 5.0:  # one of them is long if the machine stalls
                 began = time.monotonic()
                 status, headers, body = voter.ask("PUT", path, vote)
                 times.append(time.monotonic() - began)
@@ -117,7 +115,7 @@ def run(campaign, asks):
     return [record.to_dict() for record in campaign.paper_result().ballots]
 
 
-def test_kills_in_the_middle_of_a_campaign_change_nothing_of_its_result(tmp_path, make_app):
+def test_kills_during_a_campaign_do_not_change_its_result(tmp_path, make_app):
     plain = ended(tmp_path / "plain")
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
     undisturbed = run(plain, [asking(Voter(app.test_client(), plain)) for _ in range(N_SIMULATED_VOTERS)])
@@ -146,7 +144,7 @@ def test_kills_in_the_middle_of_a_campaign_change_nothing_of_its_result(tmp_path
         campaign.database.close()
 
 
-def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make_app):
+def test_the_votes_in_the_ledger_give_the_records_of_the_protocol(tmp_path, make_app):
     campaign, voting = ended(tmp_path / "plain"), minds()
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
     records = run(campaign, [asking(Voter(app.test_client(), campaign)) for _ in range(N_SIMULATED_VOTERS)])
@@ -161,7 +159,7 @@ def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make
 
 
 def asked_and_answered(campaign, stored, voting):
-    """A ballot as it was drawn, and what its voters think of it; who had which sheet is all that the ledger says."""
+    """A ballot as it was drawn, and the opinions of its voters; only the holders of sheets are from the ledger."""
     from adaptive.ledger._ballots.stored import load_ballot
     from tests.adaptive.ledger.campaigns import query
 
@@ -189,7 +187,7 @@ def test_the_session_of_the_page_runs(tmp_path):
     assert (end["outcome"], end["answers"]) == ("complete", 16)
 
 
-def test_a_database_that_ends_and_comes_back(tmp_path):
+def test_a_database_that_stops_and_restarts(tmp_path):
     with own_server() as database, collecting(tmp_path, target=database.url) as (server, campaign):
         voter = LiveVoter(server.ask, campaign)
         voter.come()
@@ -200,7 +198,7 @@ def test_a_database_that_ends_and_comes_back(tmp_path):
         assert server.ask("GET", "/health/live")[0] == 200
         vote = (f"/v1/votes/{new_id()}", {"pair": second["id"], "answer": "left"})
         times = []
-        while len(times) < 3 and min(times, default=10.0) >= 10.0:  # a machine that stands still makes one of them long
+        while len(times) < 3 and min(times, default=10.0) >= 10.0:  # one of them is long if the machine stalls
             began = time.monotonic()
             status, headers, _ = voter.ask("PUT", *vote)
             times.append(time.monotonic() - began)

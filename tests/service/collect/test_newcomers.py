@@ -1,4 +1,4 @@
-"""A script that claims sheets and answers none, against newcomers who would: on a live server with two workers."""
+"""A script that claims sheets without answering, and new voters who want to answer, on a live server."""
 
 import json
 from contextlib import ExitStack, closing
@@ -9,7 +9,7 @@ from adaptive.ledger import ContinuousPlan, Ledger
 from adaptive.ledger._ballots.sheets import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
-from tests.service.collect.browsing import ADMIN, Organiser, arrived, new_campaign
+from tests.service.collect.browsing import ADMIN, Organiser, new_campaign, new_voter
 from tests.service.collect.live import COMMAND, LiveVoter, collecting
 from tests.service.live import ask, running
 
@@ -18,11 +18,11 @@ SCRIPT = "192.0.2.66"
 
 
 def newcomers(server, campaign, stack):
-    """Ask for a sheet as a new voter of an address, which a proxy tells; each address has one connection."""
+    """Ask for a sheet as a new voter from an address that a proxy reports; each address has one connection."""
     connections = {}
 
     def take(address):
-        """The answer, and its header Retry-After."""
+        """The answer and its header Retry-After."""
         if address not in connections:
             connections[address] = stack.enter_context(closing(server.connect()))
 
@@ -39,7 +39,7 @@ def newcomers(server, campaign, stack):
 
 
 @pytest.mark.wide
-def test_a_script_keeps_a_campaign_from_newcomers_for_two_minutes_at_most(tmp_path):
+def test_a_script_can_block_new_voters_for_at_most_two_minutes(tmp_path):
     environment = {"RANKCORR_WORKERS": "2", "RANKCORR_TRUSTED_PROXIES": "1"}
     with ExitStack() as stack, collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign):
         assert query(campaign, "SELECT count(*) FROM sheet") == [(N_SHEETS,)]
@@ -50,9 +50,9 @@ def test_a_script_keeps_a_campaign_from_newcomers_for_two_minutes_at_most(tmp_pa
         assert answer["retry_after"] == int(retry) <= 120
         change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=2 * MINUTE)
         taken = [bool(take(SCRIPT)[0]["sheet"]) for _ in range(6)]
-        assert taken == [True] * 3 + [False] * 3  # 100 at once, divided by one more than the 30 that it let lapse
+        assert taken == [True] * 3 + [False] * 3  # 100 at once, divided by 1 plus the 30 lapsed ones
         assert all(take(f"198.51.100.{n}")[0]["sheet"] for n in range(5))
-        # Neither another worker nor a restart forgets it.
+        # The limit applies to another worker and after a restart.
         server.stop()
         with running(tmp_path, {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), **environment}, COMMAND) as again:
             take = newcomers(again, campaign, stack)
@@ -60,27 +60,27 @@ def test_a_script_keeps_a_campaign_from_newcomers_for_two_minutes_at_most(tmp_pa
             assert take("198.51.100.99")[0]["sheet"]
 
 
-def test_no_batch_is_drawn_for_an_address_that_gets_no_sheet(make_app, target):
+def test_no_batch_is_drawn_for_a_limited_address(make_app, target):
     plan = ContinuousPlan(n_items=10, budget=200, batch=10)
     campaign = new_campaign(target, plan=plan, items=10, voters=20, open_ballot=False)
     app = make_app(unanswered_sheets=1)
     answers = []
     for _ in range(3):
-        voter = arrived(app, campaign)
+        voter = new_voter(app, campaign)
         answers.append(voter.client.post("/v1/sheets", json={}, headers=voter.headers).json)
     assert [answer["reason"] for answer in answers] == [None, "wait", "wait"]
     assert query(campaign, "SELECT count(*) FROM ballot") == [(1,)]
 
 
-def test_0_lifts_the_limit(make_app, campaign):
+def test_0_disables_the_limit(make_app, campaign):
     app = make_app(unanswered_sheets=0)
     for _ in range(6):
-        voter = arrived(app, campaign)
+        voter = new_voter(app, campaign)
         assert voter.sheet() is not None
     assert query(campaign, "SELECT DISTINCT address FROM lease") == [(None,)]
 
 
-def test_a_proxy_that_is_not_trusted_is_told_of_in_the_log(make_app, campaign, caplog):
+def test_an_untrusted_proxy_is_reported_in_the_log(make_app, campaign, caplog):
     access._warn_of_proxy.cache_clear()
     headers = {"X-Forwarded-For": "192.0.2.1"}
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_a_proxy_that_is_not_trusted_is_told_of_in_the_log(make_app, campaign, c
     assert "192.0.2.1" not in caplog.text
 
 
-def test_an_organiser_sees_how_many_sheets_are_held_and_the_answer_changes_as_they_come_back(voting_campaign):
+def test_the_organiser_sees_the_number_of_held_sheets(voting_campaign):
     organiser, campaign = voting_campaign
     assert organiser.get("/progress").json["status"]["awaited"] is None
     organiser.voter().sheet()

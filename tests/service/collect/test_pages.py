@@ -1,4 +1,4 @@
-"""The bare address, and the pages of a voter as the server writes them."""
+"""The root page, and the HTML of voters' pages."""
 
 import html
 import json
@@ -9,12 +9,12 @@ import pytest
 from adaptive._plan import plan_ballots
 from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing
 from service.collect import access
-from tests.service.collect.browsing import change_pages, invited, new_campaign, token_of
+from tests.service.collect.browsing import change_pages, invitation_tokens, new_campaign, token_of
 
 pytestmark = pytest.mark.wide
 
 
-def test_the_bare_address_says_where_to_go_and_names_no_campaign(client, campaign):
+def test_the_root_page_explains_links_and_names_no_campaign(client, campaign):
     answer = client.get("/")
     assert (answer.status_code, answer.mimetype) == (200, "text/html")
     assert "open the link you were sent" in answer.text
@@ -24,7 +24,7 @@ def test_the_bare_address_says_where_to_go_and_names_no_campaign(client, campaig
     assert client.get("/o/new").status_code == client.get("/docs").status_code == 200
 
 
-def test_it_is_in_the_language_of_the_reader(client):
+def test_the_root_page_is_in_the_language_of_the_reader(client):
     assert '<html lang="en" dir="ltr">' in client.get("/").text
     german = client.get("/", headers={"Accept-Language": "de-CH, en;q=0.5"}).text
     assert '<html lang="de" dir="ltr">' in german
@@ -49,7 +49,7 @@ def page_of(client, campaign):
 
 
 @pytest.mark.parametrize("page", ["", "/vote", "/finish"])
-def test_pages_have_no_script_or_style_of_their_own(page_of, page):
+def test_pages_have_no_inline_script_or_style(page_of, page):
     answer = page_of(page)
     assert (answer.status_code, answer.content_type) == (200, "text/html; charset=utf-8")
     assert not re.search(r"<style|<script(?! type=\"module\" src=\"/static/voter/\w+\.js\"></script>)", answer.text)
@@ -69,19 +69,19 @@ def test_pages_have_no_script_or_style_of_their_own(page_of, page):
         ("?lang=xx", "de", "de", "ltr"),
     ],
 )
-def test_the_language_is_that_of_the_address_or_of_the_browser_or_the_first(
+def test_the_language_is_from_the_address_or_the_browser_or_the_first(
     page_of, campaign, query, accepted, language, way
 ):
     texts = {tag: PageTexts(f"title {tag}", f"question {tag}") for tag in ("en", "he", "de")}
     change_pages(campaign, texts=texts, consent_version="2")
-    found = page_of(f"/vote{query}", **{"Accept-Language": accepted}).text
-    assert f"question {language}" in found
-    assert f'dir="{way}"' in found[: found.index("<head>")]
+    result = page_of(f"/vote{query}", **{"Accept-Language": accepted}).text
+    assert f"question {language}" in result
+    assert f'dir="{way}"' in result[: result.index("<head>")]
     link = f"/v/{campaign.key}/finish" + (f"?lang={language}" if query else "")
-    assert f'href="{link}"' in found
+    assert f'href="{link}"' in result
 
 
-def test_an_unknown_campaign_has_a_page_that_says_so(client):
+def test_an_unknown_campaign_has_an_error_page(client):
     for key in ("0" * 32, "short", "%00"):
         answer = client.get(f"/v/{key}", headers={"Accept-Language": "de"})
         assert answer.status_code == 404
@@ -89,32 +89,32 @@ def test_an_unknown_campaign_has_a_page_that_says_so(client):
 
 
 @pytest.mark.parametrize("path", ["/o/{key}/nothing", "/v/{key}/nothing", "/o/{key}/ballots/1", "/o/", "/v/"])
-def test_an_address_that_leads_nowhere_has_that_page_too(client, campaign, path):
+def test_an_unknown_address_has_the_error_page(client, campaign, path):
     answer = client.get(path.format(key=campaign.key), headers={"Accept-Language": "en"})
     assert (answer.status_code, answer.mimetype) == (404, "text/html")
     assert "This page does not exist" in answer.text
 
 
-def test_a_page_knows_whether_there_is_a_session(client, campaign):
+def test_a_page_states_whether_there_is_a_session(client, campaign):
     known = 'data-known="yes"'
     assert known not in client.get(f"/v/{campaign.key}").text
-    token = invited(campaign, "anna")[0]
+    token = invitation_tokens(campaign, "anna")[0]
     assert client.post("/v1/sessions", json={"campaign": campaign.key, "token": token}).status_code == 201
     assert known in client.get(f"/v/{campaign.key}").text
 
 
 @pytest.mark.parametrize("page", ["", "/vote"])
-def test_a_preview_is_for_the_organiser(client, campaign, page):
+def test_only_the_organiser_sees_a_preview(client, campaign, page):
     answer = client.get(f"/v/{campaign.key}{page}?preview=1")
     assert (answer.status_code, answer.headers["Location"]) == (302, f"/v/{campaign.key}")
     sign_in(client, campaign)
-    found = client.get(f"/v/{campaign.key}{page}?preview=1").text
-    assert "data-preview=" in found
-    assert f'href="/o/{campaign.key}"' in found
+    result = client.get(f"/v/{campaign.key}{page}?preview=1").text
+    assert "data-preview=" in result
+    assert f'href="/o/{campaign.key}"' in result
     assert "data-preview=" not in client.get(f"/v/{campaign.key}{page}").text
 
 
-def test_a_preview_keeps_to_itself_in_another_language(client, campaign):
+def test_a_preview_stays_a_preview_in_another_language(client, campaign):
     texts = {tag: PageTexts(f"title {tag}", f"question {tag}") for tag in ("en", "de")}
     change_pages(campaign, texts=texts, consent_version="2")
     sign_in(client, campaign)
@@ -136,7 +136,7 @@ def test_a_preview_shows_items_from_the_whole_list_and_of_each_kind(target, clie
     assert not any(pair["practice"] for pair in pairs)  # the campaign has none
 
 
-def test_a_preview_begins_with_the_campaign_s_own_practice(target, client):
+def test_a_preview_begins_with_the_practice_of_the_campaign(target, client):
     known = (
         KnownPair("attention", "fir", "oak", "left"),
         KnownPair("practice", "yew", "ash", "right"),
@@ -156,6 +156,6 @@ def sign_in(client, campaign):
 
 
 def previewed(client, campaign):
-    """The pairs of a preview, as the page has them."""
-    found = re.search(r'data-preview="([^"]*)"', client.get(f"/v/{campaign.key}/vote?preview=1").text)
-    return json.loads(html.unescape(found[1]))
+    """The pairs of a preview in the page."""
+    result = re.search(r'data-preview="([^"]*)"', client.get(f"/v/{campaign.key}/vote?preview=1").text)
+    return json.loads(html.unescape(result[1]))

@@ -1,4 +1,4 @@
-"""The sample campaign: made once, and found again."""
+"""The sample campaign: created once, and found again."""
 
 import re
 
@@ -19,7 +19,7 @@ def ledger(tmp_path):
     made.close()
 
 
-def test_the_sample_is_open_to_everybody_and_has_a_ballot(ledger):
+def test_the_sample_has_an_open_link_and_a_ballot(ledger):
     links = sample(ledger, URL)
     campaign = ledger.campaign(NAME)
     assert links.voter == f"{URL}/v/{campaign.key}"
@@ -40,14 +40,14 @@ def test_the_link_of_the_organiser_opens_the_campaign(ledger):
     assert holder.campaign_key == campaign.key
 
 
-def test_the_second_call_finds_what_the_first_has_made(ledger):
+def test_the_second_call_finds_the_sample_of_the_first(ledger):
     first, second = sample(ledger, URL), sample(ledger, URL)
     assert first.voter == second.voter
     assert first.organiser != second.organiser
     assert len(ledger.campaign(NAME).ballots()) == 1
 
 
-def test_the_sample_stands_beside_other_campaigns(ledger):
+def test_the_sample_is_added_to_other_campaigns(ledger):
     sample(ledger, URL)
     ledger.new_campaign(ledger.campaign(NAME).info.plan, ITEMS, 4, 1, name="another")
     assert sample(ledger, URL).voter.endswith(ledger.campaign(NAME).key)
@@ -62,7 +62,7 @@ def test_the_command_prints_links(tmp_path, monkeypatch, capsys):
     assert len(lines) == 2
 
 
-def test_with_a_token_there_is_a_link_to_make_campaigns(tmp_path, monkeypatch, capsys):
+def test_with_a_token_there_is_a_link_to_create_campaigns(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "votes.db"))
     monkeypatch.setenv("RANKCORR_TOKENS", "founder-of-campaigns")
     main([])
@@ -71,7 +71,7 @@ def test_with_a_token_there_is_a_link_to_make_campaigns(tmp_path, monkeypatch, c
     )
 
 
-def test_a_ledger_that_cannot_be_made_is_an_error_of_one_line(tmp_path, monkeypatch, capsys):
+def test_a_ledger_that_cannot_be_created_is_a_one_line_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "missing" / "votes.db"))
     with pytest.raises(SystemExit) as exit_:
         main([])

@@ -1,4 +1,4 @@
-"""What voters, organisers and strangers may not do, and host names of others. Each test fails without its defence."""
+"""Forbidden actions of voters, organisers and strangers, and foreign host names. Each fails without its defence."""
 
 import json
 import logging
@@ -17,12 +17,12 @@ from tests.service.collect.browsing import (
     ITEMS,
     Organiser,
     Voter,
-    arrived,
     change_pages,
     check_refused,
-    invited,
+    invitation_tokens,
     new_campaign,
     new_id,
+    new_voter,
     problem,
     token_of,
 )
@@ -44,13 +44,13 @@ def two(arrive):
     return voters
 
 
-def test_nobody_votes_on_the_sheet_of_another(two, campaign):
+def test_voting_on_the_sheet_of_another_voter_is_refused(two, campaign):
     mine, theirs = two
     check_refused(mine.vote(theirs.pairs[0]["id"]), 404, "no-such-pair")
     assert not query(campaign, "SELECT 1 FROM vote_event UNION SELECT 1 FROM late_vote")
 
 
-def test_nobody_takes_back_the_vote_of_another(two, campaign):
+def test_retracting_the_vote_of_another_voter_is_refused(two, campaign):
     mine, theirs = two
     event = new_id()
     theirs.vote(theirs.pairs[0]["id"], event_id=event)
@@ -58,7 +58,7 @@ def test_nobody_takes_back_the_vote_of_another(two, campaign):
     assert len(query(campaign, "SELECT 1 FROM vote_event")) == 1
 
 
-def test_an_event_id_of_another_voter_opens_nothing(two, campaign):
+def test_an_event_id_of_another_voter_reveals_nothing(two, campaign):
     mine, theirs = two
     event = new_id()
     theirs.vote(theirs.pairs[0]["id"], event_id=event)
@@ -66,22 +66,22 @@ def test_an_event_id_of_another_voter_opens_nothing(two, campaign):
     assert len(query(campaign, "SELECT 1 FROM vote_event")) == 1
 
 
-def test_a_session_of_one_campaign_is_none_of_another(target, make_app, campaign):
+def test_a_session_is_valid_for_one_campaign(target, make_app, campaign):
     other = new_campaign(target, items=[f"{item}2" for item in ITEMS])
     app = make_app()
-    voter = arrived(app, campaign)
+    voter = new_voter(app, campaign)
     cookie = voter.client.get_cookie(f"voter_{campaign.key[:12]}").value
     stranger = Voter(app.test_client(), other)
     stranger.client.set_cookie(f"voter_{other.key[:12]}", cookie)
     assert stranger.me().status_code == 401
     assert stranger.post("/v1/sheets").status_code == 401
-    assert Voter(app.test_client(), other).begin(token=invited(campaign, "Ann")[0]).status_code == 401
+    assert Voter(app.test_client(), other).begin(token=invitation_tokens(campaign, "Ann")[0]).status_code == 401
     assert Voter(app.test_client(), campaign).begin(token=token_of(campaign, "organiser")).status_code == 401
 
 
-def test_what_was_revoked_opens_nothing_when_it_is_sent_again(make_app, campaign):
+def test_revoked_secrets_stay_invalid(make_app, campaign):
     app = make_app()
-    ann, bob = invited(campaign, "Ann", "Bob")
+    ann, bob = invitation_tokens(campaign, "Ann", "Bob")
     voter = Voter(app.test_client(), campaign)
     voter.begin(token=ann)
     cookie = voter.client.get_cookie(f"voter_{campaign.key[:12]}").value
@@ -94,16 +94,16 @@ def test_what_was_revoked_opens_nothing_when_it_is_sent_again(make_app, campaign
     assert Voter(app.test_client(), campaign).begin(token=bob).status_code == 401
 
 
-def test_no_secret_and_no_person_is_in_the_logs(target, make_app, capfd, caplog):
+def test_logs_have_no_secrets_and_no_persons(target, make_app, capfd, caplog):
     campaign = new_campaign(target, pages={"platform": "prolific"})
     caplog.set_level(logging.DEBUG)
     app = make_app(tokens=("founder-of-campaigns",))
     invitation, study, organiser = (
-        invited(campaign, "ann@example.org")[0],
+        invitation_tokens(campaign, "ann@example.org")[0],
         *(token_of(campaign, kind) for kind in ("study", "organiser")),
     )
     participant = "5f" * 12
-    voter = arrived(app, campaign, token=invitation)
+    voter = new_voter(app, campaign, token=invitation)
     cookie = voter.client.get_cookie(f"voter_{campaign.key[:12]}").value
     voter.vote(voter.sheet()["pairs"][0]["id"])
     crowd = {"name": "prolific", "participant": participant, "study": "s1", "secret": study}
@@ -114,23 +114,23 @@ def test_no_secret_and_no_person_is_in_the_logs(target, make_app, capfd, caplog)
     client.get(f"/v/{campaign.key}?PROLIFIC_PID={participant}&token={invitation}")
     client.post("/v1/campaigns", json={}, headers={"Authorization": "Bearer founder-of-campaigns"})
     app.view_functions["voter.me"] = lambda **_: 1 / 0
-    assert voter.me().status_code == 500  # the log has the error, and what the request was about
+    assert voter.me().status_code == 500  # the log has the error and the subject of the request
     said = capfd.readouterr()
-    told = said.out + said.err + caplog.text
-    assert "division by zero" in told
-    assert '"route":"/v1/votes/<event_id>"' in told
+    log = said.out + said.err + caplog.text
+    assert "division by zero" in log
+    assert '"route":"/v1/votes/<event_id>"' in log
     secrets = [invitation, study, organiser, participant, cookie, "ann@", "founder-of"]
-    assert [secret for secret in secrets if secret in told] == []
+    assert [secret for secret in secrets if secret in log] == []
 
 
 def test_names_of_platforms_are_in_no_export_and_no_digest(target, make_app):
     campaign = new_campaign(target, pages={"platform": "prolific"})
     crowd = {"name": "prolific", "participant": "5f" * 12, "study": "s1", "secret": token_of(campaign, "study")}
-    voter = arrived(make_app(), campaign, platform=crowd)
+    voter = new_voter(make_app(), campaign, platform=crowd)
     voter.answer_sheet()
     tables = ("vote_event", "voter", "audit_event", "ballot", "lease", "token")
-    told = str([query(campaign, f"SELECT * FROM {table}") for table in tables])
-    assert "5f" * 12 not in told
+    log = str([query(campaign, f"SELECT * FROM {table}") for table in tables])
+    assert "5f" * 12 not in log
     assert "5f" * 12 in str(query(campaign, "SELECT * FROM voter_identity"))
 
 
@@ -141,7 +141,7 @@ def test_names_of_platforms_are_in_no_export_and_no_digest(target, make_app):
         *({"Sec-Fetch-Site": site} for site in ("cross-site", "same-site")),
     ],
 )
-def test_a_page_of_another_site_can_not_act_for_a_voter(two, campaign, headers):
+def test_a_page_of_another_site_cannot_act_for_a_voter(two, campaign, headers):
     voter, _ = two
     pair = voter.pairs[0]["id"]
     check_refused(voter.put(f"/v1/votes/{new_id()}", {"pair": pair, "answer": "left"}, **headers), 403, "cross-site")
@@ -149,7 +149,7 @@ def test_a_page_of_another_site_can_not_act_for_a_voter(two, campaign, headers):
     assert voter.post("/v1/withdraw", **headers).status_code == 403
 
 
-def test_own_pages_act_behind_a_proxy_that_speaks_https(campaign, make_app):
+def test_own_pages_work_behind_an_https_proxy(campaign, make_app):
     app = make_app(trusted_proxies=1)
     voter = Voter(app.test_client(), campaign)
     headers = {"Origin": "https://localhost", "X-Forwarded-Proto": "https", "Sec-Fetch-Site": "same-origin"}
@@ -160,7 +160,7 @@ def test_own_pages_act_behind_a_proxy_that_speaks_https(campaign, make_app):
 
 
 @pytest.mark.parametrize("mime", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_a_form_is_no_vote(two, campaign, mime):
+def test_a_form_is_not_accepted_as_a_vote(two, campaign, mime):
     voter, _ = two
     body = json.dumps({"pair": voter.pairs[0]["id"], "answer": "left"})
     answer = voter.client.put(f"/v1/votes/{new_id()}", data=body, content_type=mime, headers=voter.headers)
@@ -168,9 +168,9 @@ def test_a_form_is_no_vote(two, campaign, mime):
     assert not query(campaign, "SELECT 1 FROM vote_event")
 
 
-def test_a_cookie_alone_is_no_voter(two):
+def test_a_cookie_alone_does_not_identify_a_voter(two):
     voter, _ = two
-    assert voter.client.get("/v1/me").status_code == 422  # which campaign, the page says by a header
+    assert voter.client.get("/v1/me").status_code == 422  # the page names the campaign in a header
 
 
 @pytest.mark.parametrize(
@@ -187,12 +187,12 @@ def test_a_cookie_alone_is_no_voter(two):
         "[a](vbscript:x)\n\n<iframe src=//evil.example>",
     ],
 )
-def test_markdown_holds_nothing_that_runs_or_loads(markdown):
+def test_markdown_cannot_run_or_load_anything(markdown):
     for html in (render(markdown), content_for_pages(ItemContent("markdown", markdown), "a")["html"]):
-        found = _Tags()
-        found.feed(html)
-        assert {tag for tag, _ in found.tags} <= {"p", "a", "em", "strong", "img"}
-        for _, attributes in found.tags:
+        result = _Tags()
+        result.feed(html)
+        assert {tag for tag, _ in result.tags} <= {"p", "a", "em", "strong", "img"}
+        for _, attributes in result.tags:
             assert set(attributes) <= {"href", "rel", "target", "src", "alt"}
             assert attributes.get("href", "https:").startswith("https:")
             assert attributes.get("src", "/assets/").startswith("/assets/")
@@ -200,7 +200,7 @@ def test_markdown_holds_nothing_that_runs_or_loads(markdown):
 
 
 class _Tags(HTMLParser):
-    """The tags of a page, as a browser reads them."""
+    """The tags of a page, as parsed by a browser."""
 
     def __init__(self):
         super().__init__()
@@ -213,13 +213,13 @@ class _Tags(HTMLParser):
         self.tags.append(("comment", {"data": data}))
 
 
-def test_links_of_markdown_say_nothing_of_where_they_stand():
+def test_links_in_markdown_send_no_referrer():
     assert render("[a](https://a.example)") == (
         '<p><a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow">a</a></p>\n'
     )
 
 
-def test_names_and_items_with_scripts_are_text_on_every_page(target, make_app):
+def test_scripts_in_names_and_items_are_escaped_on_every_page(target, make_app):
     items = [f"{SCRIPT}{n}" for n in range(6)]
     texts = {"en": PageTexts(SCRIPT, f"{SCRIPT}?", SCRIPT, SCRIPT, SCRIPT)}
     campaign = new_campaign(target, items=items, pages={"texts": texts})
@@ -227,7 +227,7 @@ def test_names_and_items_with_scripts_are_text_on_every_page(target, make_app):
     voter = Voter(app.test_client(), campaign)
     for path in ("", "/vote", "/finish"):
         page = voter.client.get(f"/v/{campaign.key}{path}")
-        assert "alert(1)" in page.text  # it is there, as text
+        assert "alert(1)" in page.text  # it is present, as text
         assert SCRIPT not in page.text
         policy = page.headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy
@@ -242,7 +242,7 @@ def test_names_and_items_with_scripts_are_text_on_every_page(target, make_app):
 
 @pytest.fixture
 def assets(tmp_path):
-    """A folder with an image, and things beside and above it that nobody is to see."""
+    """A folder with an image, and files next to it and above it that must not be served."""
     folder = tmp_path / "assets"
     (folder / "trees").mkdir(parents=True)
     (folder / "trees" / "oak.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'>{SCRIPT}</svg>")
@@ -281,7 +281,7 @@ def test_without_a_folder_no_file_is_served(make_app):
 @pytest.mark.parametrize(
     "query_string", ["next=https://evil.example", "lang=//evil.example", "url=https://evil.example", "preview=1&lang=x"]
 )
-def test_no_page_leads_elsewhere(campaign, make_app, query_string):
+def test_no_page_redirects_to_another_site(campaign, make_app, query_string):
     client = make_app().test_client()
     for path in (f"/v/{campaign.key}", f"/v/{campaign.key}/vote", f"/v/{campaign.key}/finish", "//evil.example/"):
         answer = client.get(f"{path}?{query_string}")
@@ -289,13 +289,13 @@ def test_no_page_leads_elsewhere(campaign, make_app, query_string):
         assert not location or (location.startswith("/v/") and "evil" not in location)
 
 
-def test_the_secret_of_a_study_is_no_invitation(target, make_app):
+def test_the_secret_of_a_study_is_not_accepted_as_an_invitation(target, make_app):
     campaign = new_campaign(target, pages={"open_link": False, "platform": "prolific"})
     study = token_of(campaign, "study")
     assert Voter(make_app().test_client(), campaign).begin(consent="1", token=study).status_code == 401
 
 
-def test_a_campaign_is_found_by_its_key_alone(make_app, campaign):
+def test_a_campaign_is_found_only_by_its_key(make_app, campaign):
     client = make_app().test_client()
     for name in ("trees", campaign.key[:-1], campaign.key.upper(), "0" * 32, ""):
         headers = {"Rankcorr-Campaign": name}
@@ -303,10 +303,10 @@ def test_a_campaign_is_found_by_its_key_alone(make_app, campaign):
         assert client.get(f"/v/{name or 'x'}").status_code == 404
 
 
-def test_pages_are_changed_by_nobody_else(campaign, make_app):
+def test_only_the_organiser_can_change_pages(campaign, make_app):
     change_pages(campaign, completion_code="C0DE")
     answer = make_app().test_client().get(f"/v/{campaign.key}")
-    assert "C0DE" not in answer.text  # it is for those who have finished
+    assert "C0DE" not in answer.text  # shown only to voters who have finished
 
 
 def test_strangers_cannot_join_a_closed_campaign(make_app, campaign):
@@ -326,7 +326,7 @@ def test_the_texts_of_a_page_are_rendered_once(monkeypatch):
     assert render("[" * 500) == first
 
 
-def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
+def test_only_displayed_texts_are_rendered(target, make_app, monkeypatch):
     from service.collect import state
 
     contents = [ItemContent("markdown", f"**{item}**") for item in ITEMS]
@@ -334,7 +334,7 @@ def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
     rendered_items = []
     shown = state.content_for_pages
     monkeypatch.setattr(state, "content_for_pages", lambda *of: rendered_items.append(of[1]) or shown(*of))
-    voter = arrived(make_app(), campaign)
+    voter = new_voter(make_app(), campaign)
     pairs = voter.sheet()["pairs"]
     assert pairs[0]["left"]["kind"] == "markdown"
     assert voter.sheet()["pairs"] == pairs
@@ -356,7 +356,7 @@ def get(app, path, host, **headers):
         *("[2001:db8::1]", "[::2]", "[::1", "localhost:99999", "", "votes.example.org/"),
     ],
 )
-def test_the_service_goes_by_no_stranger_s_name(make_app, campaign, host):
+def test_unknown_host_names_are_refused(make_app, campaign, host):
     app = make_app(public_url=PUBLIC)
     for path in ("/", f"/v/{campaign.key}", "/v1/me", "/openapi.json", "/static/base.css", "/nowhere"):
         answer = get(app, path, host)
@@ -372,12 +372,12 @@ def test_the_service_goes_by_no_stranger_s_name(make_app, campaign, host):
         *("localhost", "localhost:8080", "127.0.0.1", "127.0.0.1:8080", "127.8.9.1", "[::1]", "[::1]:8080"),
     ],
 )
-def test_the_service_goes_by_its_public_name_those_allowed_and_loopback(make_app, campaign, host):
+def test_the_public_name_allowed_hosts_and_loopback_are_accepted(make_app, campaign, host):
     app = make_app(public_url=PUBLIC, allowed_hosts=("other.example", "2001:db8::7"))
     assert get(app, f"/v/{campaign.key}", host).status_code == 200
 
 
-def test_without_a_public_name_it_goes_by_loopback_alone(make_app, campaign):
+def test_without_a_public_name_only_loopback_is_accepted(make_app, campaign):
     app = make_app()
     assert get(app, f"/v/{campaign.key}", "[::1]:8080").status_code == 200
     kind, detail = problem(get(app, f"/v/{campaign.key}", "192.168.1.5:8080"))
@@ -386,12 +386,12 @@ def test_without_a_public_name_it_goes_by_loopback_alone(make_app, campaign):
 
 
 @pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/metrics"])
-def test_orchestrators_ask_for_health_by_address(make_app, path):
+def test_health_checks_are_accepted_by_address(make_app, path):
     assert get(make_app(public_url=PUBLIC), path, "10.1.2.3:8080").status_code == 200
 
 
 @pytest.mark.parametrize("host", ["localhost:9000", "votes.example.org", "other.example"])
-def test_links_begin_with_the_public_url_whatever_name_was_asked(make_app, host):
+def test_links_begin_with_the_public_url_for_any_host(make_app, host):
     app = make_app(public_url=PUBLIC, allowed_hosts=("other.example",), tokens=(ADMIN,))
     organiser = Organiser(app, ADMIN).make(
         pages={"texts": [{"language": "en", "title": "T", "question": "Q"}], "open_link": True, "platform": "prolific"}
@@ -407,7 +407,7 @@ def test_links_begin_with_the_public_url_whatever_name_was_asked(make_app, host)
     assert [link for link in links if not link.startswith(f"{PUBLIC}/")] == []
 
 
-def test_a_page_that_names_a_stranger_as_host_and_origin_acts_for_nobody(make_app, campaign):
+def test_a_foreign_host_with_matching_origin_is_refused(make_app, campaign):
     client = make_app(public_url=PUBLIC).test_client()
     headers = {"Host": "evil.example", "Origin": "http://evil.example"}
     answer = client.post("/v1/sessions", json={"campaign": campaign.key, "consent": "1"}, headers=headers)
@@ -425,7 +425,7 @@ def cookie_set(client, campaign, **headers):
     ("settings", "headers"),
     [({"public_url": PUBLIC}, {"Host": "votes.example.org"}), ({"trusted_proxies": 1}, {"X-Forwarded-Proto": "https"})],
 )
-def test_over_https_cookies_are_this_host_s_alone(make_app, campaign, settings, headers):
+def test_over_https_cookies_are_bound_to_the_host(make_app, campaign, settings, headers):
     cookie = cookie_set(make_app(**settings).test_client(), campaign, **headers)
     name, _, attributes = cookie.partition("=")
     assert name == f"__Host-voter_{campaign.key[:12]}"
@@ -440,7 +440,7 @@ def test_over_http_on_this_machine_cookies_have_plain_names(make_app, campaign, 
     assert "Secure" not in cookie
 
 
-def test_over_https_no_cookie_of_a_plain_name_is_a_session(make_app, campaign):
+def test_over_https_cookies_with_plain_names_are_no_session(make_app, campaign):
     app = make_app(public_url=PUBLIC)
     own = {"Rankcorr-Campaign": campaign.key, "Host": "votes.example.org"}
     cookie = cookie_set(app.test_client(), campaign, Host="votes.example.org").partition(";")[0]
@@ -450,7 +450,7 @@ def test_over_https_no_cookie_of_a_plain_name_is_a_session(make_app, campaign):
         assert client.get("/v1/me", headers={**own, "Cookie": planted}).status_code == 401
 
 
-def test_an_organiser_signs_out_of_a_session_over_https(make_app, campaign):
+def test_an_organiser_signs_out_over_https(make_app, campaign):
     client = make_app(public_url=PUBLIC).test_client(use_cookies=False)
     host = {"Host": "votes.example.org"}
     token = token_of(campaign, "organiser")
@@ -460,7 +460,7 @@ def test_an_organiser_signs_out_of_a_session_over_https(make_app, campaign):
     answer = client.post(f"/v1/organiser/sessions/{campaign.key}/end", json={}, headers={**host, "Cookie": cookie})
     dropped = answer.headers["Set-Cookie"]
     assert dropped.startswith(f"{cookie.partition('=')[0]}=;")
-    assert {"Max-Age=0", "Secure", "Path=/"} <= set(dropped.split("; "))  # or the browser keeps it
+    assert {"Max-Age=0", "Secure", "Path=/"} <= set(dropped.split("; "))  # otherwise the browser keeps it
 
 
 def said(server, *lines):
@@ -470,7 +470,7 @@ def said(server, *lines):
         return b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
 
 
-def test_on_a_socket_a_stranger_s_name_makes_no_link(tmp_path):
+def test_on_a_socket_a_foreign_host_name_is_in_no_link(tmp_path):
     with collecting(tmp_path, {"RANKCORR_WORKERS": "1"}) as (server, campaign):
         token = token_of(campaign, "organiser")
         links = f"GET /v1/campaigns/{campaign.key}/links HTTP/1.1", f"Authorization: Bearer {token}"

@@ -1,4 +1,4 @@
-"""Each word of the interface is in locales, in each language, and each that is there is used."""
+"""All texts of the interface are in locales, in each language, and all of them are used."""
 
 import json
 import re
@@ -12,14 +12,14 @@ from service.collect.pages import LANGUAGES, Texts, direction, language_name
 
 HERE = Path(service.collect.__file__).parent
 LOCALES = HERE / "locales"
-# Keys that a program puts together, such as said.left and said.tie.
+# Keys that a program composes, such as said.left and said.tie
 MADE_UP = re.compile(
     r"said\.(left|right|tie|cannot say)|paused\.(invitation|browser|platform)|(vote|finish)\.title"
     r"|early\.(quota full|screened out)|vote\.grades\.[123]|vote\.(best|worst)"
 )
 
 
-# What is put together from a name and one of several words.
+# Keys composed of a name and one of several words
 WORDS = {
     "form.grade-words.": ("1", "2", "3"),
     "errors.": ["busy", "changed", "ledger-unreachable", "over-capacity", "token-needed"],
@@ -67,15 +67,15 @@ def texts_of(language):
 
 
 def used_of_organisers():
-    found = {name + word for name, words in WORDS.items() for word in words}
+    result = {name + word for name, words in WORDS.items() for word in words}
     for path in (HERE / "static" / "organiser").glob("*.js"):
-        found |= set(re.findall(r'(?<![/*] )"([a-z-]+(?:\.[a-z0-9_-]+)+|[a-z-]+)"', path.read_text(encoding="utf-8")))
+        result |= set(re.findall(r'(?<![/*] )"([a-z-]+(?:\.[a-z0-9_-]+)+|[a-z-]+)"', path.read_text(encoding="utf-8")))
     for path in (HERE / "templates" / "organiser").glob("*.html"):
         source = path.read_text(encoding="utf-8")
-        found |= set(re.findall(r'text\(["\']organiser\.([^"\']+)["\']\)', source))
+        result |= set(re.findall(r'text\(["\']organiser\.([^"\']+)["\']\)', source))
         for key, hint in re.findall(r'field\(text, "[^"]+", "([^"]+)"(?:, hint="([^"]+)")?', source):
-            found |= {f"form.{key}", f"form.{hint}"}
-    return found
+            result |= {f"form.{key}", f"form.{hint}"}
+    return result
 
 
 def sources():
@@ -91,7 +91,7 @@ def sources():
 
 @pytest.mark.parametrize("language", LANGUAGES[1:])
 @pytest.mark.parametrize("pages", ["", "organiser."])
-def test_each_language_has_the_same_texts_with_the_same_values(pages, language):
+def test_each_language_has_the_same_texts_with_the_same_placeholders(pages, language):
     values = [
         {key: set(re.findall(r"{\w+}", text)) for key, text in texts_of(pages + each).items()}
         for each in (LANGUAGES[0], language)
@@ -111,7 +111,7 @@ def test_each_text_of_organisers_is_used():
     assert sorted(keys - used_of_organisers()) == []
 
 
-def test_every_text_that_a_page_of_organisers_asks_for_is_there():
+def test_every_text_used_on_pages_of_organisers_exists():
     asked = set()
     for path in (HERE / "static" / "organiser").glob("*.js"):
         source = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -121,7 +121,7 @@ def test_every_text_that_a_page_of_organisers_asks_for_is_there():
     assert sorted(asked - {name.removeprefix("organiser.") for name in texts_of("organiser.en")}) == []
 
 
-def test_templates_and_scripts_have_no_words_of_their_own():
+def test_templates_and_scripts_contain_no_text():
     for file, text in sources():
         if file.suffix == ".html":
             bare = re.sub(r"{% block (data|width) %}.*?{% endblock %}", " ", text, flags=re.DOTALL)
@@ -150,10 +150,10 @@ def test_direction(tag, expected):
     assert direction(tag) == expected
 
 
-def test_names_of_languages_are_their_own():
+def test_languages_are_named_in_their_own_language():
     assert [language_name(tag) for tag in ("en", "de-AT", "he", "tlh")] == ["English", "Deutsch", "עברית", "tlh"]
 
 
 @pytest.mark.parametrize(("language", "ours"), [("en", "sheet"), ("de", "bogen|bögen|blatt|blätter|runde")])
-def test_voters_do_not_meet_words_of_organisers(language, ours):
+def test_texts_for_voters_have_no_terms_of_organisers(language, ours):
     assert [text for text in texts_of(language).values() if re.search(ours, text, re.IGNORECASE)] == []

@@ -1,4 +1,4 @@
-"""nginx as service/deploy/ configures it, in front of a live service on loopback ports."""
+"""nginx with the configuration of service/deploy/, in front of a live service on loopback ports."""
 
 import contextlib
 import http.client
@@ -19,9 +19,9 @@ from tests.processes import guarded
 from tests.service.live import PATIENCE, REPOSITORY, Answer, Asked, Server, ask, eventually, in_threads
 
 DEPLOY = REPOSITORY / "service" / "deploy"
-# Where Debian puts it, which is not on the path of every user.
+# Debian's folder, which is not on the path of every user
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-BUNDLE = "/docs/<name>"  # route of the file that the clients ask for who read no answer: 1.5 MB
+BUNDLE = "/docs/<name>"  # route of a file of 1.5 MB, for clients that do not read their answers
 
 
 def variables() -> dict[str, str]:
@@ -31,9 +31,9 @@ def variables() -> dict[str, str]:
 
 
 def filled(chosen: dict[str, str]) -> str:
-    """The configuration with these variables, as envsubst fills it in."""
+    """The configuration, filled in with these variables as by envsubst."""
     template = (DEPLOY / "nginx.conf.template").read_text()
-    return re.sub(r"\$\{(PROXY_[A-Z_]+)\}", lambda found: chosen[found[1]], template)
+    return re.sub(r"\$\{(PROXY_[A-Z_]+)\}", lambda result: chosen[result[1]], template)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Proxy(Asked):
 
 
 def refused_of_many(proxy: Proxy, headers: Mapping[str, str] | None = None) -> Answer | None:
-    """An answer of 429 to one of twenty requests at the same time, the first of which is answered; None without one."""
+    """Send twenty requests at the same time, the first of which is answered; return an answer of 429, or None."""
     assert proxy.ask("GET", "/health/live", headers=headers)[0] in (200, 429)
     answers = in_threads(*[lambda: proxy.ask("GET", "/health/live", headers=headers)] * 20)
     assert {status for status, _, _ in answers} <= {200, 429}
@@ -67,14 +67,14 @@ def refused_of_many(proxy: Proxy, headers: Mapping[str, str] | None = None) -> A
 
 
 class Slow:
-    """Connections that take for ever, from 100 addresses: a quarter each of four kinds; and 20 that read no answer."""
+    """Connections from 100 addresses that never finish: four kinds in equal numbers, and 20 that read no answer."""
 
     def __init__(self, proxy: Proxy, number: int, host: str, stack: contextlib.ExitStack) -> None:
         context = ssl.create_default_context(cafile=str(proxy.certificate))
         head = f"POST /v1/sheets HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n".encode()
         self.connections: list[socket.socket] = []
         self.unread: list[socket.socket] = []
-        self._dripping: list[tuple[socket.socket, bytes]] = []  # with the bytes that follow, one at a time
+        self._dripping: list[tuple[socket.socket, bytes]] = []  # with the following bytes, sent one at a time
         self._place = 0
         for place in range(number + 20):
             client = stack.enter_context(socket.socket())
@@ -105,7 +105,7 @@ class Slow:
         self._place += 1
 
     def n_open(self) -> int:
-        """Number of connections that nginx has neither answered nor ended."""
+        """Number of connections that nginx has neither answered nor closed."""
         number = 0
         for client in self.connections:
             client.setblocking(False)
@@ -119,14 +119,14 @@ class Slow:
 
 @contextlib.contextmanager
 def slow_clients(proxy: Proxy, number: int, host: str = "localhost") -> Iterator[Slow]:
-    """Open connections that are slow, and close them at the end."""
+    """Open slow connections, and close them at the end."""
     with contextlib.ExitStack() as stack:
         yield Slow(proxy, number, host, stack)
 
 
 @contextlib.contextmanager
 def open_files(number: int) -> Iterator[None]:
-    """Allow this process so many open files; a test is skipped where that cannot be."""
+    """Allow this process that many open files, or skip the test."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < number:
         pytest.skip(f"the slow connections need more open files than {hard}")
@@ -138,14 +138,14 @@ def open_files(number: int) -> Iterator[None]:
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports that nothing listens on."""
+    """Unused ports."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
         return [each.getsockname()[1] for each in sockets]
 
 
 def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that vouches for itself, and its key."""
+    """A self-signed certificate for 127.0.0.1, and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     made = ["-out", str(certificate), "-keyout", str(key), "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     what = ["-x509", "-nodes", "-days", "2", "-subj", "/CN=rankcorr", "-addext", "subjectAltName=IP:127.0.0.1"]
@@ -155,7 +155,7 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
 
 @contextlib.contextmanager
 def proxied(server: Server, folder: Path, *, collect: Server | None = None, **chosen: str) -> Iterator[Proxy]:
-    """Run nginx in front of a service, and of rankcorr-collect; `chosen` are other variables than in proxy.env."""
+    """Run nginx in front of a service and rankcorr-collect; `chosen` variables replace those of proxy.env."""
     certificate, key = make_certificate(folder)
     http_port, https_port = free_ports(2)
     environment = {
@@ -171,7 +171,7 @@ def proxied(server: Server, folder: Path, *, collect: Server | None = None, **ch
     }
     configuration = folder / "nginx.conf"
     configuration.write_text(filled(environment))
-    # As root nginx would answer as another user, who cannot write to the folder of a test.
+    # As root, nginx would switch to a user who cannot write to the folder of a test.
     extra = "daemon off;" + (" user root;" if os.geteuid() == 0 else "")
     log = folder / "log"
     command = [str(NGINX), "-e", "stderr", "-p", str(folder), "-c", str(configuration), "-g", extra]

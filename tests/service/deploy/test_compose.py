@@ -1,4 +1,4 @@
-"""compose.yaml, proxy.env and the template of nginx name what is there, and agree with the service and each other."""
+"""compose.yaml, proxy.env and the template of nginx are consistent with the repository, the service and each other."""
 
 import os
 import re
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.wide
 TEXT = (DEPLOY / "compose.yaml").read_text()
 COMPOSE = yaml.safe_load(TEXT)
 PROXY, SERVICE, COLLECT, DATABASE = (COMPOSE["services"][name] for name in ("proxy", "service", "collect", "database"))
-# What whoever starts it must set.
+# Variables that have to be set to start it
 GIVEN = {"COLLECT_HOST": "votes.example.org", "COLLECT_DATABASE_PASSWORD": "p@ss/word"}
 SIZES = {"m": 2**20, "g": 2**30}
 
@@ -32,10 +32,10 @@ def seconds(text):
 
 
 def environment(container):
-    """Variables of a container, as compose fills them in where nothing is set but what must be."""
+    """Variables of a container, as filled in by compose if only required variables are set."""
 
-    def value(found):
-        name, default = found[1], found[2]
+    def value(result):
+        name, default = result[1], result[2]
         return GIVEN[name] if default is None or default.startswith(":?") else default.removeprefix(":-")
 
     text = r"\$\{([A-Z_]+)(:[-?][^}]*)?\}"
@@ -54,7 +54,7 @@ APPLICATIONS = pytest.mark.parametrize(
 )
 
 
-def test_what_is_built_and_mounted_is_there():
+def test_built_and_mounted_paths_exist():
     context = DEPLOY / SERVICE["build"]["context"]
     assert (context / SERVICE["build"]["dockerfile"]).is_file()
     assert COLLECT["build"] == SERVICE["build"]
@@ -68,7 +68,7 @@ def test_what_is_built_and_mounted_is_there():
     assert (DEPLOY / PROXY["env_file"]).is_file()
 
 
-def test_nginx_starts_with_what_the_image_has_filled_in():
+def test_nginx_starts_with_the_filled_in_configuration():
     folder = PROXY["environment"]["NGINX_ENVSUBST_OUTPUT_DIR"]
     assert PROXY["command"][:3] == ["nginx", "-c", f"{folder}/nginx.conf"]
     assert any(entry.startswith(f"{folder}:") for entry in PROXY["tmpfs"])
@@ -77,7 +77,7 @@ def test_nginx_starts_with_what_the_image_has_filled_in():
     assert all(re.search(chosen, name) for name in variables())
 
 
-def test_the_template_uses_each_variable_and_no_other():
+def test_the_template_uses_exactly_the_variables_of_proxy_env():
     template = (DEPLOY / "nginx.conf.template").read_text()
     used = set(re.findall(r"\$\{([A-Z_]+)\}", template))
     assert used == set(variables())
@@ -85,7 +85,7 @@ def test_the_template_uses_each_variable_and_no_other():
 
 
 @pytest.mark.skipif(not shutil.which("envsubst"), reason="envsubst is not installed")
-def test_envsubst_fills_in_what_the_tests_do():
+def test_envsubst_fills_in_the_template_like_the_tests():
     names = " ".join(f"${{{name}}}" for name in variables())
     template = (DEPLOY / "nginx.conf.template").read_text()
     done = subprocess.run(
@@ -99,7 +99,7 @@ def test_envsubst_fills_in_what_the_tests_do():
     assert done.stdout == filled(variables())
 
 
-def test_the_addresses_fit_together():
+def test_the_addresses_are_consistent():
     proxy = variables()
     dockerfile = (DEPLOY / SERVICE["build"]["context"] / SERVICE["build"]["dockerfile"]).read_text()
     (port,) = re.findall(r"^EXPOSE ([0-9]+)$", dockerfile, re.MULTILINE)
@@ -117,12 +117,12 @@ def test_the_addresses_fit_together():
     assert [name for name, each in COMPOSE["services"].items() if "ports" in each] == ["proxy"]
 
 
-def test_voters_have_a_host_name_that_both_sides_know():
+def test_the_host_name_for_voters_is_consistent():
     assert PROXY["environment"]["PROXY_COLLECT_HOST"].startswith("${COLLECT_HOST:?")
     assert settings_of(COLLECT, COLLECT_PROGRAM)[1].public_url == "https://votes.example.org"
 
 
-def test_the_database_is_reached_with_the_password_that_it_was_made_with():
+def test_the_password_of_the_database_is_consistent():
     collect, database = environment(COLLECT), environment(DATABASE)
     user, name = database["POSTGRES_USER"], database["POSTGRES_DB"]
     assert collect["RANKCORR_LEDGER"] == f"postgresql://{user}@database/{name}"
@@ -134,7 +134,7 @@ def test_the_database_is_reached_with_the_password_that_it_was_made_with():
     assert volume.endswith(":/var/lib/postgresql/data")
 
 
-def test_what_must_be_set_is_asked_for_and_no_secret_is_written_down():
+def test_required_variables_are_requested_and_no_secret_is_in_the_file():
     asked = set(re.findall(r"\$\{([A-Z_]+):\?", TEXT))
     assert asked == {*GIVEN, "TLS_CERTIFICATE", "TLS_KEY"}
     assert set(re.findall(r"\$\{([A-Z_]+)", TEXT)) == asked | {
@@ -172,7 +172,7 @@ def test_the_settings_are_those_of_the_program(container, program):
 
 
 @APPLICATIONS
-def test_the_limits_of_memory_leave_room_for_what_the_settings_allow(container, program):
+def test_memory_limits_suffice_for_the_settings(container, program):
     server, settings = settings_of(container, program)
     limits = settings.limits
     of_worker = 120 * 10**6 + (settings.max_waiting + 8) * limits.max_body_bytes  # one for each thread
@@ -182,13 +182,13 @@ def test_the_limits_of_memory_leave_room_for_what_the_settings_allow(container, 
     assert size(container["mem_limit"]) >= server.workers * of_worker + n_children * limits.max_work_bytes + waiting
 
 
-def test_bodies_that_wait_leave_room_for_the_proxy():
+def test_waiting_bodies_leave_memory_for_the_proxy():
     (tmpfs,) = [entry for entry in PROXY["tmpfs"] if entry.startswith("/run/nginx")]
     assert size(PROXY["mem_limit"]) >= 2 * size(re.search(r"size=(\w+)", tmpfs)[1])
 
 
 @pytest.mark.parametrize("container", [PROXY, SERVICE, COLLECT, DATABASE], ids=list(COMPOSE["services"]))
-def test_each_container_may_write_nowhere_else_and_has_a_limit_of_memory(container):
+def test_containers_are_read_only_and_have_a_memory_limit(container):
     assert container["read_only"] is True
     assert container["cap_drop"] == ["ALL"]
     assert container["security_opt"] == ["no-new-privileges:true"]

@@ -54,7 +54,7 @@ def test_requests_pass_over_tls(proxy, live_server):
     assert proxy.ask("GET", "/health/ready")[0] == 200
 
 
-def test_long_answers_are_compressed_for_those_who_accept_it(proxy):
+def test_long_answers_are_compressed_on_request(proxy):
     plain, packed = (
         proxy.ask("GET", "/openapi.json", headers=headers) for headers in ({}, {"Accept-Encoding": "gzip"})
     )
@@ -65,14 +65,14 @@ def test_long_answers_are_compressed_for_those_who_accept_it(proxy):
     assert "Content-Encoding" not in short[1]
 
 
-def test_the_errors_of_the_service_are_its_own(proxy):
+def test_errors_of_the_service_are_passed_on(proxy):
     status, _, body = proxy.ask("POST", "/v1/correlations", {})
     assert status == 422
     assert "errors" in json.loads(body)
 
 
 @pytest.mark.parametrize("host", ["votes.example.org", "api.example.org"])
-def test_http_leads_to_https_and_keeps_the_method(live_server, tmp_path, host):
+def test_http_redirects_to_https_and_keeps_the_method(live_server, tmp_path, host):
     with proxied(live_server, tmp_path, PROXY_SERVICE_HOST="api.example.org") as proxy:
         status, headers, _ = proxy.ask_plain("POST", "/v1/weights?n0=2", PAIR, {"Host": host})
     assert status == 308
@@ -90,7 +90,7 @@ def test_the_probe_of_the_container_needs_no_tls(proxy):
     assert proxy.ask_plain("GET", "/health/live")[0] == 200
 
 
-def test_the_metrics_stay_inside(proxy):
+def test_metrics_are_not_public(proxy):
     problem = problem_of(proxy.ask("GET", "/metrics"))
     assert (problem["status"], problem["type"]) == (404, "urn:rankcorr:problem:not-found")
 
@@ -120,7 +120,7 @@ def test_a_body_above_the_limit_never_reaches_the_service(proxy, live_server):
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 9_000 + b"\r\n\r\n", 431, "head-too-large"),
     ],
 )
-def test_what_is_no_request_is_a_problem_too(proxy, sent, status, kind):
+def test_malformed_requests_get_a_problem_document(proxy, sent, status, kind):
     context = ssl.create_default_context(cafile=str(proxy.certificate))
     with (
         socket.create_connection(("127.0.0.1", proxy.https), timeout=PATIENCE) as plain,
@@ -131,13 +131,13 @@ def test_what_is_no_request_is_a_problem_too(proxy, sent, status, kind):
     assert (problem["status"], problem["type"]) == (status, f"urn:rankcorr:problem:{kind}")
 
 
-def test_http_where_tls_is_due_is_a_problem_too(proxy):
+def test_http_on_the_tls_port_gets_a_problem_document(proxy):
     with socket.create_connection(("127.0.0.1", proxy.https), timeout=PATIENCE) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert problem_of(answer_on(connection))["status"] == 400
 
 
-def test_the_id_of_a_request_is_that_of_the_service(proxy, live_server):
+def test_nginx_passes_the_request_id_to_the_service(proxy, live_server):
     _, headers, _ = proxy.ask("POST", "/v1/correlations", PAIR)
     given = headers["X-Request-ID"]
     assert f'"id":"{given}"' in live_server.output.read_text()
@@ -146,13 +146,13 @@ def test_the_id_of_a_request_is_that_of_the_service(proxy, live_server):
     )
 
 
-def test_clients_beyond_the_rate_are_told_so(live_server, tmp_path):
+def test_clients_beyond_the_rate_limit_get_429(live_server, tmp_path):
     with proxied(live_server, tmp_path, PROXY_REQUESTS_PER_SECOND="1", PROXY_BURST="2") as strict:
         problem = problem_of(eventually(lambda: refused_of_many(strict), what="a refusal"))
     assert (problem["status"], problem["type"]) == (429, "urn:rankcorr:problem:too-many-requests")
 
 
-def test_a_service_that_is_gone_is_a_problem_too(live_server, tmp_path):
+def test_a_stopped_service_gives_a_problem_document(live_server, tmp_path):
     nobody = socket.create_server(("127.0.0.1", 0))
     with contextlib.closing(nobody):
         address = "{}:{}".format(*nobody.getsockname())
@@ -171,7 +171,7 @@ def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tm
                 return stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
 
             def head_begun():
-                """A connection over TLS with half a head; none where a busy machine took longer than the time."""
+                """A TLS connection with half a head, or None if a busy machine took longer than the time limit."""
                 with contextlib.suppress(OSError):
                     connection = context.wrap_socket(connect(), server_hostname="127.0.0.1")
                     stack.enter_context(connection).sendall(b"GET /health/live HTTP/1.1\r\nHost: local")
@@ -184,18 +184,18 @@ def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tm
                 assert begun.recv(1) == b""
 
 
-def test_two_thousand_slow_connections_change_nothing(live_server, tmp_path):
+def test_two_thousand_slow_connections_do_not_affect_others(live_server, tmp_path):
     with (
         open_files(3 * N_SLOW),
         proxied(live_server, tmp_path, PROXY_CLIENT_TIME="3600s") as proxy,
         slow_clients(proxy, N_SLOW) as slow,
     ):
         eventually(lambda: live_server.output.read_text().count(BUNDLE) >= len(slow.unread), what="their requests")
-        eventually(lambda: live_server.metrics()[IN_PROGRESS] == 1, what="the end of all work")  # the reading itself
+        eventually(lambda: live_server.metrics()[IN_PROGRESS] == 1, what="the end of all work")  # that for metrics
         for _ in range(50):
             assert proxy.ask("GET", "/health/live")[0] == 200
             assert proxy.ask("POST", "/v1/correlations", PAIR)[0] == 200
             slow.drip()
-        assert live_server.metrics()[IN_PROGRESS] == 1  # none of the slow ones has come through
+        assert live_server.metrics()[IN_PROGRESS] == 1  # no slow request has reached the service
         assert slow.n_open() == N_SLOW
         assert len(answer_on(slow.unread[0])[2]) > 10**6

@@ -27,8 +27,8 @@ ROUTES_OF_LOG = ("/v1/sessions", "/v1/sheets", "/v1/votes/<event_id>")
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory):
-    with collecting(tmp_path_factory.mktemp("collecting"), BEHIND, voters=60) as found:
-        yield found
+    with collecting(tmp_path_factory.mktemp("collecting"), BEHIND, voters=60) as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def proxy(live_server, live, tmp_path_factory):
 
 
 def patient(connection, *request, **options):
-    """Ask again as often as the program is over its capacity, which on a slow machine fifty voters at once may be."""
+    """Ask again while the program is over capacity, as may happen with fifty simultaneous voters on a slow machine."""
     while (answer := ask(connection, *request, **options))[0] == 503:
         time.sleep(float(answer[1]["Retry-After"]))
     return answer
@@ -48,7 +48,7 @@ def voter_behind(proxy, campaign, **headers):
     return LiveVoter(proxy.ask, campaign, {"Host": HOST, "Origin": f"https://{HOST}", **headers})
 
 
-def test_each_host_name_has_its_own_program(proxy):
+def test_each_host_name_leads_to_its_program(proxy):
     for host, title in ((HOST, "rankcorr-collect"), ("rankcorr.example.org", "rankcorr"), ("127.0.0.1", "rankcorr")):
         status, headers, body = proxy.ask("GET", "/openapi.json", headers={"Host": host})
         assert (status, json.loads(body)["info"]["title"]) == (200, title)
@@ -74,7 +74,7 @@ def test_a_page_of_another_site_may_not_vote(proxy, live):
     assert (status, json.loads(body)["status"]) == (403, 403)
 
 
-def test_the_metrics_stay_inside(proxy):
+def test_metrics_are_not_public(proxy):
     status, _, body = proxy.ask("GET", "/metrics", headers={"Host": HOST})
     assert (status, json.loads(body)["type"]) == (404, "urn:rankcorr:problem:not-found")
 
@@ -86,7 +86,7 @@ def test_a_body_above_the_limit_never_reaches_the_program(proxy, live):
     assert live[0].output.read_text().count('"status":413') == before
 
 
-def test_the_log_has_neither_addresses_of_voters_nor_what_they_send(proxy, live):
+def test_the_log_has_no_addresses_and_no_votes(proxy, live):
     voter = voter_behind(proxy, live[1])
     voter.come()
     status, headers, _ = voter.ask("GET", f"/v1/me?secret={live[1].key}")
@@ -100,8 +100,8 @@ def test_the_log_has_neither_addresses_of_voters_nor_what_they_send(proxy, live)
     assert live[1].key not in proxy.log.read_text() + live[0].output.read_text()
 
 
-def test_a_lab_of_voters_at_one_address_is_not_turned_away(proxy, live):
-    """Fifty voters who come at the same moment, and answer faster than people do."""
+def test_many_voters_at_one_address_are_accepted(proxy, live):
+    """Fifty voters arrive at the same moment and answer faster than people do."""
     statuses, failures = [], []
     ready = threading.Barrier(50)
 
@@ -127,15 +127,15 @@ def test_a_lab_of_voters_at_one_address_is_not_turned_away(proxy, live):
     assert set(statuses) == {200}
 
 
-def test_whoever_asks_too_often_is_told_so(live_server, live, tmp_path):
+def test_too_many_requests_get_429(live_server, live, tmp_path):
     few = {"PROXY_COLLECT_REQUESTS_PER_SECOND": "1", "PROXY_COLLECT_BURST": "2"}
     with proxied(live_server, tmp_path, collect=live[0], **few) as strict:
         _, _, body = eventually(lambda: refused_of_many(strict, {"Host": HOST}), what="a refusal")
         assert json.loads(body)["type"] == "urn:rankcorr:problem:too-many-requests"
-        assert strict.ask("GET", "/health/live")[0] == 200  # the service has a count of its own
+        assert strict.ask("GET", "/health/live")[0] == 200  # the service has a separate limit
 
 
-def test_five_hundred_slow_clients_keep_no_voter_waiting(live_server, tmp_path):
+def test_five_hundred_slow_clients_do_not_delay_voters(live_server, tmp_path):
     patience = BEHIND | {"RANKCORR_MAX_WAIT_SECONDS": "600", "RANKCORR_MAX_LEDGER_SECONDS": "600"}
     with (
         open_files(3 * N_SLOW),
@@ -144,7 +144,7 @@ def test_five_hundred_slow_clients_keep_no_voter_waiting(live_server, tmp_path):
         slow_clients(proxy, N_SLOW, HOST) as slow,
     ):
         eventually(lambda: server.output.read_text().count(BUNDLE) >= len(slow.unread), what="their requests")
-        eventually(lambda: server.metrics()[IN_PROGRESS] == 1, what="the end of all work")  # the reading itself
+        eventually(lambda: server.metrics()[IN_PROGRESS] == 1, what="the end of all work")  # the request for metrics
         voter = voter_behind(proxy, campaign)
         voter.come()
         pairs = voter.sheet()
@@ -152,7 +152,7 @@ def test_five_hundred_slow_clients_keep_no_voter_waiting(live_server, tmp_path):
             status, _, body = voter.vote(pair)
             assert status == 200, body
             slow.drip()
-        assert server.metrics()[IN_PROGRESS] == 1  # none of the slow ones has come through
+        assert server.metrics()[IN_PROGRESS] == 1  # no slow request has reached the service
         assert slow.n_open() == N_SLOW
         status, _, body = voter.ask("POST", "/v1/finish", {})
         assert status == 200, body

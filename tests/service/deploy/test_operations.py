@@ -1,6 +1,6 @@
-"""The commands of the pages on deployment and backups do what the pages say.
+"""The commands in the pages on deployment and backups work as described.
 
-Compose's commands run through a stand-in for docker: what a container would run is run here, on a database of tests.
+A stand-in for docker runs the commands of containers on this machine, with a test database.
 """
 
 import os
@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from adaptive.ledger import Ledger
-from tests.adaptive.ledger.databases import SERVER, voted
+from tests.adaptive.ledger.databases import SERVER, voted_campaign
 from tests.repository import PAGES, fenced
 from tests.service.collect.live import collecting
 from tests.service.deploy.proxy import DEPLOY, make_certificate
@@ -58,7 +58,7 @@ def blocks(page, heading):
 
 @pytest.fixture
 def database():
-    """Name of a database that is dropped afterwards, as is the one that the page restores to."""
+    """Name of a database that is dropped afterwards, together with the one that the page restores to."""
     name = f"rankcorr_{secrets.token_hex(6)}"
     with psycopg.connect(SERVER, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
@@ -69,7 +69,7 @@ def database():
 
 @pytest.fixture
 def shell(tmp_path, database):
-    """Run commands in a folder, with the stand-in for docker on the path; the lines of its log are returned."""
+    """Run commands in a folder with the stand-in for docker on the path; return the lines of its log."""
     (tmp_path / "assets").mkdir()
     (tmp_path / "bin").mkdir()
 
@@ -112,7 +112,7 @@ def votes_at(target):
 
 def campaign_with_votes(target):
     """Make a campaign with votes; return their number."""
-    voted(target).database.close()
+    voted_campaign(target).database.close()
     return votes_at(target)
 
 
@@ -174,12 +174,12 @@ def test_the_variables_of_compose_are_in_the_file_beside_it(shell, tmp_path):
     needed = set(re.findall(r"\$\{([A-Z_]+):\?", (DEPLOY / "compose.yaml").read_text()))
     assert needed <= set(variables)
     assert all(variables.values())
-    assert not any("$" in value for value in variables.values())  # Compose would take it for a variable
+    assert not any("$" in value for value in variables.values())  # compose would interpret it as a variable
     page = PAGES["docs/how-to/deployment.md"]
     assert all(f"`{name}`" in page for name in variables)
 
 
-def test_an_organiser_gets_another_link_and_the_metrics(shell, database, tmp_path):
+def test_the_operator_creates_another_link_and_reads_the_metrics(shell, database, tmp_path):
     link, metrics = blocks("docs/how-to/deployment.md", "With Docker Compose")[1:3]
     with collecting(tmp_path, target=url_of(database)) as (server, campaign):
         printed, _ = shell(link, RANKCORR_PUBLIC_URL=server.url)

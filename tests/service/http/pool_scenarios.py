@@ -1,4 +1,4 @@
-"""Events in the life of heavy requests, each in a process without threads: ``python -m ... NAME``."""
+"""Scenarios of heavy requests, each in a process without threads: ``python -m ... NAME``."""
 
 import contextlib
 import errno
@@ -28,13 +28,13 @@ from service.http.problems import CLIENT_LEFT, Problem
 from tests.service.live import children, eventually, in_threads, state
 
 MEMORY = bytearray()
-STARTED = mmap.mmap(-1, 256)  # shared with all children: a byte for each task that waits
+STARTED = mmap.mmap(-1, 256)  # shared with all children: a byte for each waiting task
 NUMBERS = itertools.count()
-SECONDS = {"work a second": 1.1, "work a while": 2.2}  # of processor time; as short work, only the second is ended
+SECONDS = {"work a second": 1.1, "work a while": 2.2}  # of processor time; as short work, only the second is stopped
 
 
 def answer(head, body):
-    """Do the work of a child."""
+    """The work of a child process."""
     if head == "wait":
         STARTED[body[0]] = 1
         signal.pause()
@@ -60,7 +60,7 @@ def answer(head, body):
 
 
 def opened(*, waiting=40, wait_seconds=60.0, work_seconds=60.0, places=1, work_bytes=1 << 28, jobs=None, niceness=0):
-    module.NICENESS = niceness  # with a lower priority, work would wait for other tests
+    module.NICENESS = niceness  # with lower priority, work would wait for other tests
     limits = Limits(max_seconds=work_seconds, max_work_bytes=work_bytes)
     settings = Settings(limits=limits, max_waiting=waiting, max_wait_seconds=wait_seconds, job_seconds=work_seconds)
     pool = Pool(settings, jobs)
@@ -71,7 +71,7 @@ def opened(*, waiting=40, wait_seconds=60.0, work_seconds=60.0, places=1, work_b
 
 
 def echo(pool, client="a", operation=""):
-    """Process of the child that answers."""
+    """Process id of the child that answers."""
     head, body = pool.ask(client, "echo", b"abc", operation=operation)
     assert (head[0], body) == ("echo", b"cba")
     return head[1]
@@ -130,17 +130,17 @@ def answers():
     (head, child, parent, niceness), body = pool.ask("a", "echo", data)
     assert (head, body, niceness) == ("echo", data[::-1], 10)
     assert (children(parent), parent) == ([child], supervisor())
-    assert [echo(pool, client) for client in "aba"] == [child] * 3  # it stays warm
+    assert [echo(pool, client) for client in "aba"] == [child] * 3  # it is kept for the next request
 
 
 def one_at_a_time():
-    """A client's second request waits for its first, though there is room; one beyond MOST_OF_CLIENT is refused."""
+    """A client's second request waits for its first despite free places; one beyond MOST_OF_CLIENT is refused."""
     pool = opened(places=3)
     with occupied(pool, "a"):
         for client in "bcde":
             echo(pool, client)
         more = [Waiting(pool, "a") for _ in range(MOST_OF_CLIENT - 1)]
-        eventually(lambda: n_waiting() == len(more))  # else the next request may take the place of one of them
+        eventually(lambda: n_waiting() == len(more))  # otherwise the next request may take the place of one of them
         problem = eventually(lambda: refused_at_once(pool))
         assert (problem.status, problem.kind, problem.headers) == (429, "one-at-a-time", {"Retry-After": "1"})
         assert f"{MOST_OF_CLIENT} heavy requests of this client are running or waiting" in problem.detail
@@ -150,12 +150,12 @@ def one_at_a_time():
 
 
 def n_waiting():
-    """How many requests of this process the supervisor has been told of, and has not started."""
+    """Number of requests of this process that the supervisor knows but has not started."""
     return REGISTRY.get_sample_value("rankcorr_requests_waiting")
 
 
 def refused_at_once(pool):
-    """The refusal of one more request of client a; None if it would wait, and then it leaves."""
+    """The refusal of another request of client a; None if it would wait, in which case it leaves."""
     ours, theirs = socket.socketpair()
     threading.Timer(0.5, theirs.close).start()
     problem = refused(pool, "echo", "a", ours)
@@ -182,7 +182,7 @@ def short_work_beside_long_work():
 
 
 def long_work_leaves_half_of_the_room():
-    """Of two clients with long work one is refused, and is so at once from then on; others have short work done."""
+    """One of two clients with long work is refused, from then on at once; short work of others is done."""
     pool = opened(places=1, waiting=2)
     connections = {client: socket.socketpair() for client in "ab"}
     problems = {}
@@ -208,10 +208,10 @@ def long_work_leaves_half_of_the_room():
 
 def work_that_proves_long_begins_again():
     pool = opened()
-    for _ in range(2):  # the second one begins as long work
+    for _ in range(2):  # the second request starts as long work
         head, _ = pool.ask("a", "work a while", b"")
         assert head[0] == "work a while"
-    assert echo(pool, "b") != head  # answered by whichever child there is
+    assert echo(pool, "b") != head  # answered by any child
 
 
 def the_latest_requests_tell_the_next():
@@ -229,14 +229,14 @@ def the_latest_requests_tell_the_next():
 
 
 def the_shortest_work_comes_first():
-    """A client with short work takes the place of the newest client that is not known yet, and is served first."""
+    """A client with short work takes the place of the newest unknown client, and is served first."""
     pool = opened(waiting=4)
     echo(pool, "short", "echo")
     _come_first(pool, "short", "wait")
 
 
 def a_short_operation_comes_first():
-    """The same for a client that is not known yet, if requests of others for the same operation were short."""
+    """The same for an unknown client, if requests of others for the same operation were short."""
     pool = opened(waiting=4)
     echo(pool, "short", "echo")
     _come_first(pool, "new", "echo")
@@ -258,7 +258,7 @@ def _come_first(pool, client, operation):
 
 
 def many_clients_with_work_of_a_second():
-    """They hold up short work, but do not keep it out."""
+    """They delay short work, but do not block it."""
     pool = opened(waiting=4)
     echo(pool, "short")
     stop = threading.Event()
@@ -348,7 +348,7 @@ def a_child_answers_so_many_requests():
 
 
 def an_answer_in_vain_is_given_up():
-    """A child that waits for something else than a processor is ended in time."""
+    """A child that waits without using a processor is stopped in time."""
     pool = opened(wait_seconds=1.0, work_seconds=0.1)
     request = Waiting(pool)
     request.thread.join(60)
@@ -413,7 +413,7 @@ def signals_for_the_whole_group():
 
 
 def death_of_the_worker():
-    pool = opened(places=2)  # without a name for it, its socket would close, and the supervisor end
+    pool = opened(places=2)  # without a reference, its socket would close and the supervisor would stop
     echo(pool)
     boss = supervisor()
     eventually(lambda: len(children(boss)) == 2)
@@ -422,7 +422,7 @@ def death_of_the_worker():
 
 
 def jobs_have_turns():
-    """A client with many jobs waits behind one with a single job; a job survives its supervisor."""
+    """A client with many jobs waits for one with a single job; a job survives its supervisor."""
     with tempfile.TemporaryDirectory() as folder:
         jobs = Jobs(8)
         jobs.open(Path(folder))
@@ -434,7 +434,7 @@ def jobs_have_turns():
         boss = supervisor()
         names.append(jobs.begin(keys["b"], "echo", b"b"))
         pool.look_at_jobs()
-        assert echo(pool) in children(boss)  # a client with a job has its heavy requests answered
+        assert echo(pool) in children(boss)  # heavy requests of a client with a job are answered
         jobs.delete(names[0])
         pool.look_at_jobs()
         assert eventually(lambda: jobs.answer(names[3]))[2] == b"b"  # before the second job of a
@@ -496,8 +496,8 @@ class PoolOfCalls:
     def ask(self, client, head, body, _connection, *, operation):
         assert operation
         self.clients.append(client)
-        self.is_open = False  # a child passes nothing on
-        with ThreadPoolExecutor(1) as other:  # which has no request of its own
+        self.is_open = False  # a child does not pass requests on
+        with ThreadPoolExecutor(1) as other:  # which has no request context
             answer = other.submit(self.answer, head, bytes(body)).result()
         self.is_open = True
         return answer
@@ -531,7 +531,7 @@ SCENARIOS = (
     a_job_without_space_for_its_answer,
 )
 
-if __name__ == "__main__":  # each scenario in a fork, as importing takes longer than most of them
+if __name__ == "__main__":  # each scenario in a fork, because imports take longer than most of them
     for scenario in [scenario for scenario in SCENARIOS if sys.argv[1:] in ([], [scenario.__name__])]:
         if (pid := os.fork()) == 0:
             code = 1

@@ -1,4 +1,4 @@
-"""Who may call, by tokens and addresses; cached answers."""
+"""Access by tokens and addresses; cached answers."""
 
 import pytest
 from flask import Request
@@ -35,21 +35,21 @@ class TestTokens:
             "Bearer é",
         ],
     )
-    def test_anything_else_does_not(self, guarded, authorization):
+    def test_other_credentials_are_refused(self, guarded, authorization):
         headers = {} if authorization is None else {"Authorization": authorization}
         answer = post_pair(guarded, headers)
         assert (answer.status_code, answer.content_type) == (401, "application/problem+json")
         assert answer.headers["WWW-Authenticate"] == 'Bearer realm="rankcorr"'
 
-    def test_the_body_is_not_looked_at_without_a_token(self, guarded):
+    def test_the_body_is_not_read_without_a_token(self, guarded):
         answer = guarded.post("/v1/correlations", data="{", content_type="application/json")
         assert answer.status_code == 401
 
-    def test_a_path_that_is_not_served_needs_one_too(self, guarded):
+    def test_an_unknown_path_needs_a_token_too(self, guarded):
         assert guarded.get("/v1/nope").status_code == 401
 
     @pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/openapi.json", "/docs"])
-    def test_probes_and_the_document_stay_open(self, guarded, path):
+    def test_probes_and_the_document_need_no_token(self, guarded, path):
         assert guarded.get(path).status_code == 200
 
     def test_metrics_follow_their_setting(self, guarded, make_client):
@@ -90,7 +90,7 @@ class TestTokens:
         ("unknown", "no:address", False),
     ],
 )
-def test_addresses_of_one_site_are_one(one, other, alike):
+def test_addresses_of_one_site_are_one_client(one, other, alike):
     assert (site_of(one) == site_of(other)) is alike
 
 
@@ -100,7 +100,7 @@ WEIGHTS = "/v1/weights?top=100"
 @pytest.mark.parametrize("path", ["/openapi.json", WEIGHTS])
 class TestTags:
     @pytest.mark.parametrize("method", ["GET", "HEAD"])
-    def test_what_a_client_has_is_not_sent_again(self, client, path, method):
+    def test_a_cached_answer_is_not_sent_again(self, client, path, method):
         first = client.get(path)
         tag = first.headers["ETag"]
         assert tag.startswith('W/"')
@@ -112,7 +112,7 @@ class TestTags:
             assert "Content-Type" not in again.headers
         assert client.get(path, headers={"If-None-Match": '"other"'}).data == first.data
 
-    def test_every_copy_of_the_service_has_the_same_tag(self, make_client, path):
+    def test_every_instance_of_the_service_has_the_same_tag(self, make_client, path):
         assert make_client().get(path).headers["ETag"] == make_client().get(path).headers["ETag"]
 
 
@@ -128,7 +128,7 @@ def test_an_error_and_the_answer_to_a_post_have_no_tag(client):
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/v1/weights?n_items=3", "/docs/swagger-ui.css"])
-def test_an_answer_without_a_body_has_what_caches_need(client, path):
+def test_an_answer_without_a_body_has_the_headers_for_caches(client, path):
     with client.get(path) as whole, client.get(path, headers={"If-None-Match": whole.headers["ETag"]}) as again:
         assert (again.status_code, again.data) == (304, b"")
         for name in ("ETag", "Cache-Control"):  # RFC 9110, section 15.4.5

@@ -1,4 +1,4 @@
-"""From the bytes of a request to JSON: what is read, and for how long."""
+"""Reading and parsing the body of a request."""
 
 import json
 import math
@@ -17,7 +17,7 @@ BODY = b'{"gold":{"order":[1,2]},"system":{"order":[1,2]}}'
 
 
 class Stream:
-    """What a server hands over of a body, step by step; a step may be an exception."""
+    """Parts of a body as a server delivers them; a part may be an exception."""
 
     def __init__(self, *steps):
         self.steps = list(steps)
@@ -47,7 +47,7 @@ class TestBodies:
             (BlockingIOError(), 408, "too-slow", "the body stopped arriving"),
         ],
     )
-    def test_one_that_breaks_off_is_an_error_of_the_client(self, client, caplog, error, status, kind, message):
+    def test_an_interrupted_body_is_an_error_of_the_client(self, client, caplog, error, status, kind, message):
         answer = sent(client, BODY[:9], error)
         assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
         assert answer.json["detail"].startswith(message)
@@ -57,7 +57,7 @@ class TestBodies:
     def test_an_error_of_the_service_is_not_blamed_on_the_client(self, client):
         assert sent(client, MemoryError()).status_code == 500
 
-    def test_it_is_read_for_a_path_and_a_method_that_are_served_alone(self, client):
+    def test_a_body_is_read_only_for_known_paths_and_methods(self, client):
         environment = {"wsgi.input": Stream(OSError("read")), "wsgi.input_terminated": True}
         for method, path, status in (("POST", "/v1/nope", 404), ("PUT", "/v1/correlations", 405)):
             answer = client.open(
@@ -66,24 +66,24 @@ class TestBodies:
             assert answer.status_code == status
 
     @pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip"])
-    def test_compressed_ones_are_refused(self, client, encoding):
+    def test_compressed_bodies_are_refused(self, client, encoding):
         headers = {"Content-Encoding": encoding, "Content-Type": "application/json"}
         answer = client.post("/v1/correlations", data=BODY, headers=headers)
         assert answer.status_code == 415
         assert "a body must come without compression" in answer.json["detail"]
 
-    def test_identity_is_no_compression(self, client):
+    def test_content_encoding_identity_is_accepted(self, client):
         headers = {"Content-Encoding": "Identity", "Content-Type": "application/json"}
         assert client.post("/v1/correlations", data=BODY, headers=headers).status_code == 200
 
 
-def test_the_limit_of_bytes_from_both_sides(make_client):
+def test_the_limit_of_bytes(make_client):
     client = make_client(max_body_bytes=1000)
     body = json.dumps(PAIR).encode()
     padded = body + b" " * (1000 - len(body))
     assert client.post("/v1/correlations", data=padded, content_type="application/json").status_code == 200
-    found = problem_of(client.post("/v1/correlations", data=padded + b" ", content_type="application/json"), 413)
-    assert found["detail"] == "at most 1000 bytes in a body (RANKCORR_MAX_BODY_BYTES); got 1001"
+    result = problem_of(client.post("/v1/correlations", data=padded + b" ", content_type="application/json"), 413)
+    assert result["detail"] == "at most 1000 bytes in a body (RANKCORR_MAX_BODY_BYTES); got 1001"
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_a_body_that_is_declared_as_json(client, charset):
     assert client.post("/v1/correlations", data=body, content_type="application/json" + charset).status_code == 200
 
 
-def test_a_name_of_the_query_is_reported_as_it_is(client):
+def test_an_unknown_query_parameter_is_reported_unchanged(client):
     answer = client.get("/v1/weights?_schema=1&n0=2")
     assert answer.status_code == 422
     assert answer.json["errors"] == {"/_schema": ["unknown field"]}
     assert answer.json["detail"] == "/_schema: unknown field"
 
 
-def test_a_query_that_says_something_twice(client):
+def test_a_repeated_query_parameter_is_refused(client):
     answer = client.get("/v1/weights?n0=1&n0=2&top=3")
     assert answer.status_code == 422
     assert answer.json["errors"] == {"/n0": ["this field is given more than once"]}
@@ -128,12 +128,12 @@ DOCUMENTS = st.recursive(
 
 
 @given(DOCUMENTS, st.sampled_from([None, 2]), st.booleans())
-def test_a_document_is_read_as_it_was_written(document, indent, ascii_only):
+def test_json_is_parsed_unchanged(document, indent, ascii_only):
     assert parse(json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()) == document
 
 
 @given(DOCUMENTS, KEYS, DOCUMENTS)
-def test_a_key_given_twice_is_found_wherever_it_is(outer, key, value):
+def test_repeated_keys_are_found_at_any_depth(outer, key, value):
     twice = "{" + f"{json.dumps(key)}: 1, {json.dumps(key)}: {json.dumps(value)}" + "}"
     body = json.dumps([outer, "HERE"]).replace('"HERE"', twice).encode()
     with pytest.raises(Problem, match="twice") as caught:
@@ -176,19 +176,19 @@ def test_a_repeated_key_among_100000_is_named():
         b"{'a': 1}",
     ],
 )
-def test_what_is_not_json(body):
+def test_invalid_json_is_refused(body):
     with pytest.raises(Problem, match="the body is not JSON") as caught:
         parse(body)
     assert (caught.value.status, caught.value.kind) == (400, "not-json")
 
 
-def test_numbers_read_as_json_says():
+def test_numbers_are_parsed_as_in_json():
     assert parse(b"[9007199254740993, 18446744073709551615, 1.5, -0.0]") == [2**53 + 1, 2**64 - 1, 1.5, -0.0]
     assert parse(b"[36893488147419103232]") == [2.0**65]  # beyond 64 bits: a double
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True))
-def test_floats_round_trip_and_what_is_not_finite_is_null(value):
+def test_floats_round_trip_and_non_finite_ones_are_null(value):
     written = orjson.loads(orjson.dumps([value]))[0]
     assert written == value if math.isfinite(value) else written is None
 
@@ -202,14 +202,14 @@ def test_the_number_of_arrays_and_objects_is_limited(inner, monkeypatch):
     with pytest.raises(Problem, match="at most 1000000 arrays and objects in a body; got 1000001") as caught:
         parse(containers(inner, MAX_CONTAINERS + 1))
     assert caught.value.status == 413
-    # A million are parsed in seconds; the limit from its other side is a smaller one.
+    # A million are parsed in seconds, so the accepted case uses a smaller limit.
     monkeypatch.setattr(bodies, "MAX_CONTAINERS", 1_000)
     assert len(parse(containers(inner, 1_000))) == 999
     with pytest.raises(Problem, match="at most 1000 arrays and objects in a body; got 1001"):
         parse(containers(inner, 1_001))
 
 
-def test_brackets_and_colons_in_strings_are_text(monkeypatch):
+def test_brackets_and_colons_in_strings_are_not_counted(monkeypatch):
     monkeypatch.setattr(bodies, "MAX_CONTAINERS", 1_000)
     assert len(parse(b'["' + b"[{:" * 1_000 + b'\\""]')) == 1
 
@@ -232,7 +232,7 @@ def test_a_whole_number_that_would_be_rounded_is_refused(number, written):
 
 
 @pytest.mark.parametrize("number", [2**64, 2**63, -(2**63), 2**64 - 1, 10**22, 3 * 2**100])
-def test_a_whole_number_that_is_held_exactly_passes(number):
+def test_an_exact_whole_number_is_accepted(number):
     assert parse(f"[{number}]".encode()) == [number]
 
 
@@ -261,8 +261,8 @@ def test_a_small_number_in_a_text_is_text():
     assert parse(b'{"1e-400": "1e-400"}') == {"1e-400": "1e-400"}
 
 
-def test_small_numbers_tie_with_nothing(client):
+def test_small_numbers_do_not_tie(client):
     request = b'{"gold": {"scores": [1e-400, 0, 1]}, "system": {"scores": [1, 2, 3]}}'
-    found = client.post("/v1/correlations", data=request, content_type="application/json")
-    assert (found.status_code, found.json["detail"][:30]) == (422, "the number 1e-400 is too small")
+    result = client.post("/v1/correlations", data=request, content_type="application/json")
+    assert (result.status_code, result.json["detail"][:30]) == (422, "the number 1e-400 is too small")
     assert client.get("/v1/weights?n0=1e-400").json["errors"]["/n0"][0].endswith('got "1e-400"')

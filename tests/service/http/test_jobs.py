@@ -34,7 +34,7 @@ def jobs(folder):
 
 
 def end(jobs, name, failure=None, *, is_disk_full=False):
-    """What the supervisor and its child do."""
+    """Finish a job as the supervisor and its child do."""
     _, request, answer = jobs.files(name)
     with os.fdopen(request), os.fdopen(answer, "wb", buffering=0) as file:
         if failure is None:
@@ -48,7 +48,7 @@ def refused(call, *arguments):
     return caught.value.status, caught.value.kind
 
 
-def test_every_worker_sees_that_a_job_runs_and_its_answer(jobs, folder):
+def test_every_worker_sees_running_jobs_and_their_answers(jobs, folder):
     name = jobs.begin(A, HEAD, b"{}")
     other = worker(folder)
     assert jobs.answer(name) is None
@@ -75,11 +75,11 @@ def test_a_job_and_an_answer_are_deleted(jobs, folder):
     for name in names:
         worker(folder).delete(name)
         assert refused(jobs.answer, name) == (404, "no-such-job")
-    jobs.end(names[1], None, is_disk_full=False)  # by a child that had begun
+    jobs.end(names[1], None, is_disk_full=False)  # by a child that had started
     assert {path.name for path in folder.iterdir()} == {".lock"}
 
 
-def test_jobs_and_answers_of_a_client_are_few(jobs):
+def test_jobs_and_answers_of_a_client_are_limited(jobs):
     names = [jobs.begin(A, HEAD, b"") for _ in range(MOST_OF_CLIENT)]
     end(jobs, names[0])
     with pytest.raises(Problem, match="at most 4 jobs") as caught:
@@ -101,7 +101,7 @@ def test_few_clients_cannot_fill_the_service(folder):
         jobs.begin(b"?" * 16, HEAD, b"")
 
 
-def test_answers_hold_up_no_jobs_and_the_oldest_goes(folder):
+def test_answers_do_not_block_jobs_and_the_oldest_is_deleted(folder):
     jobs = worker(folder, most=3)
     names = []
     for number, client in enumerate((B, A, A, A)):
@@ -113,7 +113,7 @@ def test_answers_hold_up_no_jobs_and_the_oldest_goes(folder):
     assert [jobs.answer(names[place]) for place in (0, 2, 3)] == [MADE] * 3
 
 
-def test_a_job_nobody_fetches_is_deleted_by_its_age(jobs, folder):
+def test_an_unfetched_job_is_deleted_after_a_time(jobs, folder):
     done, running = jobs.begin(A, HEAD, b""), jobs.begin(B, HEAD, b"")
     end(jobs, done)
     old = time.time() - MOST_SECONDS - 1
@@ -124,7 +124,7 @@ def test_a_job_nobody_fetches_is_deleted_by_its_age(jobs, folder):
     assert refused(jobs.answer, done) == refused(jobs.answer, running) == (404, "no-such-job")
 
 
-def test_a_problem_is_the_answer(jobs):
+def test_an_answer_may_be_a_problem(jobs):
     name = jobs.begin(A, HEAD, b"")
     end(jobs, name, Problem(422, "too much", kind="too-much-work"))
     status, headers, body = jobs.answer(name)
@@ -143,14 +143,14 @@ def no_space(*_):
     raise OSError(28, "No space left on device")
 
 
-def test_a_full_disk_begins_no_job(jobs, folder, monkeypatch):
+def test_a_full_disk_starts_no_job(jobs, folder, monkeypatch):
     monkeypatch.setattr(module, "write_work", no_space)
     assert refused(jobs.begin, A, HEAD, b"") == (507, "disk-full")
     assert {path.name for path in folder.iterdir()} == {".lock"}
 
 
 @pytest.mark.parametrize("failure", [None, Problem(422, "too much")])
-def test_without_space_for_its_answer_a_job_ends_in_507(jobs, monkeypatch, failure):
+def test_a_job_without_space_for_its_answer_ends_with_507(jobs, monkeypatch, failure):
     name = jobs.begin(A, HEAD, b"")
     with monkeypatch.context() as patch:
         patch.setattr(module, "write_work", no_space)
@@ -161,7 +161,7 @@ def test_without_space_for_its_answer_a_job_ends_in_507(jobs, monkeypatch, failu
     assert refused(jobs.answer, name) == (404, "no-such-job")
 
 
-def test_without_processes_of_its_own_a_request_is_answered_at_once(client):
+def test_without_separate_processes_a_request_is_answered_at_once(client):
     answer = client.post("/v1/correlations", json=BODY, headers={"Prefer": "respond-async"})
     assert answer.status_code == 200
     assert client.get(f"/v1/jobs/{'0' * 64}").status_code == client.delete("/v1/jobs/x").status_code == 404

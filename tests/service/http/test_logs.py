@@ -1,4 +1,4 @@
-"""One line of JSON for each request, with nothing that a client sent in it but a sound id."""
+"""One line of JSON for each request, without data of the client except a valid request id."""
 
 import contextlib
 import json
@@ -30,19 +30,19 @@ class TestLogs:
             "items": 6,
         }
 
-    def test_refused_requests_have_one_too(self, client, capfd):
+    def test_refused_requests_are_logged_too(self, client, capfd):
         client.get("/nope?secret=1")
         client.post("/v1/correlations", data="{", content_type="application/json")
         lines = log_lines(capfd)
         assert [(line["route"], line["status"]) for line in lines] == [("none", 404), ("/v1/correlations", 400)]
         assert "secret" not in str(lines)
 
-    def test_a_sound_id_of_a_proxy_is_kept(self, client, capfd):
+    def test_a_valid_id_of_a_proxy_is_kept(self, client, capfd):
         assert post_pair(client, {"X-Request-ID": "front-7.a_b"}).headers["X-Request-ID"] == "front-7.a_b"
         assert log_lines(capfd)[0]["id"] == "front-7.a_b"
 
     @pytest.mark.parametrize("given", ["", "a b", "x" * 65, '"}', "é"])
-    def test_any_other_is_replaced(self, client, given):
+    def test_an_invalid_id_is_replaced(self, client, given):
         assert re.fullmatch("[0-9a-f]{32}", post_pair(client, {"X-Request-ID": given}).headers["X-Request-ID"])
 
 
@@ -55,12 +55,12 @@ class TestTraces:
         (line,) = log_lines(capfd)
         assert line["traceparent"] == TRACE
 
-    def test_so_is_that_of_a_refused_request(self, client, capfd):
+    def test_the_trace_of_a_refused_request_is_logged_and_echoed(self, client, capfd):
         assert client.get("/nope", headers={"traceparent": TRACE}).headers["traceparent"] == TRACE
         assert log_lines(capfd)[0]["traceparent"] == TRACE
 
     @pytest.mark.parametrize("given", ["cc" + TRACE[2:], "01" + TRACE[2:-2] + "fd-more", "fe" + TRACE[2:] + "-a-b-"])
-    def test_that_of_a_later_version_is_read_as_far_as_this_one_goes(self, client, capfd, given):
+    def test_a_trace_of_a_later_version_is_read_like_this_version(self, client, capfd, given):
         """W3C Trace Context, 3.2.4: the first four fields; other flags of a later version are set to 0."""
         assert post_pair(client, {"traceparent": given}).headers["traceparent"] == TRACE
         assert log_lines(capfd)[0]["traceparent"] == TRACE
@@ -82,7 +82,7 @@ class TestTraces:
             '"}' + TRACE[2:],
         ],
     )
-    def test_what_is_no_trace_is_neither(self, client, capfd, given):
+    def test_an_invalid_trace_is_ignored(self, client, capfd, given):
         assert "traceparent" not in post_pair(client, {"traceparent": given}).headers
         assert "traceparent" not in log_lines(capfd)[0]
 
@@ -102,7 +102,7 @@ def test_the_log_counts_tokens_as_items(client, capfd):
 
 
 class TestLostLogs:
-    """A log that cannot be written is no reason to refuse a request, nor to hold it up."""
+    """A log that cannot be written neither refuses nor delays a request."""
 
     @pytest.fixture
     def stdout(self, monkeypatch):
@@ -120,11 +120,11 @@ class TestLostLogs:
             assert post_pair(client).status_code == 200
             assert client.get("/health/live").status_code == 200
 
-    def test_a_reader_that_has_died(self, client, stdout):
+    def test_a_closed_pipe(self, client, stdout):
         os.close(stdout[0])
         assert post_pair(client).status_code == 200
 
-    def test_a_reader_that_has_stopped_reading(self, client, stdout):
+    def test_a_full_pipe(self, client, stdout):
         reader, writer = stdout
         os.set_blocking(writer, False)
         with contextlib.suppress(BlockingIOError):
@@ -138,6 +138,6 @@ class TestLostLogs:
         assert post_pair(client).status_code == 200
         assert json.loads(os.read(reader, 1 << 20))["status"] == 200
 
-    def test_no_stdout_at_all(self, client, stdout):
+    def test_no_stdout(self, client, stdout):
         os.close(stdout[1])
         assert post_pair(client).status_code == 200

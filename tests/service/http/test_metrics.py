@@ -1,4 +1,4 @@
-"""What Prometheus reads."""
+"""Metrics for Prometheus."""
 
 import errno
 import os
@@ -16,11 +16,11 @@ from tests.service.live import eventually
 
 @pytest.fixture
 def value(client):
-    """Value of a sample by its name and labels, 0 where there is none."""
+    """Value of a sample by its name and labels; 0 if it is missing."""
 
     def read(name):
-        found = re.search(rf"^{re.escape(name)} (\S+)$", client.get("/metrics").text, re.MULTILINE)
-        return float(found[1]) if found else 0.0
+        result = re.search(rf"^{re.escape(name)} (\S+)$", client.get("/metrics").text, re.MULTILINE)
+        return float(result[1]) if result else 0.0
 
     return read
 
@@ -31,11 +31,11 @@ def test_metrics_count_requests_and_items(client, value):
     before = value(requests), value(items)
     post_pair(client)
     assert (value(requests), value(items)) == (before[0] + 1, before[1] + 6)
-    # That of /metrics itself, as soon as those are answered that pages of other tests in this process have left behind.
+    # Only the request for /metrics, once earlier requests of other tests in this process are answered.
     eventually(lambda: value("rankcorr_requests_in_progress") == 1, what="the end of all other requests")
 
 
-def test_a_strange_method_makes_no_new_series(client):
+def test_an_unknown_method_makes_no_new_series(client):
     client.open("/health/live", method="BREW")
     assert 'method="other",route="none",status="405"' in client.get("/metrics").text
     assert "BREW" not in client.get("/metrics").text
@@ -55,7 +55,7 @@ def test_refusals_are_counted_by_their_kind(client, value):
     assert [after - then for after, then in zip(counts(), before, strict=True)] == [1, 1, 1, 1]
 
 
-def test_the_metrics_say_what_runs(value):
+def test_metrics_have_the_version(value):
     assert value(f'rankcorr_build_info{{python="{platform.python_version()}",version="{__version__}"}}') == 1
 
 
@@ -63,19 +63,19 @@ def test_the_memory_of_this_process(value):
     assert 10e6 < value(f'rankcorr_worker_resident_bytes{{pid="{os.getpid()}"}}') < 10e9
 
 
-def test_the_memory_of_each_worker_that_lives(tmp_path):
-    for whose in (os.getpid(), os.getppid(), 2**30, "x"):  # a worker, the process that forks, one that has ended
+def test_the_memory_of_each_live_worker(tmp_path):
+    for whose in (os.getpid(), os.getppid(), 2**30, "x"):  # a worker, the supervisor, and an ended process
         (tmp_path / f"gauge_livesum_{whose}.db").touch()
     (tmp_path / "counter_1.db").touch()
     *_, memory = Snapshot(str(tmp_path)).collect()
     assert [sample.labels for sample in memory.samples] == [{"pid": str(os.getpid())}]
 
 
-def test_a_process_that_has_ended_has_no_memory():
+def test_an_ended_process_has_no_memory():
     assert resident_bytes(2**30) is None
 
 
-def test_the_room_is_taken_and_prometheus_writes_there(tmp_path):
+def test_space_for_metrics_is_reserved_and_used(tmp_path):
     reserve_files(tmp_path, 7)
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(f"{kind}_7.db" for kind in KINDS)
     for file in tmp_path.iterdir():
@@ -87,7 +87,7 @@ def test_the_room_is_taken_and_prometheus_writes_there(tmp_path):
     assert [value for _, value, _, _ in MmapedDict.read_all_values_from_file(str(tmp_path / "counter_7.db"))] == [5.0]
 
 
-def test_without_room_no_empty_file_is_left(monkeypatch, tmp_path):
+def test_without_space_no_empty_file_is_left(monkeypatch, tmp_path):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 

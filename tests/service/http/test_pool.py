@@ -1,4 +1,4 @@
-"""Heavy requests: in warm processes, short work first, one of a client at a time."""
+"""Heavy requests: in reused processes, short work first, one per client at a time."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ HEAVY = {"gold": {"scores": list(range(50))}, "system": {"scores": list(range(50
 
 @pytest.fixture(scope="module")
 def outcomes():
-    """Wait status of each scenario, and the errors of all; one process imports everything, and forks the others."""
+    """Wait status of each scenario, and all errors; one process imports everything and forks the others."""
     command = [sys.executable, "-m", "tests.service.http.pool_scenarios"]
     run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900, check=True)
     lines = [line.split() for line in run.stdout.splitlines()]
@@ -32,7 +32,7 @@ def outcomes():
 def test_scenario(outcomes, scenario):
     statuses, run = outcomes
     assert statuses[scenario] == (9 if scenario == "death_of_the_worker" else 0), run.stderr
-    if scenario == "death_of_the_worker":  # nothing is left of a service that was killed
+    if scenario == "death_of_the_worker":  # removed, because nothing else cleans up after a killed service
         (pids,) = [line for line in run.stdout.splitlines() if line[0].isdigit()]
         for pid in map(int, pids.split()):
             eventually(lambda: state_of_process(pid) == "", what="the end of a process")  # noqa: B023 - called here
@@ -73,13 +73,13 @@ def test_a_thread_compares_two_short_rankings(passed_on):
         ("/v1/plans", {"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 2}),
     ],
 )
-def test_all_else_is_passed_on(passed_on, path, request_):
+def test_other_requests_are_passed_on(passed_on, path, request_):
     client, pool = passed_on
     assert client.post(path, json=request_).status_code == 200
     assert pool.clients == ["127.0.0.1"]
 
 
-def test_what_is_passed_on_is_answered_alike(passed_on, make_client, capfd):
+def test_requests_passed_on_get_the_same_answer(passed_on, make_client, capfd):
     client, pool = passed_on
     headers = {"X-Request-ID": "same", "Origin": "https://x.example"}
     capfd.readouterr()

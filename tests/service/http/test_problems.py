@@ -1,4 +1,4 @@
-"""One format for every error; whatever was sent, the answer stays small and shows nothing of the inside."""
+"""One format for every error; the answer to any input is small and shows no internals."""
 
 import json
 import logging
@@ -17,18 +17,18 @@ PAIR = {"gold": {"order": [1, 2]}, "system": {"order": [1, 2]}}
 
 class TestErrors:
     @pytest.mark.parametrize("path", ["/nope", "/v1/nope", "/docs/nope.js", "/docs/..%2fapp.py", "/v1/correlations/"])
-    def test_a_path_that_is_not_served(self, client, path):
+    def test_an_unknown_path(self, client, path):
         answer = client.get(path)
         assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
         assert answer.json["type"] == "urn:rankcorr:problem:not-found"
 
     @pytest.mark.parametrize("method", ["get", "put", "delete", "patch"])
-    def test_a_method_that_is_not_served(self, client, method):
+    def test_an_unknown_method(self, client, method):
         answer = getattr(client, method)("/v1/correlations")
         assert (answer.status_code, answer.content_type) == (405, "application/problem+json")
         assert set(answer.headers["Allow"].split(", ")) == {"POST", "OPTIONS"}
 
-    def test_an_unforeseen_error_shows_nothing_of_its_inside(self, client, monkeypatch, caplog):
+    def test_an_unexpected_error_shows_no_internals(self, client, monkeypatch, caplog):
         def broken(*_, **_options):
             raise ZeroDivisionError("the secret inside")
 
@@ -66,7 +66,7 @@ class TestSmallAnswers:
             lambda unknown: PAIR | {"inference": {"seed": 1} | unknown},
         ],
     )
-    def test_of_very_many_unknown_fields_the_first_are_named(self, client, request_of):
+    def test_only_the_first_of_many_unknown_fields_are_named(self, client, request_of):
         for count in (MAX_ERRORS, 10_000):
             answer = client.post("/v1/correlations", json=request_of({f"x{n}": 0 for n in range(count)}))
             assert answer.status_code == 422
@@ -76,36 +76,36 @@ class TestSmallAnswers:
             assert answer.json["errors"][named[0]] == ["unknown field"]
             assert (f"{count} unknown fields" in answer.text) == (count > MAX_ERRORS)
 
-    def test_of_very_many_errors_the_first_are_listed(self, client):
+    def test_only_the_first_of_many_errors_are_listed(self, client):
         systems = dict.fromkeys(map(str, range(500)), 1)
         answer = client.post("/v1/correlations/batch", json={"gold": PAIR["gold"], "systems": systems})
         assert len(answer.json["errors"]) == MAX_ERRORS
         assert "(500 in all, see errors for the first 50)" in answer.json["detail"]
 
-    def test_a_long_key_is_cut(self, client):
+    def test_a_long_key_is_truncated(self, client):
         answer = client.post("/v1/correlations", json=PAIR | {"k" * 1_000_000: 1})
         (pointer,) = answer.json["errors"]
         assert len(pointer) == MAX_POINTER
         assert re.fullmatch(r"/k+\.\.\.k+", pointer)
         assert len(answer.data) < 2_000
 
-    def test_a_long_key_is_cut_before_the_place_within_it(self, client):
+    def test_a_long_key_is_truncated_before_the_rest_of_the_pointer(self, client):
         systems = {"x" * 1_000 + end: {"order": ["a", None]} for end in "yz"}
         answer = client.post("/v1/correlations/batch", json={"gold": PAIR["gold"], "systems": systems})
         assert [pointer[-10:] for pointer in answer.json["errors"]] == ["xy/order/1", "xz/order/1"]
 
-    def test_of_keys_that_are_cut_alike_no_message_is_lost(self):
+    def test_keys_that_are_equal_after_truncation_keep_all_messages(self):
         alike = {"/" + "x" * 1_000 + middle + "x" * 1_000: [middle] for middle in "yz"}
         assert list((invalid(alike).errors or {}).values()) == [["y", "z"]]
 
-    def test_a_long_detail_is_cut(self, client):
+    def test_a_long_detail_is_truncated(self, client):
         with client.application.test_request_context():
             assert len(Problem(422, "x" * 1_000_000).response().json["detail"]) == MAX_DETAIL
             assert Problem(422, "x" * MAX_DETAIL).response().json["detail"] == "x" * MAX_DETAIL
 
 
 class TestPointers:
-    def test_a_key_of_a_client_is_never_the_word_of_marshmallow(self, client):
+    def test_a_key_named_like_marshmallows_schema_errors_is_a_key(self, client):
         bad = {"order": [1, 2], "_schema": 1}
         for path, request, pointer in (
             ("/v1/correlations", PAIR | {"_schema": 1}, "/_schema"),
@@ -115,7 +115,7 @@ class TestPointers:
         ):
             assert list(client.post(path, json=request).json["errors"]) == [pointer]
 
-    def test_that_word_is_the_object_as_a_whole(self):
+    def test_schema_errors_point_to_the_whole_object(self):
         assert dict(pointers({"a": {"_schema": ["x"]}})) == {"/a": ["x"]}
 
     def test_tildes_and_slashes_are_escaped(self, client):
@@ -123,12 +123,12 @@ class TestPointers:
         answer = client.post("/v1/correlations/batch", json={"gold": PAIR["gold"], "systems": systems})
         assert list(answer.json["errors"]) == ["/systems/a~1b~01/scores/~0~1"]
 
-    def test_a_range_reads_as_it_was_written(self, client):
+    def test_ranges_in_messages_are_unchanged(self, client):
         answer = client.post("/v1/correlations", json=PAIR | {"n0": -1})
         assert answer.json["errors"]["/n0"] == ["must be a number above -1 and of at most 1e+300; got -1"]
 
 
-def test_two_slashes_are_not_served(client):
+def test_a_path_with_two_slashes_is_unknown(client):
     answer = client.post("/v1//correlations", json=PAIR)
     assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
 
@@ -151,14 +151,14 @@ def test_the_detail_has_the_first_three_errors(client):
     assert "in all" not in detail
 
 
-def test_errors_of_werkzeug_keep_their_side_and_when_to_retry():
+def test_errors_of_werkzeug_keep_their_class_and_retry_after():
     failed = from_http(NotImplemented501())
     assert failed.status == 500
     later = from_http(TooManyRequests(retry_after=7))
     assert (later.status, later.headers) == (429, {"Retry-After": "7"})
 
 
-def test_a_status_of_werkzeug_that_we_do_not_have_does_not_speak_of_json(client):
+def test_other_statuses_of_werkzeug_are_not_described_as_json_errors(client):
     answer = client.get("/docs/swagger-ui.css", headers={"Range": "bytes=99999999-"})
     assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
     assert (answer.json["type"], answer.json["title"]) == (

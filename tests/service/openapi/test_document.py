@@ -1,4 +1,4 @@
-"""The OpenAPI document, as Python and the site have it, and the page /docs."""
+"""The OpenAPI document in Python and on the site, and the page /docs."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ from tests.repository import ROOT
     [lambda: create_app(Settings()), lambda: create_collect_app(CollectSettings())],
     ids=["serve", "collect"],
 )
-def test_the_first_document_has_every_operation(make_app):
+def test_the_first_created_document_has_every_operation(make_app):
     client = make_app().test_client()
     paths = client.get("/openapi.json").json["paths"]
     assert len(paths) > 15
@@ -38,7 +38,7 @@ def test_the_site_is_not_built_from_a_document_without_operations():
         assert len(headings) > 15
 
 
-def test_the_page_needs_nothing_from_elsewhere(client):
+def test_the_page_loads_nothing_from_other_hosts(client):
     page = client.get("/docs")
     assert page.content_type == "text/html; charset=utf-8"
     addresses = re.findall(r'(?:src|href)="([^"]+)"', page.text)
@@ -63,7 +63,7 @@ def test_security_headers(client):
 
 
 def test_the_page_follows_the_dark_mode_of_the_reader(client):
-    """Swagger UI has dark styles for a class that its page must set."""
+    """Swagger UI has dark styles for a class that the page must set."""
     assert "html.dark-mode .swagger-ui" in client.get("/docs/swagger-ui.css", buffered=True).text
     assert "color-scheme: light dark" in client.get("/docs/docs.css", buffered=True).text
 
@@ -86,7 +86,7 @@ console.log(JSON.stringify(seen));
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
-def test_the_script_sets_the_class_before_anything_is_shown_and_changes_it_with_the_reader(client):
+def test_the_script_sets_the_class_before_display_and_follows_changes(client):
     script = client.get("/docs/docs.js", buffered=True).text
     done = subprocess.run([shutil.which("node"), "-e", RUN], input=script, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [["dark-mode"], []]

@@ -1,4 +1,4 @@
-"""Fields accept what their documentation accepts: rankings, weights, and all others."""
+"""Fields accept exactly the documented values: rankings, weights, and all others."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ from service.schemas.fields import (
     Whole,
     declared_field,
 )
-from tests.service.answers import GOLD, SYSTEM, posted, problem_of
+from tests.service.answers import GOLD, SYSTEM, post, problem_of
 
 LETTER = Vocabulary("Letter", {"type": "string", "enum": ["a", "b"]})
 COMPONENTS = {"components": {"schemas": {LETTER.name: LETTER.schema}}}
@@ -53,7 +53,7 @@ VALUES = PLAIN | st.lists(st.sampled_from(["a", "b", "c"]) | NUMBERS, max_size=3
 def test_a_field_is_as_strict_as_its_documentation(field, value):
     documented = Draft202012Validator({**field.documented, **COMPONENTS}).is_valid(value)
     if isinstance(field, Interval) and documented:
-        documented = value[0] <= value[1]  # which a JSON Schema cannot say
+        documented = value[0] <= value[1]  # which a JSON Schema cannot express
     try:
         field.read(value)
     except ValidationError:
@@ -73,14 +73,14 @@ def test_a_field_is_as_strict_as_its_documentation(field, value):
         {"order": [["a"], ["c", "b"]]},
     ],
 )
-def test_the_ways_to_write_a_ranking_mean_the_same(ranking):
+def test_all_schemas_of_a_ranking_give_the_same_ranking(ranking):
     gold = {"scores": {"b": 0.5, "a": 0.75, "c": 0.25}}
     expected = weighted_tau({"b": 0.5, "a": 0.75, "c": 0.25}, Ranking.from_order(["a", ["b", "c"]]))
-    assert posted(gold=gold, system=ranking).json["coefficients"]["tau_w"] == expected.statistic
+    assert post(gold=gold, system=ranking).json["coefficients"]["tau_w"] == expected.statistic
 
 
 def test_labels_may_be_whole_numbers():
-    answer = posted(gold={"order": [7, 8, 9]}, system={"ranks": [3, 2, 1], "labels": [7, 8, 9]})
+    answer = post(gold={"order": [7, 8, 9]}, system={"ranks": [3, 2, 1], "labels": [7, 8, 9]})
     assert answer.json["coefficients"]["tau"] == -1
 
 
@@ -112,13 +112,13 @@ def test_labels_may_be_whole_numbers():
         ({"order": []}, "/system/order", "a ranking needs at least two items; got 0"),
     ],
 )
-def test_rankings_that_are_refused(ranking, pointer, message):
-    found = problem_of(posted(gold=GOLD, system=ranking))
-    assert found["type"] == "urn:rankcorr:problem:invalid-request"
-    ((place, messages),) = found["errors"].items()
+def test_invalid_rankings_are_refused(ranking, pointer, message):
+    result = problem_of(post(gold=GOLD, system=ranking))
+    assert result["type"] == "urn:rankcorr:problem:invalid-request"
+    ((place, messages),) = result["errors"].items()
     assert place == pointer
     assert message in messages[0]
-    assert f"{pointer}: " in found["detail"]
+    assert f"{pointer}: " in result["detail"]
 
 
 def test_empty_groups_of_ties_count_as_items(make_client):
@@ -128,17 +128,17 @@ def test_empty_groups_of_ties_count_as_items(make_client):
 
 
 def test_every_wrong_field_is_named_at_once():
-    assert list(problem_of(posted(system=3, n0="x", extra=1))["errors"]) == ["/n0", "/gold", "/system", "/extra"]
+    assert list(problem_of(post(system=3, n0="x", extra=1))["errors"]) == ["/n0", "/gold", "/system", "/extra"]
 
 
 def test_weighers_by_name():
     for name, weigher in [("logarithmic", Logarithmic()), ("uniform", Uniform()), ("top-k:2", TopK(2))]:
-        answer = posted(gold=GOLD, system=SYSTEM, weigher=name, coefficients=["rho_w"])
+        answer = post(gold=GOLD, system=SYSTEM, weigher=name, coefficients=["rho_w"])
         expected = weighted_rho(GOLD["scores"], Ranking.from_order(SYSTEM["order"]), weigher=weigher)
         assert answer.json["coefficients"]["rho_w"] == expected.statistic
 
 
 @pytest.mark.parametrize("weigher", ["top-k:010", "top-k:0", "top-k:" + "9" * 19, "top-k: 1", "top-k:1\n"])
-def test_a_weigher_that_is_not_of_the_documented_form(client, weigher):
+def test_an_undocumented_form_of_a_weigher_is_refused(client, weigher):
     answer = client.post("/v1/correlations", json={"gold": GOLD, "system": SYSTEM, "weigher": weigher})
     assert list(answer.json["errors"]) == ["/weigher"]

@@ -1,4 +1,4 @@
-"""Schemas of answers: what is derived from a result, and what is written of it."""
+"""Schemas of answers: properties derived from results, and the written fields."""
 
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -72,7 +72,7 @@ PART = at_least(weight=NUMBER)
 WHOLE = Whole(3.0, 2, (Part(1.0), Part(2.0)))
 
 
-def test_properties_have_the_types_and_the_docstrings_of_a_result_and_of_its_bases():
+def test_properties_have_types_and_docstrings_of_a_result_and_its_bases():
     assert properties_of(Special, "total", "n_parts", "half") == {
         "total": {"type": ["number", "null"], "description": "null without parts."},
         "n_parts": {"type": "integer", "minimum": 0},
@@ -82,7 +82,7 @@ def test_properties_have_the_types_and_the_docstrings_of_a_result_and_of_its_bas
     assert properties_of(Part)["weight"] == {"type": "number", "description": "Its share."}
 
 
-def test_keywords_are_added_and_schemas_replace_the_derived_one_with_its_description():
+def test_keywords_extend_and_schemas_replace_derived_properties():
     shapes = properties_of(Whole, "total", total={"minimum": 0}, parts=list_of(PART), n_parts=COUNT("Two."), more=TEXT)
     assert shapes["total"] == {"type": ["number", "null"], "minimum": 0, "description": "null without parts."}
     assert shapes["parts"] == {"type": "array", "items": PART, "description": "In any order."}
@@ -96,7 +96,7 @@ def test_a_type_without_a_schema_is_refused():
         shape_of(Whole)
 
 
-def test_a_class_has_one_schema_wherever_it_is_used():
+def test_a_class_has_one_schema_for_all_its_uses():
     @dataclass(frozen=True)
     class Row:
         """A row."""
@@ -128,7 +128,7 @@ class NamedAnswer(PartsAnswer, optional=("named", "note")):
     note = TEXT
 
 
-def test_an_answer_is_a_component_of_its_name_and_docstring():
+def test_an_answer_is_a_component_with_its_name_and_docstring():
     assert PartsAnswer.component.name == "PartsAnswer"
     assert PartsAnswer.component.schema["description"] == "What there is."
     assert PartsAnswer.component.schema["required"] == ["total", "half", "items"]
@@ -136,7 +136,7 @@ def test_an_answer_is_a_component_of_its_name_and_docstring():
     assert NamedAnswer.component.schema["required"] == ["total", "half", "items"]
 
 
-def test_an_answer_writes_what_its_schema_lists_and_no_more():
+def test_an_answer_has_only_the_fields_of_its_schema():
     assert PartsAnswer.dump(WHOLE) == {"total": 3.0, "half": 1.5, "items": [{"weight": 1.0}, {"weight": 2.0}]}
     named = {"a": Part(1.0), "b": None}
     assert NamedAnswer.dump(MappingProxyType({"total": 0.0, "half": None, "parts": [], "named": named, "x": 1})) == {
@@ -147,7 +147,7 @@ def test_an_answer_writes_what_its_schema_lists_and_no_more():
     }
 
 
-def test_values_without_parts_are_written_as_they_are():
+def test_scalar_values_are_written_unchanged():
     class ArrayAnswer(Answer):
         """Numbers, and rows."""
 

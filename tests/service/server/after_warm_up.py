@@ -1,4 +1,4 @@
-"""Run by test_warm_up.py in a process of its own: warm up, use everything, and print what was compiled late."""
+"""Run by test_warm_up.py in a new process: warm up, use everything, and print kernels that were compiled late."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._closing import close_batches
 from service import create_app
 from service.server.warm_up import warm_up, warm_up_campaigns
-from tests.adaptive.ledger.campaigns import asked, campaign_of, vote
+from tests.adaptive.ledger.campaigns import asked_comparisons, campaign_of, vote
 
 NAMES = list("abcde")
 SCORES = (
@@ -37,7 +37,7 @@ WEIGHTS = ({}, {"n0": 1}, {"n0": 0.5}, {"weigher": "uniform"}, {"weigher": "top-
 
 
 def compiled() -> dict[str, list[str]]:
-    """Types for which each kernel is compiled."""
+    """Compiled types of each kernel."""
     return {
         f"{name}.{key}": list(map(str, value.signatures))
         for name, module in list(sys.modules.items())
@@ -93,7 +93,7 @@ def ballots():
 
 
 def votes():
-    """Few items and many, whose standard errors are drawn; with voters and without, each model and option."""
+    """Fit few and many items (with drawn standard errors), with and without voters, each model and option."""
     for n_items, with_voters in itertools.product((3, 1_600), (True, False)):
         numbers = range(12)
         columns = {
@@ -116,7 +116,7 @@ def votes():
 
 
 def evaluations():
-    """Runs by query, with options that lead to other kernels."""
+    """Evaluate runs by query with options that use different kernels."""
     queries = [f"q{number}" for number in range(14)]
     qrels = {query: {name: place * len(query) % 3 for place, name in enumerate("abcdefghijkl")} for query in queries}
     runs = {
@@ -158,8 +158,8 @@ def send_requests() -> dict:
     return {
         "kernels": {name: len(types) for name, types in before.items() if types},
         "late": {name: types for name, types in after.items() if types != before.get(name, [])},
-        "examples": {path: found[0] for path, found in statuses.items()},
-        "answered": {path: found.count(200) for path, found in statuses.items()},
+        "examples": {path: result[0] for path, result in statuses.items()},
+        "answered": {path: result.count(200) for path, result in statuses.items()},
         "others": sorted(set().union(*statuses.values()) - {200}),
     }
 
@@ -171,17 +171,17 @@ PLANS = tuple(
 
 
 def answer(campaign, number, most=1_000):
-    """Votes of every kind, by the voters who have the comparisons."""
+    """Cast votes of every kind by the voters who hold the comparisons."""
     answers = itertools.cycle(("left", "left", "tie", "right", "left", "cannot say", "left", "left", "right", "left"))
-    for place, _, voter in asked(campaign, number)[:most]:
+    for place, _, voter in asked_comparisons(campaign, number)[:most]:
         campaign.cast(vote(voter, place, next(answers), number=number))
 
 
 def look(campaign, n_seen):
-    """Read what an organiser looks at."""
+    """Read the reports for organisers."""
     campaign.result(interim=True)
     quality = campaign.quality()
-    voter = asked(campaign)[0][2]
+    voter = asked_comparisons(campaign)[0][2]
     campaign.voter(voter).preview_exclusion()
     return n_seen + len(quality.voters)
 
@@ -203,7 +203,7 @@ def run_campaigns() -> dict:
                 n_closed += 1
             campaign.result()
             n_seen = look(campaign, n_seen)
-        # So many items that their standard errors are drawn; to close a ballot of theirs takes votes for a minute.
+        # Enough items for drawn standard errors; closing a ballot of them would need a minute of votes.
         large = campaign_of(ledger, plan=plan_ballots(1_600, n_ballots=2, fraction=0.5, presentations=1))
         answer(large, 1, most=100)
         n_seen = look(large, n_seen)
@@ -219,6 +219,6 @@ def run_campaigns() -> dict:
 
 
 if __name__ == "__main__":  # the search for doctests imports this file
-    with contextlib.redirect_stdout(io.StringIO()):  # the lines of the log
+    with contextlib.redirect_stdout(io.StringIO()):  # log lines
         report = {"campaigns": run_campaigns, "requests": send_requests}[sys.argv[1]]()
     print(json.dumps(report))

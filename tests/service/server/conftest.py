@@ -7,7 +7,7 @@ from service.server.launch import launch
 
 @pytest.fixture
 def plain_environment(monkeypatch):
-    """No variable that the command or the service reads is set, but for the folder of compiled kernels."""
+    """Unset all variables of the command and the service, except the folder of compiled kernels."""
     for name in list(os.environ):
         if name.startswith(("RANKCORR_", "PROMETHEUS_", "MALLOC_", "OPENBLAS_")):
             monkeypatch.delenv(name)
@@ -15,7 +15,7 @@ def plain_environment(monkeypatch):
 
 @pytest.fixture
 def started(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
-    """Calls of os.execve; temporary folders are made in `tmp_path`."""
+    """Calls of os.execve; temporary folders are created in `tmp_path`."""
     calls = []
     monkeypatch.setattr(os, "execve", lambda *call: calls.append(call))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -23,7 +23,7 @@ def started(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
 
 
 def refused(capsys, program, *arguments):
-    """The one line with which a command refuses to start."""
+    """The one-line error of a command that refuses to start."""
     with pytest.raises(SystemExit) as exit_:
         launch(program, list(arguments))
     assert exit_.value.code == 2

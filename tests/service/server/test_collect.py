@@ -1,4 +1,4 @@
-"""The command rankcorr-collect: what it checks before it starts, and its processes."""
+"""The command rankcorr-collect: its checks before starting, and its processes."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ PROBE_STATUS = 'rankcorr_requests_total{method="GET",route="/health/ready",statu
 
 @pytest.fixture
 def started(started, monkeypatch, tmp_path):
-    """Calls of os.execve; the ledger is made in `tmp_path` too."""
+    """Calls of os.execve; the ledger is created in `tmp_path` too."""
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "votes.db"))
     return started
 
@@ -46,7 +46,7 @@ def test_a_ledger_that_cannot_be_opened_stops_the_start(monkeypatch, capsys, sta
     assert not list(tmp_path.glob("rankcorr-collect-*"))
 
 
-def test_the_command_makes_the_ledger_and_becomes_gunicorn(started, tmp_path):
+def test_the_command_creates_the_ledger_and_becomes_gunicorn(started, tmp_path):
     launch(COLLECT, [])
     ((program, _, environment),) = started
     assert program == sys.executable
@@ -54,7 +54,7 @@ def test_the_command_makes_the_ledger_and_becomes_gunicorn(started, tmp_path):
     Ledger.open(tmp_path / "votes.db").close()
 
 
-def test_programs_are_chosen_by_their_name():
+def test_the_name_of_the_script_selects_the_program():
     assert set(PROGRAMS) == {"rankcorr-serve", "rankcorr-collect"}
     assert chosen_program({}) is SERVE
     assert chosen_program({"RANKCORR_PROGRAM": "rankcorr-collect"}) is COLLECT
@@ -62,13 +62,13 @@ def test_programs_are_chosen_by_their_name():
         chosen_program({"RANKCORR_PROGRAM": "x"})
 
 
-def test_the_address_of_a_program_may_be_chosen_and_an_empty_one_is_none():
-    for environment, wanted in (
+def test_the_address_of_a_program_can_be_set_and_an_empty_one_is_ignored():
+    for environment, expected in (
         ({}, "127.0.0.1:8080"),
         ({"RANKCORR_BIND": ""}, "127.0.0.1:8080"),
         ({"RANKCORR_BIND": "127.0.0.1:1"}, "127.0.0.1:1"),
     ):
-        assert COLLECT.read(environment)[0].bind == wanted
+        assert COLLECT.read(environment)[0].bind == expected
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def collecting(tmp_path_factory):
 
 
 class TestProcesses:
-    def test_both_workers_answer_and_have_the_ledger(self, collecting):
+    def test_both_workers_answer_and_open_the_ledger(self, collecting):
         before = collecting.metrics().get(PROBE_STATUS, 0.0)
         for _ in range(20):
             status, headers, _ = collecting.ask("GET", "/health/ready")
@@ -95,7 +95,7 @@ class TestProcesses:
         assert (status, json.loads(body)["info"]["title"]) == (200, "rankcorr-collect")
         assert collecting.ask("POST", "/v1/correlations", {})[0] == 404
 
-    def test_a_file_in_the_place_of_the_ledger_is_noticed(self, tmp_path):
+    def test_a_file_that_replaces_the_ledger_is_noticed(self, tmp_path):
         (tmp_path / "folder").mkdir()
         ledger = tmp_path / "folder" / "votes.db"
         with running(tmp_path, {"RANKCORR_LEDGER": str(ledger), "RANKCORR_WORKERS": "1"}, COMMAND) as server:
@@ -108,7 +108,7 @@ class TestProcesses:
             assert server.ask("GET", "/health/live")[0] == 200
 
     def test_a_stop_drains_and_closes_the_ledger(self, tmp_path):
-        # One worker: of two that close at the same moment neither may be the last.
+        # One worker, because of two that close at the same moment neither may be the last.
         environment = {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), "RANKCORR_WORKERS": "1"}
         with running(tmp_path, environment | {"RANKCORR_DRAIN_SECONDS": "1"}, COMMAND) as server:
             for _ in range(10):
@@ -117,5 +117,5 @@ class TestProcesses:
             assert server.process.wait(STOP_SECONDS) == 0
             assert "Draining: the service stops in 1 s" in server.errors.read_text()
             assert "Exception" not in server.errors.read_text()
-        # The last connection that is closed takes the file of the write-ahead log along.
+        # Closing the last connection removes the write-ahead log.
         assert [file.name for file in tmp_path.glob("votes.db*")] == ["votes.db"]

@@ -1,4 +1,4 @@
-"""The service as its clients meet it: fast ones, silent ones, and more of them than it can serve."""
+"""Connections of clients: fast ones, silent ones, and more than the service can serve."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from tests.service.live import (
 pytestmark = pytest.mark.wide
 
 
-def test_an_answer_equals_that_of_the_library_to_the_last_bit(live_server):
+def test_an_answer_equals_that_of_the_library_exactly(live_server):
     rng = np.random.default_rng(1)
     for n_items in (5, 50, 1_000):
         gold, system = rng.standard_normal(n_items), rng.integers(0, n_items, n_items)
@@ -52,7 +52,7 @@ def test_a_connection_serves_many_requests(live_server):
     connection.close()
 
 
-def test_what_http_forbids_is_refused_within_limits(live_server):
+def test_invalid_http_is_refused(live_server):
     assert live_server.ask("GET", "/v1/weights?" + "n0=2&" * 2_000)[0] == 414
     connection = live_server.connect()
     connection.request("GET", "/health/live", headers={f"X-{number}": "" for number in range(120)})
@@ -61,24 +61,24 @@ def test_what_http_forbids_is_refused_within_limits(live_server):
     assert live_server.ask("GET", "/health/live")[0] == 200
 
 
-def test_a_proxy_is_not_believed_unless_it_is_trusted(live_server):
+def test_headers_of_an_untrusted_proxy_are_ignored(live_server):
     connection = live_server.connect()
     connection.request("GET", "/health/live", headers={"SCRIPT_NAME": "/health", "X-Forwarded-Proto": "https"})
     assert connection.getresponse().status == 200
     connection.close()
 
 
-def test_each_request_is_a_line_of_json_and_nothing_else_is_on_stdout(live_server):
+def test_stdout_has_one_json_line_per_request_and_nothing_else(live_server):
     live_server.ask("GET", "/health/live")
     lines = [json.loads(line) for line in live_server.output.read_text().splitlines()]
     assert {"time", "id", "method", "route", "status", "ms"} <= set(lines[-1])
     assert "GET /health/live" not in live_server.errors.read_text()
 
 
-def test_beside_much_work_little_is_done_at_once_and_more_is_turned_away(tmp_path):
+def test_under_load_short_work_is_done_at_once_and_long_work_is_refused(tmp_path):
     capacity = {
         "RANKCORR_MAX_HEAVY": "1",
-        "RANKCORR_MAX_WAITING": "4",  # of these at most two long ones: a third is turned away once it proves long
+        "RANKCORR_MAX_WAITING": "4",  # at most two are long: a third one is refused once it proves long
         "RANKCORR_WORKERS": "1",
         "RANKCORR_TRUSTED_PROXIES": "1",
     }
@@ -88,7 +88,7 @@ def test_beside_much_work_little_is_done_at_once_and_more_is_turned_away(tmp_pat
 
     with running(tmp_path, AMPLE | capacity) as server:
         document = seconds_of_work(server, 5.0)
-        padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that still sends
+        padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that is still sending
         answers = []
 
         def long(client):
@@ -116,7 +116,7 @@ def turned_away(server, body, headers):
     return (headers, content) if status == 503 else None
 
 
-def test_a_supervisor_that_dies_is_replaced_and_without_its_guard_the_service_is_not_ready(tmp_path):
+def test_a_dead_supervisor_is_replaced_and_without_its_guard_the_service_is_not_ready(tmp_path):
     with running(tmp_path, AMPLE) as server:
         workers, supervisor = server.workers(), server.supervisor()
         os.kill(supervisor, signal.SIGKILL)
@@ -136,7 +136,7 @@ def if_not_200(answer):
     return None if answer[0] == 200 else answer
 
 
-def test_while_it_drains_every_answer_closes_its_connection(tmp_path):
+def test_during_a_drain_every_answer_closes_its_connection(tmp_path):
     with running(tmp_path, {"RANKCORR_DRAIN_SECONDS": "600"}) as server:
         assert server.ask("POST", "/v1/correlations", PAIR)[1].get("Connection") != "close"
         server.process.send_signal(signal.SIGTERM)

@@ -8,10 +8,10 @@ import pytest
 pytestmark = [
     pytest.mark.wide,
     pytest.mark.usefixtures("plain_environment"),
-]  # which the module reads as it is imported
+]  # which the module reads when it is imported
 
 
-def test_only_the_folder_that_the_command_made_is_removed(tmp_path):
+def test_only_the_folder_created_by_the_command_is_removed(tmp_path):
     from service.server.gunicorn_config import remove_run_folder
 
     made, other = tmp_path / "rankcorr-serve-x", tmp_path / "home"
@@ -35,7 +35,7 @@ def test_gunicorn_is_not_started_without_the_command():
         on_starting(None)
 
 
-def test_what_is_to_be_said_stands_below_the_last_worker_and_comes_once(monkeypatch, capsys):
+def test_the_start_message_follows_the_last_worker_once(monkeypatch, capsys):
     from service.server import gunicorn_config
 
     monkeypatch.setenv("RANKCORR_NOTICE", "To vote: here")
@@ -47,7 +47,7 @@ def test_what_is_to_be_said_stands_below_the_last_worker_and_comes_once(monkeypa
         assert capsys.readouterr().err == said
 
 
-def test_metrics_that_cannot_be_kept_are_reported_and_end_nothing(monkeypatch):
+def test_unwritable_metrics_are_reported_and_do_no_harm(monkeypatch):
     from service.server import gunicorn_config
 
     reports = []

@@ -25,14 +25,14 @@ SMALL = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [3, 1, 2]}}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """It answers within a second of processor time, or by a job within 300 s."""
+    """A service that answers within a second of processor time, or by a job within 300 s."""
     settings = {"RANKCORR_MAX_SECONDS": "1", "RANKCORR_JOB_SECONDS": "300", "RANKCORR_MAX_WAIT_SECONDS": "120"}
     with running(tmp_path_factory.mktemp("jobs"), settings) as started:
         yield started
 
 
 def begun(server, body=LONG):
-    """Where the answer of a job will be."""
+    """Start a job; return the location of its answer."""
     status, headers, content = server.ask("POST", "/v1/simulations", body, headers=ASYNC)
     assert (status, content) == (202, b"")
     assert headers["Preference-Applied"] == "respond-async"
@@ -41,7 +41,7 @@ def begun(server, body=LONG):
 
 
 def done(server, place):
-    """The answer of a job, each time asked for on a new connection, which either worker may have."""
+    """The answer of a job; each request is on a new connection, to either worker."""
 
     def asked():
         status, headers, content = server.ask("GET", place)
@@ -109,7 +109,7 @@ def test_a_deleted_job_stops(server):
     assert server.ask("GET", place)[0] == 404
 
 
-def test_four_jobs_of_a_client_and_no_more(server):
+def test_a_client_has_at_most_four_jobs(server):
     places = [begun(server) for _ in range(4)]
     status, headers, content = server.ask("POST", "/v1/simulations", LONG, headers=ASYNC)
     assert (status, headers["Retry-After"]) == (429, "60")
@@ -120,7 +120,7 @@ def test_four_jobs_of_a_client_and_no_more(server):
 
 
 def test_a_job_outlives_the_workers_and_the_supervisor(server):
-    """The last test: it replaces all of them."""
+    """This test is the last one because it replaces them."""
     place = begun(server, {**BODY, "n_simulations": 500})
     workers = server.workers()
     os.kill(server.supervisor(), signal.SIGKILL)
@@ -132,7 +132,7 @@ def test_a_job_outlives_the_workers_and_the_supervisor(server):
 
 @pytest.fixture(scope="module")
 def redis_url(tmp_path_factory):
-    """A Redis of these tests alone."""
+    """A Redis server for these tests."""
     pytest.importorskip("rq", reason="needs the extra redis")
     program = shutil.which("redis-server") or pytest.skip("needs redis-server")
     socket = tmp_path_factory.mktemp("redis") / "socket"
@@ -176,8 +176,8 @@ def test_jobs_in_redis_survive_kills_and_a_restart(redis_url, tmp_path):
     with running(tmp_path, settings) as server:  # after a restart
         with job_worker(redis_url, tmp_path) as worker:
             os.kill(busy_descendant(worker.pid), signal.SIGKILL)  # the process that computes
-            busy_descendant(worker.pid)  # it is tried again
-            os.killpg(worker.pid, signal.SIGKILL)  # a machine ends
+            busy_descendant(worker.pid)  # the job is retried
+            os.killpg(worker.pid, signal.SIGKILL)  # a machine is lost
         with job_worker(redis_url, tmp_path) as worker:
             assert done(server, places[1])[0] == 422
             status, headers, answer = done(server, places[0])
@@ -212,7 +212,7 @@ def test_a_job_on_its_way_to_a_worker_counts(redis_url):
     connection.flushdb()
 
 
-def test_a_redis_without_room_or_out_of_reach_is_a_problem(redis_url, tmp_path):
+def test_a_full_or_unreachable_redis_gives_a_problem_document(redis_url, tmp_path):
     redis = pytest.importorskip("redis").Redis.from_url(redis_url)
     with running(tmp_path, {"RANKCORR_JOBS_URL": redis_url}) as server:
         redis.flushdb()

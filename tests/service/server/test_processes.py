@@ -37,13 +37,13 @@ _clients = itertools.count(1)
 
 
 def another_client():
-    """Headers of a client of its own: one client has one heavy request at a time."""
+    """Headers of a new client, because a client has one heavy request at a time."""
     return {"X-Forwarded-For": f"192.0.2.{next(_clients)}"}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def second_start(live_server, tmp_path_factory):
-    """The command on a port that is taken; it tries again for 5 s, while the other tests of this file run."""
+    """The command on a used port; it retries for 5 s while other tests of this file run."""
     folder = tmp_path_factory.mktemp("second")
     environment = clean_environment(RANKCORR_BIND=f"{live_server.host}:{live_server.port}", TMPDIR=str(folder))
     with (
@@ -54,32 +54,32 @@ def second_start(live_server, tmp_path_factory):
 
 
 def simulates(server, document, statuses):
-    """Work for a thread: a simulation, whose status is kept."""
+    """A function that requests a simulation and stores the status."""
     return lambda: statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
 
 
 def has_two_workers(server, without=frozenset()):
-    """Wait for two workers that are none of these."""
-    eventually(lambda: len(found := set(server.workers())) == 2 and not found & without, what="two workers")
+    """Wait for two workers other than `without`."""
+    eventually(lambda: len(result := set(server.workers())) == 2 and not result & without, what="two workers")
 
 
 def booted(server):
-    """Ids of all workers that there have been, by the log."""
+    """Ids of all workers so far, from the log."""
     return set(re.findall(r"Booting worker with pid: (\d+)", server.errors.read_text()))
 
 
-def test_the_process_that_forks_has_one_thread(live_server):
+def test_the_supervisor_has_one_thread(live_server):
     status = Path(f"/proc/{live_server.process.pid}/status").read_text()
     assert "Threads:\t1\n" in status
 
 
 def test_the_metrics_count_the_requests_of_all_workers(live_server):
     before = live_server.metrics().get(ANSWERED, 0.0)
-    for _ in range(20):  # each on a new connection, so that both workers take some
+    for _ in range(20):  # each on a new connection, so that both workers get some
         live_server.ask("POST", "/v1/correlations", PAIR)
     metrics = live_server.metrics()
     assert metrics[ANSWERED] == before + 20
-    assert metrics[IN_PROGRESS] == 1  # the reading itself
+    assert metrics[IN_PROGRESS] == 1  # the request for metrics
     assert metrics["rankcorr_requests_waiting"] == 0
     memory = {name for name in metrics if name.startswith("rankcorr_worker_resident_bytes")}
     assert memory == {f'rankcorr_worker_resident_bytes{{pid="{pid}"}}' for pid in live_server.workers()}
@@ -96,7 +96,7 @@ def test_a_killed_worker_costs_at_most_the_requests_it_had(live_server):
         load.wait_for(200)
     assert set(load.statuses) == {200}
     assert len(load.bodies) == 1
-    # A client may meet the kill in a request, and on the connection it had open there.
+    # The kill may break a request of each client, and its open connection.
     assert load.n_broken <= load.n_clients
     metrics = live_server.metrics()
     assert metrics[IN_PROGRESS] == 1
@@ -128,15 +128,15 @@ def test_replacing_workers_loses_no_request(tmp_path):
             load.wait_for(480)
             eventually(lambda: len(booted(server)) >= 6, what="other workers")
         assert load.n_broken == 0
-        assert load.n_closed > 0  # that is how a client learns that its worker ends
+        assert load.n_closed > 0  # this tells a client that its worker stops
         assert load.statuses == {200: load.n_answered}
         assert server.metrics()[ANSWERED] == load.n_answered
-        # two files for each worker that lives, for the process that forks, and for all that have ended
+        # two files for each live worker, for the supervisor, and for all ended ones
         has_two_workers(server)
         assert len(list(server.folder(METRICS_FOLDER).glob("counter_*.db"))) <= 4
 
 
-def test_a_stop_loses_no_request_that_has_begun(tmp_path):
+def test_a_stop_loses_no_started_request(tmp_path):
     with running(tmp_path, AMPLE | PROXIED) as server:
         document = seconds_of_work(server, 1.0)
         folder = server.folder(METRICS_FOLDER)
@@ -156,7 +156,7 @@ def test_a_stop_loses_no_request_that_has_begun(tmp_path):
         server.ask("GET", "/health/live")
 
 
-def test_without_room_for_metrics_requests_are_answered(tmp_path):
+def test_requests_are_answered_without_space_for_metrics(tmp_path):
     with running(tmp_path, {"RANKCORR_WORKERS": "1"}) as server:
         (before,) = server.workers()
         shutil.rmtree(server.folder(METRICS_FOLDER))
@@ -193,7 +193,7 @@ def test_a_stop_begins_with_a_drain(tmp_path):
 def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):
     live_server.ask("POST", "/v1/correlations", PAIR)
     folder = tmp_path / "metrics"
-    shutil.copytree(live_server.folder(METRICS_FOLDER), folder)  # as a service that was killed leaves it
+    shutil.copytree(live_server.folder(METRICS_FOLDER), folder)  # as left by a killed service
     assert list(folder.glob("counter_*.db"))
     other = folder / "not-ours.txt"
     other.write_text("kept")
@@ -204,7 +204,7 @@ def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):
     assert other.read_text() == "kept"
 
 
-def test_the_memory_of_a_worker_is_bounded_under_the_largest_requests(tmp_path):
+def test_the_memory_of_a_worker_is_bounded_for_the_largest_requests(tmp_path):
     limits = {"RANKCORR_MAX_BODY_BYTES": "2000000", "RANKCORR_MAX_ITEMS": "20000", "RANKCORR_WORKERS": "1"}
     with running(tmp_path, AMPLE | PROXIED | limits) as server:
         (worker,) = server.workers()
@@ -223,7 +223,7 @@ def test_the_memory_of_a_worker_is_bounded_under_the_largest_requests(tmp_path):
 
         def burst():
             client = another_client()
-            for _ in range(3):  # without the variables of the command they leave 90 MB
+            for _ in range(3):  # without the variables of the command, 90 MB remain
                 assert server.ask("POST", "/v1/correlations", body, headers=client)[0] == 200
                 for other in refused:
                     assert server.ask("POST", "/v1/correlations", other, headers=client)[0] in (400, 422)
@@ -237,7 +237,7 @@ def test_the_memory_of_a_worker_is_bounded_under_the_largest_requests(tmp_path):
         assert second - first < 30e6
 
 
-def test_a_port_that_is_taken_ends_the_start(live_server, second_start):
+def test_a_used_port_stops_the_start(live_server, second_start):
     process, folder = second_start
     assert process.wait(START_SECONDS) == 1
     assert "in use" in (folder / "errors").read_text()

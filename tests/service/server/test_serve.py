@@ -41,7 +41,7 @@ BIND = "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; go
     ],
 )
 @pytest.mark.parametrize("arguments", [(), ("--check",)])
-def test_a_wrong_setting_stops_the_start_with_one_line(
+def test_an_invalid_setting_stops_the_start_with_one_line(
     monkeypatch, capsys, started, program, name, value, message, arguments
 ):
     monkeypatch.setenv(f"RANKCORR_{name}", value)
@@ -52,7 +52,7 @@ def test_a_wrong_setting_stops_the_start_with_one_line(
 
 
 @pytest.mark.parametrize("program", [SERVE, COLLECT], ids=lambda program: program.name)
-def test_jobs_are_answered_only_where_redis_keeps_them(capsys, started, program):
+def test_job_workers_need_redis(capsys, started, program):
     line = refused(capsys, program, "--jobs")
     assert line == f"{program.name}: error: --jobs needs RANKCORR_JOBS_URL, the Redis that keeps the jobs\n"
     assert not started
@@ -84,7 +84,7 @@ def test_help_lists_each_variable_with_its_default_and_shows_no_token(
     assert set(defaults) == {name for name, _, _ in rows}
     assert len(rows) >= len(fields(ServerSettings)) + 15
     assert (defaults["RANKCORR_BIND"], defaults[f"RANKCORR_{name}"]) == (program.bind, default)
-    assert defaults["RANKCORR_TOKENS"] == "bearer"  # the first word of the meaning: there is no default
+    assert defaults["RANKCORR_TOKENS"] == "bearer"  # the first word of the description: there is no default
 
 
 @pytest.mark.parametrize(("program", "missing"), [(SERVE, ["flask", "gunicorn"]), (COLLECT, ["nh3"])])
@@ -95,7 +95,7 @@ def test_missing_packages_are_named(monkeypatch, capsys, started, program, missi
     assert not started
 
 
-def test_the_packages_that_are_needed_are_the_dependencies_that_the_library_does_not_have():
+def test_checked_packages_are_the_dependencies_beyond_the_library():
     imported = {"markdown_it_py": "markdown_it"}
     library, own = (
         {imported.get(name, name) for name in (each.name.replace("-", "_") for each in requirements(folder)[""])}
@@ -105,7 +105,7 @@ def test_the_packages_that_are_needed_are_the_dependencies_that_the_library_does
     assert set(SERVE.needed) == set(COLLECT.needed) - set(NEEDED_FOR_PAGES)
 
 
-def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, started, tmp_path):
+def test_the_command_becomes_gunicorn_with_new_folders(monkeypatch, started, tmp_path):
     monkeypatch.setenv("RANKCORR_WORKERS", "3")
     monkeypatch.setenv("MALLOC_ARENA_MAX", "7")
     launch(SERVE, [])
@@ -131,7 +131,7 @@ def test_the_command_becomes_gunicorn_with_folders_of_this_run(monkeypatch, star
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
 
 
-def test_an_unknown_variable_is_a_warning(monkeypatch, capsys, started):
+def test_an_unknown_variable_gives_a_warning(monkeypatch, capsys, started):
     monkeypatch.setenv("RANKCORR_MAX_ITEM", "5")
     monkeypatch.setenv("RANKCORR_TOKEN", "0123456789abcdef")
     launch(SERVE, ["--check"])
@@ -152,9 +152,7 @@ def test_an_unknown_variable_is_a_warning(monkeypatch, capsys, started):
         ("0.0.0.0:1", "1", False),
     ],
 )
-def test_an_address_that_strangers_can_reach_without_a_proxy_is_a_warning(
-    monkeypatch, capsys, started, bind, proxies, is_warned
-):
+def test_a_public_address_without_a_proxy_gives_a_warning(monkeypatch, capsys, started, bind, proxies, is_warned):
     monkeypatch.setenv("RANKCORR_BIND", bind)
     monkeypatch.setenv("RANKCORR_TRUSTED_PROXIES", proxies)
     for arguments in (["--check"], []):
@@ -177,7 +175,7 @@ def test_a_full_disk_stops_the_start(monkeypatch, capsys, started, tmp_path):
 
 
 @pytest.mark.usefixtures("started")
-def test_a_folder_for_metrics_is_emptied_of_metrics(tmp_path):
+def test_old_metrics_are_deleted_from_a_folder_for_metrics(tmp_path):
     folder = tmp_path / "some" / "metrics"
     folder.mkdir(parents=True)
     names = ("counter_1.db", "histogram_1.db", "gauge_livesum_1.db", "counter_ended.db", "mine.db", "counter_1.txt")
@@ -188,7 +186,7 @@ def test_a_folder_for_metrics_is_emptied_of_metrics(tmp_path):
     assert sorted(file.name for file in folder.iterdir()) == sorted(["counter_1.txt", "mine.db", *own])
 
 
-def test_a_folder_that_cannot_be_made_stops_the_start_and_leaves_nothing(monkeypatch, capsys, started, tmp_path):
+def test_a_folder_that_cannot_be_created_stops_the_start_and_leaves_nothing(monkeypatch, capsys, started, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path / "file" / "metrics"))
     line = refused(capsys, SERVE)
@@ -198,7 +196,7 @@ def test_a_folder_that_cannot_be_made_stops_the_start_and_leaves_nothing(monkeyp
 
 
 @pytest.mark.usefixtures("started")
-def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
+def test_kernels_in_a_read_only_folder_are_copied(monkeypatch, tmp_path):
     kernels = tmp_path / "kernels"
     kernels.mkdir()
     (kernels / "one.nbi").write_text("machine code")
@@ -213,7 +211,7 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_while_the_kernels_are_compiled_is_quiet_and_leaves_nothing(how, tmp_path):
+def test_a_stop_during_compilation_is_quiet_and_leaves_nothing(how, tmp_path):
     environment = clean_environment(TMPDIR=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path), NUMBA_OPT="0")
     with subprocess.Popen(COMMAND, env=environment, stderr=subprocess.PIPE, text=True) as process:
         lines = iter(process.stderr.readline, "")
@@ -224,7 +222,7 @@ def test_a_stop_while_the_kernels_are_compiled_is_quiet_and_leaves_nothing(how, 
     assert not list(tmp_path.glob("rankcorr-serve-*"))
 
 
-def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
+def test_packages_in_the_current_folder_are_not_imported(tmp_path):
     for package in ("service", "adaptive", "rankcorr"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text("raise SystemExit('foreign code')\n", encoding="utf-8")
@@ -234,9 +232,9 @@ def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_first_start_compiles_what_threads_need_and_children_the_rest(tmp_path):
+def test_a_first_start_compiles_kernels_for_threads_and_children_the_rest(tmp_path):
     kernels = tmp_path / "kernels"
-    # The time to compile is not that of the request, whose limit is far below it.
+    # Compilation does not count as time of the request, whose limit is far lower.
     environment = {**AMPLE, "NUMBA_CACHE_DIR": str(kernels), "RANKCORR_MAX_SECONDS": "2"}
     with running(tmp_path, environment) as server:
         before = {path.name for path in kernels.rglob("*.nbc")}
@@ -245,19 +243,19 @@ def test_a_first_start_compiles_what_threads_need_and_children_the_rest(tmp_path
         for _ in range(2):
             assert server.ask("POST", "/v1/ballots", BALLOT, timeout=START_SECONDS)[0] == 200
         assert {path.name for path in kernels.rglob("*.nbc")} > before
-        # The master alone answers ctrl-c, which reaches every process of a terminal.
+        # ctrl-c reaches every process of a terminal, but only the master reacts.
         for worker in server.workers():
             ignored = re.search(r"SigIgn:\s+(\w+)", Path(f"/proc/{worker}/status").read_text())
             assert int(ignored[1], 16) >> (signal.SIGINT - 1) & 1
 
 
-def test_folders_of_runs_that_were_killed_are_removed_and_no_others(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
+def test_only_folders_of_killed_runs_are_removed(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     dead, foreign = tmp_path / "rankcorr-serve-dead", tmp_path / "rankcorr-collect-dead"
     for folder in (dead, foreign):
         folder.mkdir()
         (folder / command.LOCK).touch()
-    (tmp_path / "rankcorr-serve-new").mkdir()  # of a run that has not made its lock yet
+    (tmp_path / "rankcorr-serve-new").mkdir()  # of a run that has not created its lock yet
     first, second = {}, {}
     prepare(SERVE, first)
     assert not dead.exists()

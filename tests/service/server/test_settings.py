@@ -35,7 +35,7 @@ def test_addresses(address):
         ({"cpu.max": "what is this"}, None),
     ],
 )
-def test_cores_are_those_that_the_process_may_use(monkeypatch, tmp_path, files, wanted):
+def test_cores_are_counted_by_the_affinity_of_the_process(monkeypatch, tmp_path, files, wanted):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     (tmp_path / "cpu").mkdir()
     for name, text in files.items():
@@ -43,7 +43,7 @@ def test_cores_are_those_that_the_process_may_use(monkeypatch, tmp_path, files, 
     assert usable_cores(tmp_path) == (wanted or 8)
 
 
-def test_a_stop_waits_for_the_longest_request_unless_told_otherwise():
+def test_a_stop_waits_for_the_longest_request_by_default():
     app = Settings.from_environment({"RANKCORR_MAX_SECONDS": "20", "RANKCORR_MAX_WAIT_SECONDS": "2.5"})
     assert ServerSettings(client_seconds=5).seconds_to_stop(app) == 80
     assert ServerSettings(graceful_seconds=3).seconds_to_stop(app) == 3

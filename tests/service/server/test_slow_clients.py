@@ -1,4 +1,4 @@
-"""Clients that are slow or break off, without a proxy: gunicorn's own worker, and what the service adds to it."""
+"""Slow and disconnecting clients without a proxy: gunicorn's worker, with the additions of the service."""
 
 import contextlib
 import http.client
@@ -19,14 +19,14 @@ NINE_THREADS = {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_WAITING": "1"}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator:
-    """One worker of nine threads, which waits a second for a byte."""
-    with running(tmp_path_factory.mktemp("slow"), NINE_THREADS | {"RANKCORR_CLIENT_SECONDS": "1"}) as found:
-        yield found
+    """A service with one worker of nine threads, which waits a second for a byte."""
+    with running(tmp_path_factory.mktemp("slow"), NINE_THREADS | {"RANKCORR_CLIENT_SECONDS": "1"}) as result:
+        yield result
 
 
 @pytest.fixture
 def sockets():
-    """Make connections that send something at once; they are closed at the end."""
+    """Open connections that send these bytes at once; they are closed at the end."""
     with contextlib.ExitStack() as stack:
 
         def connect(server, sent, *, window=None):
@@ -48,8 +48,8 @@ def answer_of(connection):
     return response.status, response.headers, json.loads(response.read())
 
 
-def test_clients_that_pause_for_too_long_get_their_threads_back(server, sockets):
-    """There are more of them than threads, and all are given up."""
+def test_threads_of_clients_that_pause_too_long_are_freed(server, sockets):
+    """There are more clients than threads, and all are disconnected."""
 
     def pause():
         with contextlib.closing(sockets(server, b"GET /health/live HTT")) as head:
@@ -59,16 +59,16 @@ def test_clients_that_pause_for_too_long_get_their_threads_back(server, sockets)
     assert server.ask("GET", "/health/live")[0] == 200
 
 
-def test_a_body_that_pauses_for_too_long_is_a_problem(server, sockets):
+def test_a_body_that_pauses_too_long_gets_a_problem_document(server, sockets):
     connection = sockets(server, HEAD + b"Content-Length: 100\r\n\r\n{")
-    status, headers, found = answer_of(connection)
+    status, headers, result = answer_of(connection)
     assert (status, headers["Content-Type"]) == (408, "application/problem+json")
     assert connection.recv(1) == b""
-    assert found["type"] == "urn:rankcorr:problem:too-slow"
-    assert "RANKCORR_CLIENT_SECONDS" in found["detail"]
+    assert result["type"] == "urn:rankcorr:problem:too-slow"
+    assert "RANKCORR_CLIENT_SECONDS" in result["detail"]
 
 
-def test_an_answer_that_is_not_read_is_given_up(server, sockets):
+def test_a_client_that_does_not_read_is_disconnected(server, sockets):
     ballot = json.dumps(
         {"items": [f"{item:0999d}" for item in range(200)], "presentations": 40, "voters": 1, "seed": 1}
     )
@@ -79,15 +79,15 @@ def test_an_answer_that_is_not_read_is_given_up(server, sockets):
 
 
 @pytest.mark.parametrize("sent", [b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{"])
-def test_a_body_that_ends_early_is_a_problem(live_server, sockets, sent):
+def test_a_body_that_ends_early_gets_a_problem_document(live_server, sockets, sent):
     connection = sockets(live_server, HEAD + sent)
     connection.shutdown(socket.SHUT_WR)
-    status, _, found = answer_of(connection)
+    status, _, result = answer_of(connection)
     assert status == 400
-    assert found["detail"].startswith("the body is incomplete: ")
+    assert result["detail"].startswith("the body is incomplete: ")
 
 
-def test_the_work_of_a_client_that_has_left_ends(server, sockets):
+def test_work_for_a_disconnected_client_stops(server, sockets):
     document = json.dumps(simulation(600)).encode()  # seconds of work
     head = b"POST /v1/simulations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     connection = sockets(server, head + b"Content-Length: %d\r\n\r\n" % len(document) + document)
@@ -101,6 +101,6 @@ def test_the_work_of_a_client_that_has_left_ends(server, sockets):
     assert eventually(left, what="the end of the work") == [("/v1/simulations", 499)]
 
 
-def test_many_at_once_are_all_answered(live_server):
+def test_many_simultaneous_requests_are_all_answered(live_server):
     answers = in_threads(*[lambda: live_server.ask("GET", "/health/live")[0]] * 60)
     assert Counter(answers) == {200: 60}

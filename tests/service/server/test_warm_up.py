@@ -14,7 +14,7 @@ pytestmark = [
 
 
 def report_of(part):
-    """What `after_warm_up.py` prints of campaigns or requests in a process of its own."""
+    """Output of `after_warm_up.py` on campaigns or requests, in a new process."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RANKCORR_")}
     program = [sys.executable, "-W", "error", "-m", "tests.service.server.after_warm_up", part]
     done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=3_000, check=False)
@@ -28,9 +28,9 @@ def test_no_campaign_compiles_a_kernel_after_the_warm_up():
 
 def test_no_request_compiles_a_kernel_after_the_warm_up():
     report = report_of("requests")
-    # These take longest: none is compiled twice, for arrays that differ in their order or may be written to. Sums over
-    # pairs are, unless the cache on the disk has what calls them: one pair of rankings is read-only, and rankings by
-    # query are written into buffers.
+    # These take longest, and must not be compiled again for arrays of another order or writability. Sums over
+    # pairs are, unless their callers are in the cache on disk: a pair of rankings is read-only, and rankings by
+    # query are in writable buffers.
     assert 1 <= report["kernels"]["rankcorr._rank_kernels.tau_of_rows"] <= 2
     slowest = ["rankcorr.inference._resampling_kernels.exchanged_coefficients"]
     slowest += ["adaptive._draw_kernels.draw_comparisons", "adaptive.matching._matching_kernels.deal_matches"]

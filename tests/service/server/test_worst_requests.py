@@ -1,7 +1,7 @@
-"""The requests that cost each operation of rankcorr-serve most within its limits, and requests that are absurd.
+"""The most expensive requests of each operation of rankcorr-serve within its limits, and absurd requests.
 
-Two are sent at once, to a service that ends each after a second of processor time; ``python -m`` prints what each of
-them costs with the default settings.
+Two are sent at once to a service that stops each after a second of processor time; ``python -m`` prints the cost of
+each with default settings.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ INFERENCE = {"seed": 1, "n_resamples": 100_000}
 ALL = ["rho_w", "tau_w", "rho", "tau"]
 PROXIED = {"RANKCORR_TRUSTED_PROXIES": "1"}
 TICK = os.sysconf("SC_CLK_TCK")
-SECONDS = 0.5  # of processor time, for a request; the system ends it after a whole one
+SECONDS = 0.5  # of processor time for a request; the system stops it after a whole second
 
 
 def scores(n_items: int, step: int = 1) -> dict:
@@ -49,7 +49,7 @@ def pair(n_items: int, **options: object) -> dict:
 
 
 def votes(n_items: int, n_votes: int, n_voters: int = 0) -> dict:
-    """Columns of votes on all items in a chain, and then on pairs ever farther apart."""
+    """Columns of votes on all items in a chain, and then on pairs at growing distances."""
     left = [place % n_items for place in range(n_votes)]
     right = [(place + 1 + place // n_items % (n_items - 1)) % n_items for place in range(n_votes)]
     answers = itertools.cycle(["left", "tie", "right", "left", None])
@@ -87,11 +87,11 @@ def simulation(plan: dict, n_simulations: int, **options: object) -> dict:
 
 @dataclass(frozen=True)
 class Worst:
-    """A request of the highest cost that an operation admits, of one kind, or an absurd one."""
+    """One kind of request with the highest cost that an operation admits, or an absurd one."""
 
     name: str
     path: str
-    build: Callable[[], object]
+    build: Callable[[], object] = lambda: None
     method: str = "POST"
     is_light: bool = False  # answered by a thread of the server
 
@@ -105,109 +105,93 @@ class Worst:
         return encoded
 
 
-def light(name: str, path: str, build: Callable[[], object] = lambda: None, method: str = "POST") -> Worst:
-    return Worst(name, path, build, method, is_light=True)
-
-
 CORRELATIONS, BATCH, MATRIX = "/v1/correlations", "/v1/correlations/batch", "/v1/correlations/matrix"
 SHARE = "top=1000&share=0.9999999999999999&k=1000&n_items=1099511627776"
-REQUESTS = (
-    light("2,000 items, everything", CORRELATIONS, lambda: pair(2_000, worst=1_000, coefficients=ALL)),
-    light(
-        "4,000 labels, none shared",
-        CORRELATIONS,
-        lambda: {
+LIGHT_BODIES = {
+    CORRELATIONS: {
+        "2,000 items, everything": lambda: pair(2_000, worst=1_000, coefficients=ALL),
+        "4,000 labels, none shared": lambda: {
             "gold": labelled(2_000, "a"),
             "system": labelled(2_000, "b"),
             "missing": "bottom",
             "worst": 1_000,
             "tied_weights": "expected",
         },
-    ),
-    Worst("40,000 empty groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 40_000 + b"]}}"),
-    light("12,000 groups of labels", CORRELATIONS, lambda: {"gold": {"order": [[n] for n in range(12_000)]}}),
-    light("60,000 numbers", CORRELATIONS, lambda: b'{"gold":{"scores":[1' + b",1" * 60_000 + b"]}}"),
-    light("9,000 numbers and labels", CORRELATIONS, lambda: {"gold": {**scores(9_000), "labels": [*range(9_000)]}}),
-    light(
-        "1e-400 and long numbers", CORRELATIONS, lambda: b'{"a":[1e-400' + b",12345678901234567890123" * 5_000 + b"]}"
-    ),
-    light("a number of 130,000 digits", CORRELATIONS, lambda: b'{"a":' + b"9" * 130_000 + b"}"),
-    light("128,000 backslashes", CORRELATIONS, lambda: b'{"a":"' + b"\\\\" * 64_000 + b'"}'),
-    light("deep arrays", CORRELATIONS, lambda: b"[" * 60_000 + b"]" * 60_000),
-    light("deep arrays, admitted", CORRELATIONS, lambda: b'{"gold":' + b"[" * 1_000 + b"]" * 1_000 + b"}"),
-    light("10,000 unknown fields", CORRELATIONS, lambda: {str(n): n for n in range(10_000)}),
-    light("30,000 wrong numbers", CORRELATIONS, lambda: {"gold": {"scores": ["x"] * 30_000}}),
-    light("repeated keys", CORRELATIONS, lambda: b"{" + b'"a":1,' * 21_000 + b'"a":1}'),
-    light("ids of 60,000 letters", CORRELATIONS, lambda: {"gold": {"order": ["a" * 60_000, "b" * 60_000]}}),
-    light("an id twice, 60,000 letters", CORRELATIONS, lambda: {"gold": {"order": ["a" * 60_000, "a" * 60_000]}}),
-    light("a weigher of 60,000 letters", CORRELATIONS, lambda: pair(3, weigher="top-k:" + "9" * 60_000)),
-    light("12,000 coefficients", CORRELATIONS, lambda: pair(3, coefficients=["rho"] * 12_000)),
-    Worst("200,000 items", CORRELATIONS, lambda: pair(200_000, worst=1_000)),
-    Worst(
-        "200,000 labels, none shared",
-        CORRELATIONS,
-        lambda: {"gold": labelled(200_000, "a"), "system": labelled(200_000, "b"), "missing": "bottom", "worst": 1_000},
-    ),
-    Worst("200,000 items, inference", CORRELATIONS, lambda: pair(200_000, inference=INFERENCE)),
-    Worst("2,000 items, inference", CORRELATIONS, lambda: pair(2_000, inference=INFERENCE, tied_weights="expected")),
-    Worst("t copula of 20,000 items", CORRELATIONS, lambda: pair(20_000, inference=INFERENCE | {"n_resamples": 2_000})),
-    Worst("a million empty groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 999_000 + b"]}}"),
-    Worst("5 million empty groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 5_000_000 + b"]}}"),
-    Worst("8 million numbers", CORRELATIONS, lambda: b'{"gold":{"scores":[1' + b",1" * 8_000_000 + b"]}}"),
-    Worst("2 ids of 7 MB", CORRELATIONS, lambda: {"gold": {"order": ["a" * (7 * MIB), "b" * (7 * MIB)]}}),
-    Worst("a million unknown fields", CORRELATIONS, lambda: {str(n): n for n in range(1_000_000)}),
-    Worst("a number of 16 million digits", CORRELATIONS, lambda: b'{"a":' + b"9" * (BODY - 100) + b"}"),
-    Worst("600,000 long numbers", CORRELATIONS, lambda: b'{"a":[1' + b",12345678901234567890123" * 600_000 + b"]}"),
-    Worst("16 MB of backslashes", CORRELATIONS, lambda: b'{"a":"' + b"\\\\" * (8 * MIB - 100) + b'"}'),
-    Worst("repeated keys, 16 MB", CORRELATIONS, lambda: b"{" + b'"a":1,' * 2_700_000 + b'"a":1}'),
-    Worst(
-        "1,000 systems",
-        BATCH,
-        lambda: {"gold": scores(3_000), "systems": {str(n): scores(3_000, 7 + 2 * n) for n in range(1_000)}},
-    ),
-    Worst(
-        "1,000 systems, other labels",
-        BATCH,
-        lambda: {
+        "12,000 groups of labels": lambda: {"gold": {"order": [[n] for n in range(12_000)]}},
+        "60,000 numbers": lambda: b'{"gold":{"scores":[1' + b",1" * 60_000 + b"]}}",
+        "9,000 numbers and labels": lambda: {"gold": {**scores(9_000), "labels": [*range(9_000)]}},
+        "1e-400 and long numbers": lambda: b'{"a":[1e-400' + b",12345678901234567890123" * 5_000 + b"]}",
+        "a number of 130,000 digits": lambda: b'{"a":' + b"9" * 130_000 + b"}",
+        "128,000 backslashes": lambda: b'{"a":"' + b"\\\\" * 64_000 + b'"}',
+        "deep arrays": lambda: b"[" * 60_000 + b"]" * 60_000,
+        "deep arrays, admitted": lambda: b'{"gold":' + b"[" * 1_000 + b"]" * 1_000 + b"}",
+        "10,000 unknown fields": lambda: {str(n): n for n in range(10_000)},
+        "30,000 wrong numbers": lambda: {"gold": {"scores": ["x"] * 30_000}},
+        "repeated keys": lambda: b"{" + b'"a":1,' * 21_000 + b'"a":1}',
+        "ids of 60,000 letters": lambda: {"gold": {"order": ["a" * 60_000, "b" * 60_000]}},
+        "an id twice, 60,000 letters": lambda: {"gold": {"order": ["a" * 60_000, "a" * 60_000]}},
+        "a weigher of 60,000 letters": lambda: pair(3, weigher="top-k:" + "9" * 60_000),
+        "12,000 coefficients": lambda: pair(3, coefficients=["rho"] * 12_000),
+    }
+}
+HEAVY_BODIES = {
+    CORRELATIONS: {
+        "40,000 empty groups": lambda: b'{"gold":{"order":[[]' + b",[]" * 40_000 + b"]}}",
+        "200,000 items": lambda: pair(200_000, worst=1_000),
+        "200,000 labels, none shared": lambda: {
+            "gold": labelled(200_000, "a"),
+            "system": labelled(200_000, "b"),
+            "missing": "bottom",
+            "worst": 1_000,
+        },
+        "200,000 items, inference": lambda: pair(200_000, inference=INFERENCE),
+        "2,000 items, inference": lambda: pair(2_000, inference=INFERENCE, tied_weights="expected"),
+        "t copula of 20,000 items": lambda: pair(20_000, inference=INFERENCE | {"n_resamples": 2_000}),
+        "a million empty groups": lambda: b'{"gold":{"order":[[]' + b",[]" * 999_000 + b"]}}",
+        "5 million empty groups": lambda: b'{"gold":{"order":[[]' + b",[]" * 5_000_000 + b"]}}",
+        "8 million numbers": lambda: b'{"gold":{"scores":[1' + b",1" * 8_000_000 + b"]}}",
+        "2 ids of 7 MB": lambda: {"gold": {"order": ["a" * (7 * MIB), "b" * (7 * MIB)]}},
+        "a million unknown fields": lambda: {str(n): n for n in range(1_000_000)},
+        "a number of 16 million digits": lambda: b'{"a":' + b"9" * (BODY - 100) + b"}",
+        "600,000 long numbers": lambda: b'{"a":[1' + b",12345678901234567890123" * 600_000 + b"]}",
+        "16 MB of backslashes": lambda: b'{"a":"' + b"\\\\" * (8 * MIB - 100) + b'"}',
+        "repeated keys, 16 MB": lambda: b"{" + b'"a":1,' * 2_700_000 + b'"a":1}',
+    },
+    BATCH: {
+        "1,000 systems": lambda: {
+            "gold": scores(3_000),
+            "systems": {str(n): scores(3_000, 7 + 2 * n) for n in range(1_000)},
+        },
+        "1,000 systems, other labels": lambda: {
             "gold": labelled(150_000, "a"),
             "systems": {str(n): labelled(700, f"{n}b") for n in range(1_000)},
             "missing": "bottom",
         },
-    ),
-    Worst(
-        "100 rankings",
-        MATRIX,
-        lambda: {"rankings": {str(n): scores(25_000, 7 + 2 * n) for n in range(100)}, "coefficient": "tau_w"},
-    ),
-    Worst(
-        "100 rankings, other labels",
-        MATRIX,
-        lambda: {"rankings": {str(n): labelled(9_000, f"{n % 9}b") for n in range(100)}, "missing": "bottom"},
-    ),
-    Worst(
-        "1,000 systems",
-        "/v1/leaderboards",
-        lambda: {
+    },
+    MATRIX: {
+        "100 rankings": lambda: {
+            "rankings": {str(n): scores(25_000, 7 + 2 * n) for n in range(100)},
+            "coefficient": "tau_w",
+        },
+        "100 rankings, other labels": lambda: {
+            "rankings": {str(n): labelled(9_000, f"{n % 9}b") for n in range(100)},
+            "missing": "bottom",
+        },
+    },
+    "/v1/leaderboards": {
+        "1,000 systems": lambda: {
             "gold": scores(3_000),
             "systems": {str(n): scores(3_000, 7 + 2 * n) for n in range(1_000)},
             "n_resamples": 20_000,
             "seed": 1,
         },
-    ),
-    Worst(
-        "1,000 systems of few items",
-        "/v1/leaderboards",
-        lambda: {
+        "1,000 systems of few items": lambda: {
             "gold": scores(50),
             "systems": {str(n): scores(50, 7 + 2 * n) for n in range(1_000)},
             "n_resamples": 20_000,
             "seed": 1,
         },
-    ),
-    Worst(
-        "100 gold sets of 50 systems",
-        "/v1/leaderboards",
-        lambda: {
+        "100 gold sets of 50 systems": lambda: {
             "gold_sets": {str(n): {"scores": {f"{n},{m}": m for m in range(20)}} for n in range(100)},
             "systems": {
                 str(n): {"scores": {f"{k},{m}": m * n % 21 for k in range(100) for m in range(20)}} for n in range(50)
@@ -215,70 +199,47 @@ REQUESTS = (
             "n_resamples": 4_000,
             "seed": 1,
         },
-    ),
-    Worst(
-        "20 systems of 40,000 items",
-        "/v1/leaderboards",
-        lambda: {
+        "20 systems of 40,000 items": lambda: {
             "gold": scores(40_000),
             "systems": {str(n): scores(40_000, 7 + 2 * n) for n in range(20)},
             "n_resamples": 100_000,
             "seed": 1,
         },
-    ),
-    Worst("100,000 queries", EVALUATION, lambda: evaluation(100_000, 3, 1, by_query=True, metrics=["tau_w", "ndcg"])),
-    Worst("1,000 runs", EVALUATION, lambda: evaluation(40, 10, 1_000, by_query=True)),
-    Worst("1,000 runs compared", EVALUATION, lambda: evaluation(40, 10, 1_000, comparison=INFERENCE)),
-    Worst(
-        "1,000 runs compared, 4 metrics",
-        EVALUATION,
-        lambda: evaluation(40, 10, 1_000, comparison=INFERENCE, metrics=ALL),
-    ),
-    Worst(
-        "2 runs compared", EVALUATION, lambda: evaluation(20_000, 10, 2, comparison=INFERENCE, standardized=INFERENCE)
-    ),
-    Worst("one query of 300,000 documents", EVALUATION, lambda: evaluation(1, 300_000, 1, standardized=INFERENCE)),
-    Worst(
-        "missing queries with long ids",
-        EVALUATION,
-        lambda: {
+    },
+    EVALUATION: {
+        "100,000 queries": lambda: evaluation(100_000, 3, 1, by_query=True, metrics=["tau_w", "ndcg"]),
+        "1,000 runs": lambda: evaluation(40, 10, 1_000, by_query=True),
+        "1,000 runs compared": lambda: evaluation(40, 10, 1_000, comparison=INFERENCE),
+        "1,000 runs compared, 4 metrics": lambda: evaluation(40, 10, 1_000, comparison=INFERENCE, metrics=ALL),
+        "2 runs compared": lambda: evaluation(20_000, 10, 2, comparison=INFERENCE, standardized=INFERENCE),
+        "one query of 300,000 documents": lambda: evaluation(1, 300_000, 1, standardized=INFERENCE),
+        "missing queries with long ids": lambda: {
             "qrels": {"q": {"a": 1, "b": 0}} | {f"{n:0300d}": {"a": 1, "b": 0} for n in range(250)},
             "runs": {str(n): {"q": {"a": 1}} for n in range(1_000)},
         },
-    ),
-    Worst(
-        "groups of queries",
-        EVALUATION,
-        lambda: evaluation(600, 5, 200, comparison=INFERENCE | {"groups": {str(n): f"g{n // 2}" for n in range(600)}}),
-    ),
-    Worst(
-        "200,000 pairs", "/v1/pairings", lambda: {"tokens": [{"token": f"{n:0160d}", "area": "a"} for n in range(630)]}
-    ),
-    Worst(
-        "tokens in many areas",
-        "/v1/pairings",
-        lambda: {
+        "groups of queries": lambda: evaluation(
+            600, 5, 200, comparison=INFERENCE | {"groups": {str(n): f"g{n // 2}" for n in range(600)}}
+        ),
+    },
+    "/v1/pairings": {
+        "200,000 pairs": lambda: {"tokens": [{"token": f"{n:0160d}", "area": "a"} for n in range(630)]},
+        "tokens in many areas": lambda: {
             "tokens": [{"token": f"t{n}", "area": f"a{n % 7}", "frequency": n} for n in range(199_000)],
             "sample": 200_000,
             "seed": 1,
             "across_areas": True,
         },
-    ),
-    Worst("most comparisons", "/v1/plans", lambda: {"n_items": 200_000, "n_ballots": 17, "comparisons": 2**40}),
-    Worst(
-        "10,000 ballots",
-        "/v1/plans",
-        lambda: {"n_items": 200_000, "n_ballots": 10_000, "fraction": 0.999999, "comparisons": 2**53},
-    ),
-    Worst(
-        "top presentations",
-        "/v1/plans",
-        lambda: {"n_items": 200_000, "n_ballots": 10_000, "fraction": 0.9995, "top_presentations": 2**38},
-    ),
-    Worst(
-        "4,490 ballots",
-        "/v1/plans",
-        lambda: {
+    },
+    "/v1/plans": {
+        "most comparisons": lambda: {"n_items": 200_000, "n_ballots": 17, "comparisons": 2**40},
+        "10,000 ballots": lambda: {"n_items": 200_000, "n_ballots": 10_000, "fraction": 0.999999, "comparisons": 2**53},
+        "top presentations": lambda: {
+            "n_items": 200_000,
+            "n_ballots": 10_000,
+            "fraction": 0.9995,
+            "top_presentations": 2**38,
+        },
+        "4,490 ballots": lambda: {
             "n_items": 200_000,
             "n_ballots": 4_490,
             "fraction": 0.999,
@@ -286,112 +247,108 @@ REQUESTS = (
             "seconds_per_comparison": 1e-9,
             "n_voters": 2**53,
         },
-    ),
-    Worst("500,000 comparisons", "/v1/ballots", lambda: {"items": 200_000, "presentations": 5, "voters": 1, "seed": 1}),
-    Worst(
-        "500,000 voters", "/v1/ballots", lambda: {"items": 200_000, "presentations": 5, "voters": 500_000, "seed": 1}
-    ),
-    Worst("two items", "/v1/ballots", lambda: {"items": 2, "presentations": 500_000, "voters": 500_000, "seed": 1}),
-    Worst("three items", "/v1/ballots", lambda: {"items": 3, "presentations": 333_333, "voters": 7, "seed": 1}),
-    Worst("1,000 items", "/v1/ballots", lambda: {"items": 1_000, "presentations": 1_000, "voters": 1, "seed": 1}),
-    Worst(
-        "1,001 items, 999 presentations",
-        "/v1/ballots",
-        lambda: {"items": 1_001, "presentations": 999, "voters": 3, "seed": 1},
-    ),
-    Worst(
-        "long labels",
-        "/v1/ballots",
-        lambda: {"items": [f"{n:010000d}" for n in range(1_600)], "presentations": 4, "voters": 3, "seed": 1},
-    ),
-    Worst("500,000 votes", "/v1/scores", lambda: ballots(50_000, 2, 500_000)),
-    Worst("500,000 votes of few items", "/v1/scores", lambda: ballots(10, 2, 500_000)),
-    Worst(
-        "249,000 empty columns",
-        "/v1/scores",
-        lambda: {
+    },
+    "/v1/ballots": {
+        "500,000 comparisons": lambda: {"items": 200_000, "presentations": 5, "voters": 1, "seed": 1},
+        "500,000 voters": lambda: {"items": 200_000, "presentations": 5, "voters": 500_000, "seed": 1},
+        "two items": lambda: {"items": 2, "presentations": 500_000, "voters": 500_000, "seed": 1},
+        "three items": lambda: {"items": 3, "presentations": 333_333, "voters": 7, "seed": 1},
+        "1,000 items": lambda: {"items": 1_000, "presentations": 1_000, "voters": 1, "seed": 1},
+        "1,001 items, 999 presentations": lambda: {"items": 1_001, "presentations": 999, "voters": 3, "seed": 1},
+        "long labels": lambda: {
+            "items": [f"{n:010000d}" for n in range(1_600)],
+            "presentations": 4,
+            "voters": 3,
+            "seed": 1,
+        },
+    },
+    "/v1/scores": {
+        "500,000 votes": lambda: ballots(50_000, 2, 500_000),
+        "500,000 votes of few items": lambda: ballots(10, 2, 500_000),
+        "249,000 empty columns": lambda: {
             "plan": PLAN,
             "items": 200_000,
             "seed": 1,
             "ballots": [{"comparisons": [{"left": [], "right": [], "votes": []}] * 249_000}],
         },
-    ),
-    Worst("46,900 items", "/v1/strengths", lambda: {"comparisons": votes(46_900, 400_000, 100)}),
-    Worst("200,000 items", "/v1/strengths", lambda: {"items": 200_000, "comparisons": votes(200_000, 400_000, 9)}),
-    Worst("200,000 items, 2 votes", "/v1/strengths", lambda: {"items": 200_000, "comparisons": votes(2, 2)}),
-    Worst(
-        "every voter",
-        "/v1/strengths",
-        lambda: {"comparisons": votes(5_000, 300_000, 100_000), "options": {"voters": True, "side_bias": True}},
-    ),
-    Worst(
-        "1,500 items", "/v1/strengths", lambda: {"comparisons": votes(1_500, 400_000, 50), "options": {"voters": True}}
-    ),
-    Worst(
-        "one by one",
-        "/v1/strengths",
-        lambda: {
+    },
+    "/v1/strengths": {
+        "46,900 items": lambda: {"comparisons": votes(46_900, 400_000, 100)},
+        "200,000 items": lambda: {"items": 200_000, "comparisons": votes(200_000, 400_000, 9)},
+        "200,000 items, 2 votes": lambda: {"items": 200_000, "comparisons": votes(2, 2)},
+        "every voter": lambda: {
+            "comparisons": votes(5_000, 300_000, 100_000),
+            "options": {"voters": True, "side_bias": True},
+        },
+        "1,500 items": lambda: {"comparisons": votes(1_500, 400_000, 50), "options": {"voters": True}},
+        "one by one": lambda: {
             "comparisons": [
                 {"left": n % 900, "right": n % 899 + 1, "winner": "left"}
                 for n in range(300_000)
                 if n % 900 != n % 899 + 1
             ]
         },
-    ),
-    Worst(
-        "500,000 comparisons",
-        "/v1/comparisons/next",
-        lambda: {"items": 200_000, "comparisons": votes(1_000, 1_000), "size": 500_000, "voters": 500_000, "seed": 1},
-    ),
-    Worst(
-        "500,000 of 2,000 items",
-        "/v1/comparisons/next",
-        lambda: {"comparisons": votes(2_000, 300_000, 50), "size": 500_000, "seed": 1},
-    ),
-    Worst(
-        "50 of 46,900 items",
-        "/v1/comparisons/next",
-        lambda: {"comparisons": votes(46_900, 400_000, 1_000), "size": 50, "seed": 1, "n0": -0.99},
-    ),
-    Worst("50 voters", "/v1/simulations", lambda: simulation(PLAN | {"n_ballots": 2}, 80, voters={"n_voters": 50})),
-    Worst(
-        "very many simulations",
-        "/v1/simulations",
-        lambda: simulation({"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 1}, 5_000_000),
-    ),
-    Worst(
-        "30 simulations of 300,000 votes",
-        "/v1/simulations",
-        lambda: simulation(
+    },
+    "/v1/comparisons/next": {
+        "500,000 comparisons": lambda: {
+            "items": 200_000,
+            "comparisons": votes(1_000, 1_000),
+            "size": 500_000,
+            "voters": 500_000,
+            "seed": 1,
+        },
+        "500,000 of 2,000 items": lambda: {"comparisons": votes(2_000, 300_000, 50), "size": 500_000, "seed": 1},
+        "50 of 46,900 items": lambda: {
+            "comparisons": votes(46_900, 400_000, 1_000),
+            "size": 50,
+            "seed": 1,
+            "n0": -0.99,
+        },
+    },
+    "/v1/simulations": {
+        "50 voters": lambda: simulation(PLAN | {"n_ballots": 2}, 80, voters={"n_voters": 50}),
+        "very many simulations": lambda: simulation(
+            {"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 1}, 5_000_000
+        ),
+        "30 simulations of 300,000 votes": lambda: simulation(
             {"n_items": 1_000, "n_ballots": 2, "fraction": 0.5, "presentations": 600}, 30, voters={"n_voters": 10_000}
         ),
+    },
+}
+GET_PATHS = {
+    "n0 of a share": f"/v1/weights?{SHARE}",
+    "a tiny share": "/v1/weights?top=1000&share=1e-300&k=1",
+    "a share near its end": "/v1/weights?top=1000&k=1000&n_items=1000000&share=0.001000000000000001",
+    "n0 near -1": "/v1/weights?top=1000&n0=-0.999999999999&n_items=1099511627776",
+    "n0 of 1e300": "/v1/weights?top=1000&n0=1e300&n_items=1099511627776",
+    "4,000 query fields": "/v1/weights?" + "&".join(f"{n}=1" for n in range(1_500)),
+    "an unknown job": f"/v1/jobs/{'0' * 64}",
+    "a long job": f"/v1/jobs/{'0' * 8_000}",
+    "the document": "/openapi.json",
+    "readiness": "/health/ready",
+    "liveness": "/health/live",
+    "metrics": "/metrics",
+}
+LIGHT = [
+    *(
+        Worst(name, path, build, is_light=True)
+        for path, builds in LIGHT_BODIES.items()
+        for name, build in builds.items()
     ),
-    light("n0 of a share", f"/v1/weights?{SHARE}", method="GET"),
-    light("a tiny share", "/v1/weights?top=1000&share=1e-300&k=1", method="GET"),
-    light(
-        "a share near its end", "/v1/weights?top=1000&k=1000&n_items=1000000&share=0.001000000000000001", method="GET"
-    ),
-    light("n0 near -1", "/v1/weights?top=1000&n0=-0.999999999999&n_items=1099511627776", method="GET"),
-    light("n0 of 1e300", "/v1/weights?top=1000&n0=1e300&n_items=1099511627776", method="GET"),
-    light("4,000 query fields", "/v1/weights?" + "&".join(f"{n}=1" for n in range(1_500)), method="GET"),
-    light("an unknown job", f"/v1/jobs/{'0' * 64}", method="GET"),
-    light("a long job", f"/v1/jobs/{'0' * 8_000}", method="GET"),
-    light("an unknown job", f"/v1/jobs/{'0' * 64}", method="DELETE"),
-    light("the document", "/openapi.json", method="GET"),
-    light("readiness", "/health/ready", method="GET"),
-    light("liveness", "/health/live", method="GET"),
-    light("metrics", "/metrics", method="GET"),
-)
+    *(Worst(name, path, method="GET", is_light=True) for name, path in GET_PATHS.items()),
+    Worst("an unknown job", f"/v1/jobs/{'0' * 64}", method="DELETE", is_light=True),
+]
+HEAVY = [Worst(name, path, build) for path, builds in HEAVY_BODIES.items() for name, build in builds.items()]
 
 
 def kind_of(problem: bytes) -> str:
-    """Kind of a problem; gunicorn refuses an address that is too long by itself, and closes the connection."""
+    """Kind of a problem; gunicorn itself refuses an address that is too long, and closes the connection."""
     return orjson.loads(problem)["type"].rpartition(":")[2] if problem.startswith(b"{") else "address"
 
 
 @dataclass
 class Cost:
-    """What requests cost a service."""
+    """Cost of requests for a service."""
 
     statuses: list[int]
     kinds: list[str]
@@ -408,7 +365,7 @@ def processor_seconds(pids: list[int]) -> float:
     for pid in pids:
         with contextlib.suppress(OSError):
             values = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            total += sum(map(int, values[11:15]))  # with children that have ended
+            total += sum(map(int, values[11:15]))  # including ended children
     return total / TICK
 
 
@@ -443,7 +400,7 @@ class Watch:
         bodies = {worst: worst.body() for worst in set(requests)}
         for pid in (*children(self.boss), *self.server.workers()):
             with contextlib.suppress(OSError):
-                Path(f"/proc/{pid}/clear_refs").write_text("5")  # begins a new peak
+                Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets the peak
         workers = self.server.workers()
         before = processor_seconds(workers), processor_seconds([self.boss, *children(self.boss)]), peak_bytes(workers)
         answers: list[tuple[int, str]] = []
@@ -505,16 +462,12 @@ def measure_two(watch, first, second):
     assert not {"unforeseen", "address"} & set(cost.kinds) or cost.statuses == [414] * 2
     assert watch.server.workers() == workers
     assert watch.server.supervisor() == watch.boss
-    assert cost.probe_seconds < 5  # on a machine that is busy
+    assert cost.probe_seconds < 5  # on a busy machine
     return cost
 
 
-LIGHT = [worst for worst in REQUESTS if worst.is_light]
-HEAVY = [worst for worst in REQUESTS if not worst.is_light]
-
-
 def loop_seconds() -> float:
-    """Processor time of two million steps of a loop, a tenth of a second on most machines: the least of three."""
+    """Processor time of two million steps of a loop, a tenth of a second on most machines: the minimum of three."""
     seconds = []
     for _ in range(3):
         start, total = time.process_time(), 0
@@ -533,7 +486,7 @@ def test_the_worst_requests_of_threads_cost_little(watch, worst):
 
 
 def pairs_of(requests: list[Worst]) -> Iterator[Any]:
-    """Pairs of requests; those whose operations have come before are left to the night."""
+    """Pairs of requests; those of operations that already occurred are left to the night."""
     paths: set[str] = set()
     for pair in zip(requests[::2], [*requests[1::2], requests[0]], strict=False):
         is_new = not paths.issuperset(worst.path for worst in pair)
@@ -544,7 +497,7 @@ def pairs_of(requests: list[Worst]) -> Iterator[Any]:
 @pytest.mark.parametrize("requests", list(pairs_of(HEAVY)), ids=lambda pair: " beside ".join(map(str, pair)))
 def test_the_worst_requests_end_within_the_limits(watch, requests):
     cost = measure_two(watch, *requests)
-    # A second is added as the system counts whole ones, and by the first, short try; kernels are compiled once.
+    # The system counts whole seconds, and the first, short try adds up to one; kernels are compiled once.
     assert cost.work_seconds < 2 * (SECONDS + 2) + 30
     assert cost.work_bytes < watch.idle_bytes + (1 << 30)
 
@@ -553,7 +506,7 @@ def main() -> None:
     print("path | request | at once | status | seconds | work s | server s | work MB | server MB | probe s")
     with tempfile.TemporaryDirectory() as folder, running(Path(folder), PROXIED) as server:
         watch = Watch(server)
-        for worst, count in itertools.product(REQUESTS, (1, 2)):
+        for worst, count in itertools.product([*LIGHT, *HEAVY], (1, 2)):
             cost = watch.measure(*[worst] * count)
             outcome = ", ".join(f"{status} {kind}" for status, kind in zip(cost.statuses, cost.kinds, strict=True))
             seconds = (cost.seconds, cost.work_seconds, cost.server_seconds)

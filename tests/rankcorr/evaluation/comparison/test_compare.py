@@ -28,92 +28,92 @@ def case(n_queries=40, noises=(0.5, 0.6, 3.0), seed=0):
     return qrels, runs
 
 
-def test_the_better_runs_lead_and_the_poor_one_is_told_apart():
+def test_the_better_runs_lead_and_the_poor_one_differs_significantly():
     qrels, runs = case()
-    found = compare_runs(qrels, runs, n_resamples=2_000)
+    result = compare_runs(qrels, runs, n_resamples=2_000)
     values = evaluate(qrels, runs, standardized=False)
-    assert [row.mean for row in found.rows] == sorted((values.mean("tau_w", run) for run in runs), reverse=True)
-    assert found.rows[-1].run == "c"
-    assert found.rows[-1].group > 1
-    assert [row.rank for row in found.rows] == [1.0, 2.0, 3.0]
-    assert all(row.low < row.mean < row.high for row in found.rows)
-    assert len(found.pairs) == 3
-    for row in found.rows[1:]:  # one pair has one set of p-values
-        pair = found.pair(found.runs[0], row.run)
+    assert [row.mean for row in result.rows] == sorted((values.mean("tau_w", run) for run in runs), reverse=True)
+    assert result.rows[-1].run == "c"
+    assert result.rows[-1].group > 1
+    assert [row.rank for row in result.rows] == [1.0, 2.0, 3.0]
+    assert all(row.low < row.mean < row.high for row in result.rows)
+    assert len(result.pairs) == 3
+    for row in result.rows[1:]:  # one pair has one set of p-values
+        pair = result.pair(result.runs[0], row.run)
         assert (row.pvalue, row.corrected_pvalue) == (pair.pvalue, pair.corrected_pvalue)
-    assert all(pair.corrected_pvalue >= pair.pvalue for pair in found.pairs)
-    assert found.correction == "step-down"
-    assert (found.unit, found.metric, found.test) == ("queries", "tau_w", "randomization")
+    assert all(pair.corrected_pvalue >= pair.pvalue for pair in result.pairs)
+    assert result.correction == "step-down"
+    assert (result.unit, result.metric, result.test) == ("queries", "tau_w", "randomization")
 
 
 @pytest.mark.parametrize("test", ["randomization", "t", "bootstrap"])
 def test_a_pair_is_described_in_full(test):
     qrels, runs = case(noises=(0.5, 1.0, 1.0))
-    found = compare_runs(qrels, runs, metric="ap", baseline="c", test=test, n_resamples=999)
-    assert [(pair.first, pair.second) for pair in found.pairs] == [(run, "c") for run in found.runs if run != "c"]
-    pair = found.pairs[0]
-    assert (found.test, all(each.corrected_pvalue >= each.pvalue for each in found.pairs)) == (test, True)
-    differences = found.differences(pair.first, "c")
+    result = compare_runs(qrels, runs, metric="ap", baseline="c", test=test, n_resamples=999)
+    assert [(pair.first, pair.second) for pair in result.pairs] == [(run, "c") for run in result.runs if run != "c"]
+    pair = result.pairs[0]
+    assert (result.test, all(each.corrected_pvalue >= each.pvalue for each in result.pairs)) == (test, True)
+    differences = result.differences(pair.first, "c")
     assert pair.difference == pytest.approx(differences.mean())
     assert pair.effect_size == pytest.approx(differences.mean() / differences.std(ddof=1))
     assert (pair.n_queries, pair.n_better, pair.n_worse) == (40, (differences > 0).sum(), (differences < 0).sum())
     assert pair.low < pair.difference < pair.high
     assert (pair.low > 0) == (pair.pvalue <= 0.05)
     assert pair.detectable > 0
-    np.testing.assert_array_equal(found.differences(), differences)
+    np.testing.assert_array_equal(result.differences(), differences)
     with pytest.raises(OptionError, match="first and second go together: name both runs or neither"):
-        found.differences("c")
+        result.differences("c")
 
 
 @pytest.mark.parametrize("baseline", [None, "a"])
 def test_the_run_that_is_named_first_comes_first(baseline):
     qrels, runs = case()
-    found = compare_runs(qrels, runs, baseline=baseline, n_resamples=500)
-    means = {row.run: row.mean for row in found.rows}
+    result = compare_runs(qrels, runs, baseline=baseline, n_resamples=500)
+    means = {row.run: row.mean for row in result.rows}
     for first, second in (("a", "c"), ("c", "a")):
-        pair = found.pair(first, second)
-        values = found.differences(first, second)
+        pair = result.pair(first, second)
+        values = result.differences(first, second)
         assert (pair.first, pair.second) == (first, second)
         assert pair.difference == pytest.approx(means[first] - means[second])
         assert pair.low < pair.difference < pair.high
         assert pair.effect_size == pytest.approx(values.mean() / values.std(ddof=1))
         assert (pair.n_better, pair.n_worse) == ((values > 0).sum(), (values < 0).sum())
-    pair, other = found.pair("a", "c"), found.pair("c", "a")
+    pair, other = result.pair("a", "c"), result.pair("c", "a")
     assert (pair.pvalue, pair.corrected_pvalue) == (other.pvalue, other.corrected_pvalue)
     assert other == pair.reverse()
     assert other.reverse() == pair
 
 
-def test_queries_that_one_run_lacks_are_left_out_of_its_pairs():
+def test_pairs_omit_queries_missing_in_one_of_their_runs():
     qrels, runs = case()
-    runs["a"] = {query: found for query, found in runs["a"].items() if query != "q0"}
-    found = compare_runs(qrels, runs, n_resamples=100)
-    sizes = {(pair.first, pair.second): pair.n_queries for pair in found.pairs}
+    runs["a"] = {query: result for query, result in runs["a"].items() if query != "q0"}
+    result = compare_runs(qrels, runs, n_resamples=100)
+    sizes = {(pair.first, pair.second): pair.n_queries for pair in result.pairs}
     assert {n for pair, n in sizes.items() if "a" in pair} == {39}
     assert {n for pair, n in sizes.items() if "a" not in pair} == {40}
-    assert {row.run: row.n_queries for row in found.rows} == {"a": 39, "b": 40, "c": 40}
-    (lacking,) = (c.not_in_run for run, c in zip(found.runs, found.coverage, strict=True) if run == "a")
+    assert {row.run: row.n_queries for row in result.rows} == {"a": 39, "b": 40, "c": 40}
+    (lacking,) = (c.not_in_run for run, c in zip(result.runs, result.coverage, strict=True) if run == "a")
     assert lacking == ("q0",)
 
 
-def test_standardized_values_are_compared_where_asked():
+def test_standardized_values_are_compared_on_request():
     qrels, runs = case()
-    found = compare_runs(qrels, runs, standardized=True, n_resamples=100)
+    result = compare_runs(qrels, runs, standardized=True, n_resamples=100)
     values = evaluate(qrels, runs)
-    assert found.standardized
-    for row in found.rows:
+    assert result.standardized
+    for row in result.rows:
         assert row.mean == values.mean("tau_w", row.run, standardized=True)
 
 
 def test_groups_of_queries():
     qrels, runs = case()
     groups = {query: "odd" if int(query[1:]) % 2 else "even" for query in qrels}
-    found = compare_runs(qrels, runs, groups=groups, baseline="c", n_resamples=500)
-    assert [(each.group, each.n_queries) for each in found.groups] == [("even", 20), ("odd", 20)]
+    result = compare_runs(qrels, runs, groups=groups, baseline="c", n_resamples=500)
+    assert [(each.group, each.n_queries) for each in result.groups] == [("even", 20), ("odd", 20)]
     even = {query: own for query, own in qrels.items() if groups[query] == "even"}
     alone = evaluate(even, runs, standardized=False)
-    assert found.groups[0].means == pytest.approx([alone.mean("tau_w", run) for run in found.runs], abs=1e-12)
-    pairs = [pair for each in found.groups for pair in each.pairs]
+    assert result.groups[0].means == pytest.approx([alone.mean("tau_w", run) for run in result.runs], abs=1e-12)
+    pairs = [pair for each in result.groups for pair in each.pairs]
     np.testing.assert_allclose([p.corrected_pvalue for p in pairs], holm([p.pvalue for p in pairs]))
     with pytest.raises(OptionError, match="every query of qrels needs a group; without one: 'q3'"):
         compare_runs(qrels, runs, groups={query: 1 for query in qrels if query != "q3"})
@@ -123,20 +123,20 @@ def test_groups_of_queries():
 
 def test_runs_without_a_value_come_last():
     qrels, runs = case(n_queries=14)
-    runs["d"] = {query: dict.fromkeys(found, 1.0) for query, found in qrels.items()}
+    runs["d"] = {query: dict.fromkeys(result, 1.0) for query, result in qrels.items()}
     with pytest.warns(UserWarning, match="a mean is undefined"):
-        found = compare_runs(qrels, runs, n_resamples=100)
-    last = found.rows[-1]
+        result = compare_runs(qrels, runs, n_resamples=100)
+    last = result.rows[-1]
     assert (last.run, last.group, last.n_queries) == ("d", None, 0)
     assert math.isnan(last.rank)
-    assert math.isnan(found.pair("d", "a").pvalue)
+    assert math.isnan(result.pair("d", "a").pvalue)
 
 
 def test_equal_runs_tie():
     qrels, runs = case()
-    found = compare_runs(qrels, {"x": runs["a"], "y": runs["a"]}, n_resamples=100)
-    assert [row.rank for row in found.rows] == [1.5, 1.5]
-    pair = found.pairs[0]
+    result = compare_runs(qrels, {"x": runs["a"], "y": runs["a"]}, n_resamples=100)
+    assert [row.rank for row in result.rows] == [1.5, 1.5]
+    pair = result.pairs[0]
     assert (pair.difference, pair.pvalue, pair.low, pair.high) == (0.0, 1.0, 0.0, 0.0)
     assert math.isnan(pair.effect_size)
     assert math.isnan(pair.detectable)
@@ -145,11 +145,11 @@ def test_equal_runs_tie():
 
 @pytest.mark.parametrize("test", ["randomization", "t"])
 @pytest.mark.parametrize("seed", range(2))
-def test_the_queries_that_matter_most_are_those_of_the_comparisons_without_each(seed, test):
+def test_influential_queries_follow_from_comparisons_without_each(seed, test):
     qrels, runs = case(8, noises=(1.0, 1.5, 2.0), seed=seed)
     options = {"metric": "rho", "test": test, "level": 0.8, "n_resamples": 100}
-    found = compare_runs(qrels, runs, **options)
-    for pair in found.pairs:
+    result = compare_runs(qrels, runs, **options)
+    for pair in result.pairs:
         without = {}
         for query in qrels:
             rest = {other: own for other, own in qrels.items() if other != query}
@@ -166,7 +166,7 @@ def test_the_queries_that_matter_most_are_those_of_the_comparisons_without_each(
 
 
 def decided_by_one():
-    """Ten queries with one relevant document, which `good` has first; `poor` has it lower for six queries."""
+    """Ten queries with one relevant document; `good` has it first, `poor` has it lower for six queries."""
     places = {f"q{number}": max(1, number - 2) for number in range(9)} | {"tiger": 8}
     qrels = {query: {"d1": 1} for query in places}
 
@@ -179,7 +179,7 @@ def decided_by_one():
 def test_one_query_decides():
     (pair,) = compare_runs(*decided_by_one(), metric="ap").pairs
     assert (pair.n_queries, pair.n_better, pair.n_worse) == (10, 6, 0)
-    # Of the signs of six differences, all must be as they are or all the reverse: 2 / 2^6, and without one 2 / 2^5.
+    # All signs of six differences must be observed or all reversed: 2 / 2^6, and without one query 2 / 2^5.
     assert (pair.pvalue, pair.fragile, pair.least.label, pair.least.pvalue) == (2 / 2**6, True, "tiger", 2 / 2**5)
     assert pair.low > 0
     assert pair.most.label in {"q0", "q1", "q2", "q3"}
@@ -193,8 +193,8 @@ def test_runs_with_one_query_in_common_or_none():
         runs[name] = {query: runs[name][query] for query in kept}
     runs["c"] = {query: runs["c"][query] for query in queries[4:]}
     for test in ("randomization", "t"):
-        found = compare_runs(qrels, runs, test=test, n_resamples=99)
-        one, none = found.pair("a", "b"), found.pair("a", "c")
+        result = compare_runs(qrels, runs, test=test, n_resamples=99)
+        one, none = result.pair("a", "b"), result.pair("a", "c")
         assert (one.n_queries, one.least, one.most, one.fragile) == (1, None, None, False)
         assert math.isnan(one.pvalue) if test == "t" else one.pvalue == 1
         assert (none.n_queries, none.least, none.most, none.fragile) == (0, None, None, False)
@@ -215,7 +215,7 @@ def test_options_are_checked(options, error, message):
         compare_runs(*case(3), **options)
 
 
-def test_two_runs_are_wanted():
+def test_at_least_two_runs_are_needed():
     qrels, runs = case(3)
     with pytest.raises(OptionError, match="at least two runs are needed to compare; got 'run'"):
         compare_runs(qrels, runs["a"])
@@ -223,17 +223,17 @@ def test_two_runs_are_wanted():
 
 def test_results_as_tables():
     qrels, runs = case(15)
-    found = compare_runs(qrels, runs, n_resamples=100)
-    assert found.to_frame()["run"].tolist() == list(found.runs)
-    content = found.to_dict()
+    result = compare_runs(qrels, runs, n_resamples=100)
+    assert result.to_frame()["run"].tolist() == list(result.runs)
+    content = result.to_dict()
     assert content["rows"][0]["pvalue"] is None
     assert content["pairs"][0].keys() == {field.name for field in fields(PairedDifference)}
-    assert repr(found).startswith("<RunComparison of 3 runs over 15 queries, tau_w: ")
-    assert compare_runs(qrels, runs, n_resamples=100) == found
+    assert repr(result).startswith("<RunComparison of 3 runs over 15 queries, tau_w: ")
+    assert compare_runs(qrels, runs, n_resamples=100) == result
     with pytest.raises(OptionError, match="'a' and 'z' were not compared"):
-        found.pair("a", "z")
+        result.pair("a", "z")
     with pytest.raises(OptionError, match=r"second must be one of .*; got 'z'"):
-        found.differences("a", "z")
+        result.differences("a", "z")
 
 
 @pytest.mark.needs_numba
@@ -241,32 +241,32 @@ def test_results_as_tables():
 def test_cranfield(data_dir):
     folder = data_dir / "cranfield"
     runs = [read_run(folder / f"run-{name}.txt.gz") for name in ("bm25", "lsa", "tfidf")]
-    found = compare_runs(read_qrels(folder / "qrels.txt.gz"), runs, metric="ndcg@10")
-    assert [(row.run, row.group) for row in found.rows] == [("run-lsa", 1), ("run-bm25", 2), ("run-tfidf", 2)]
-    assert found.pairs[0].difference == pytest.approx(0.0350, abs=5e-5)
-    assert found.pairs[0].pvalue < 0.01
+    result = compare_runs(read_qrels(folder / "qrels.txt.gz"), runs, metric="ndcg@10")
+    assert [(row.run, row.group) for row in result.rows] == [("run-lsa", 1), ("run-bm25", 2), ("run-tfidf", 2)]
+    assert result.pairs[0].difference == pytest.approx(0.0350, abs=5e-5)
+    assert result.pairs[0].pvalue < 0.01
 
 
 def test_the_worst_queries_and_their_documents():
     qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1, "e": 0}, "q3": {"a": 1}}
     best = {query: {document: float(rel) for document, rel in own.items()} for query, own in qrels.items()}
     poor = {**best, "q2": {"a": 3.0, "z": 2.0, "d": 1.0}}
-    found = worst(qrels, {"best": best, "poor": poor})
-    assert [each.query for each in found] == ["q2", "q1"]
-    assert found[0].difference == found[0].first - found[0].second > 0
-    places = {each.document: (each.relevance, each.first_rank, each.second_rank) for each in found[0].documents}
+    result = worst(qrels, {"best": best, "poor": poor})
+    assert [each.query for each in result] == ["q2", "q1"]
+    assert result[0].difference == result[0].first - result[0].second > 0
+    places = {each.document: (each.relevance, each.first_rank, each.second_rank) for each in result[0].documents}
     assert places["d"] == (1.0, 1.0, 3.0)
-    assert math.isnan(places["z"][0])  # nobody judged it
+    assert math.isnan(places["z"][0])  # it is not judged
     assert math.isnan(places["z"][1])
-    assert found[0].documents[0].document == "d"
-    assert found[0].documents[0].cost < 0  # it costs the second run more
-    assert found[1].difference == 0.0
+    assert result[0].documents[0].document == "d"
+    assert result[0].documents[0].cost < 0  # it costs the second run more
+    assert result[1].difference == 0.0
     turned = worst(qrels, {"best": best, "poor": poor}, metric="ap", first="poor", second="best", k=1)[0]
     assert (turned.query, turned.difference < 0, turned.documents[0].cost > 0) == ("q2", True, True)
 
 
-def test_a_query_that_a_run_lacks_has_no_documents():
-    """The other run has places that cost something, but not less or more than those of no run."""
+def test_a_query_missing_in_a_run_has_no_documents():
+    """The other run has costs, but there is no run to compare them with."""
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
     runs = {"whole": {"q1": {"a": 1.0, "b": 2.0}, "q2": {"a": 2.0, "b": 1.0}}, "half": {"q2": {"a": 2.0, "b": 1.0}}}
     (lacking, _) = worst(qrels, runs, metric="p@1", k=2)
@@ -286,7 +286,7 @@ def test_worst_checks_its_options(options, message):
         worst(*case(3), **options)
 
 
-def test_an_evaluation_is_compared_without_evaluating_again():
+def test_an_evaluation_is_compared_without_new_evaluation():
     qrels, runs = case(15)
     evaluation = evaluate(qrels, runs, metrics=["ap", "tau_w"])
     chosen = {"baseline": "b", "n_resamples": 100, "groups": {query: query[-1] for query in qrels}}
@@ -315,8 +315,8 @@ def test_metrics_are_corrected_together():
     whole = [pair for each in together for pair in each.pairs]
     by_group = [pair for each in together for group in each.groups for pair in group.pairs]
     for pairs in (whole, by_group):
-        wanted = holm([pair.pvalue for pair in pairs])
-        np.testing.assert_array_equal([pair.corrected_pvalue for pair in pairs], wanted)
+        expected = holm([pair.pvalue for pair in pairs])
+        np.testing.assert_array_equal([pair.corrected_pvalue for pair in pairs], expected)
     assert len(whole) == 9
     assert [pair.pvalue for pair in whole] == [pair.pvalue for each in alone for pair in each.pairs]
     assert {each.correction for each in together} == {"holm"}
@@ -327,12 +327,12 @@ def test_metrics_are_corrected_together():
 def test_queries_of_one_cluster_are_not_independent():
     qrels, runs = case(n_queries=16)
     families = {query: number // 4 for number, query in enumerate(qrels)}
-    alone, found = compare_runs(qrels, runs), compare_runs(qrels, runs, clusters=families)
-    one, other = (comparison.pair("a", "c") for comparison in (found, alone))
+    alone, result = compare_runs(qrels, runs), compare_runs(qrels, runs, clusters=families)
+    one, other = (comparison.pair("a", "c") for comparison in (result, alone))
     assert one.difference == other.difference
-    # Four families have 2^4 flips, two of which are as extreme as the observed difference.
+    # Four clusters have 2^4 flips, two of which are as extreme as the observed difference.
     assert one.pvalue >= 2 / 2**4 > other.pvalue
-    assert (found.rows[0].low, found.rows[0].high) != (alone.rows[0].low, alone.rows[0].high)
+    assert (result.rows[0].low, result.rows[0].high) != (alone.rows[0].low, alone.rows[0].high)
     within = compare_runs(qrels, runs, clusters=families, groups=families, n_resamples=100)
     assert {pair.pvalue for group in within.groups for pair in group.pairs} == {1.0}
     with pytest.raises(OptionError, match="clusters: every query of qrels needs a group; without one"):
@@ -343,12 +343,12 @@ def test_queries_of_one_cluster_are_not_independent():
 
 def test_verdicts_of_pairs():
     qrels, runs = case()
-    found = compare_runs(qrels, runs | {"d": runs["a"]}, n_resamples=500, equivalent_within=0.2)
-    judged = {(pair.first, pair.second): pair.verdict for pair in found.pairs}
+    result = compare_runs(qrels, runs | {"d": runs["a"]}, n_resamples=500, equivalent_within=0.2)
+    judged = {(pair.first, pair.second): pair.verdict for pair in result.pairs}
     assert {judged.get(("a", "d")), judged.get(("d", "a"))} <= {"equivalent", None}
-    assert found.pair("a", "c").verdict == "better"
-    assert found.pair("c", "a").verdict == "worse"
-    assert found.pair("a", "d").reverse().verdict == "equivalent"
+    assert result.pair("a", "c").verdict == "better"
+    assert result.pair("c", "a").verdict == "worse"
+    assert result.pair("a", "d").reverse().verdict == "equivalent"
     assert {pair.verdict for pair in compare_runs(qrels, runs, n_resamples=50).pairs} == {None}
 
 

@@ -36,19 +36,19 @@ VALUES = st.sampled_from([-1.0, -0.5, -0.25, 0.0, 0.0, 0.25, 0.5, 0.75, 1.0, mat
 
 
 def columns(least, most):
-    """Differences of three pairs of runs, many of them equal."""
+    """Differences of three pairs of runs; many are equal."""
     row = st.lists(VALUES, min_size=3, max_size=3)
     return st.lists(row, min_size=least, max_size=most).map(np.array)
 
 
-# All flips of some are enumerated, and those of others drawn.
+# For some inputs all flips are enumerated, for others they are drawn.
 COLUMNS = st.one_of(columns(1, 9), columns(14, 18))
 
 
 @pytest.fixture
 def designs(monkeypatch):
     """The benchmark that measures the levels."""
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # the scripts import their shared modules from there
     return importlib.import_module("bank_of_designs")
 
 
@@ -56,35 +56,35 @@ def column(*values):
     return np.array(values, float)[:, np.newaxis]
 
 
-def test_means_leave_out_what_is_not_there():
-    found = Means.of(np.array([[1.0, math.nan, math.nan], [3.0, 2.0, math.nan], [5.0, math.nan, math.nan]]))
-    np.testing.assert_allclose(found.means, [3.0, 2.0, math.nan])
-    np.testing.assert_allclose(found.errors, [2 / math.sqrt(3), math.nan, math.nan])
-    assert found.n.tolist() == [3, 1, 0]
+def test_means_ignore_missing_values():
+    result = Means.of(np.array([[1.0, math.nan, math.nan], [3.0, 2.0, math.nan], [5.0, math.nan, math.nan]]))
+    np.testing.assert_allclose(result.means, [3.0, 2.0, math.nan])
+    np.testing.assert_allclose(result.errors, [2 / math.sqrt(3), math.nan, math.nan])
+    assert result.n.tolist() == [3, 1, 0]
 
 
 def test_many_queries_draw_signs():
     rng = np.random.default_rng(0)
     values = rng.normal(0.3, 1, (40, 3)) * [1, 0.5, 0]
     values[::5, 1] = math.nan
-    found = pvalues(values, "randomization", DRAWS)
+    result = pvalues(values, "randomization", DRAWS)
     for place in range(2):
         known = values[~np.isnan(values[:, place]), place]
         pair = known, np.zeros(known.size)
         options = {"permutation_type": "samples", "n_resamples": 20_000, "rng": 1}
-        wanted = scipy.stats.permutation_test(pair, lambda a, b, axis: np.mean(a - b, axis=axis), **options).pvalue
-        assert found[place] == pytest.approx(wanted, abs=0.015)
-    assert found[2] == 1.0
+        expected = scipy.stats.permutation_test(pair, lambda a, b, axis: np.mean(a - b, axis=axis), **options).pvalue
+        assert result[place] == pytest.approx(expected, abs=0.015)
+    assert result[2] == 1.0
     again = pvalues(values[:, :1], "randomization", DRAWS)
-    assert again[0] == found[0]  # the same signs, whatever stands beside it
+    assert again[0] == result[0]  # the same signs, whatever the other columns are
 
 
 def test_students_test_is_scipys():
     rng = np.random.default_rng(1)
     values = rng.normal(0.2, 1, (30, 2))
     values[3, 1] = math.nan
-    wanted = scipy.stats.ttest_1samp(values, 0, nan_policy="omit").pvalue
-    np.testing.assert_allclose(pvalues(values, "t", DRAWS), wanted, rtol=1e-12)
+    expected = scipy.stats.ttest_1samp(values, 0, nan_policy="omit").pvalue
+    np.testing.assert_allclose(pvalues(values, "t", DRAWS), expected, rtol=1e-12)
 
 
 def test_intervals_of_normal_values_are_those_of_students_test():
@@ -92,51 +92,51 @@ def test_intervals_of_normal_values_are_those_of_students_test():
     ends = scipy.stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
     low, high = bounds(Means.of(values), studentize(values, DRAWS), 0.95)
     assert (low[0], high[0]) == pytest.approx((ends.low, ends.high), abs=0.03)
-    found = compute_tests(values, "t", 0.95, DRAWS)
-    assert (found.lows[0], found.highs[0]) == pytest.approx((ends.low, ends.high), rel=1e-12)
+    result = compute_tests(values, "t", 0.95, DRAWS)
+    assert (result.lows[0], result.highs[0]) == pytest.approx((ends.low, ends.high), rel=1e-12)
     flipped = compute_tests(values, "randomization", 0.95, DRAWS)
     assert (flipped.lows[0], flipped.highs[0]) == pytest.approx((ends.low, ends.high), abs=0.03)
 
 
 @given(columns(1, 7), st.sampled_from([0.5, 0.8, 0.95]))
-def test_few_queries_have_the_interval_of_all_flips(values, level):
-    found = compute_tests(values, "randomization", level, FEW)
+def test_the_interval_for_few_queries_uses_all_flips(values, level):
+    result = compute_tests(values, "randomization", level, FEW)
     for place, own in enumerate(values.T):
         known = own[~np.isnan(own)].tolist()
         if not known:
-            assert np.isnan([found.pvalues[place], found.lows[place], found.highs[place]]).all()
+            assert np.isnan([result.pvalues[place], result.lows[place], result.highs[place]]).all()
             continue
         zeros = [0.0] * len(known)
-        # A flip exchanges a value and 0: it leaves the difference, or gives its negative.
+        # A flip exchanges a value with 0: the difference is unchanged or negated.
         exchanges = naive.exchanges(known, zeros)
         flips = [(sum(first) / len(known) - sum(second) / len(known), kept) for first, second, kept in exchanges]
         observed = sum(known) / len(known)
-        assert found.pvalues[place] == naive.share_as_extreme(0.0, observed, flips)
+        assert result.pvalues[place] == naive.share_as_extreme(0.0, observed, flips)
         low, high = naive.differences_not_rejected(alpha_of(level), observed, flips, bound=1e3)
-        ends = np.clip([found.lows[place], found.highs[place]], -1e3, 1e3)
+        ends = np.clip([result.lows[place], result.highs[place]], -1e3, 1e3)
         np.testing.assert_allclose(ends, (low, high), rtol=0, atol=1e-9)
 
 
 @given(COLUMNS, st.sampled_from(TESTS), st.sampled_from([0.5, 0.8, 0.95]))
 def test_an_interval_excludes_0_exactly_if_the_test_rejects(values, test, level):
-    found = compute_tests(values, test, level, FEW)
-    np.testing.assert_array_equal((found.lows > 0) | (found.highs < 0), found.pvalues <= alpha_of(level))
-    np.testing.assert_array_equal(np.isnan(found.lows), np.isnan(found.pvalues))
+    result = compute_tests(values, test, level, FEW)
+    np.testing.assert_array_equal((result.lows > 0) | (result.highs < 0), result.pvalues <= alpha_of(level))
+    np.testing.assert_array_equal(np.isnan(result.lows), np.isnan(result.pvalues))
     turned = compute_tests(-values, test, level, FEW)
-    np.testing.assert_array_equal(turned.pvalues, found.pvalues)
-    np.testing.assert_array_equal((-turned.highs, -turned.lows), (found.lows, found.highs))
-    np.testing.assert_allclose(turned.detectable, found.detectable, rtol=1e-9)
+    np.testing.assert_array_equal(turned.pvalues, result.pvalues)
+    np.testing.assert_array_equal((-turned.highs, -turned.lows), (result.lows, result.highs))
+    np.testing.assert_allclose(turned.detectable, result.detectable, rtol=1e-9)
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_equal_runs_have_no_difference_to_detect(test):
-    found = compute_tests(np.zeros((14, 1)), test, 0.95, FEW)
-    assert (found.pvalues[0], found.lows[0], found.highs[0]) == (1, 0, 0)
-    assert math.isnan(found.detectable[0])
+    result = compute_tests(np.zeros((14, 1)), test, 0.95, FEW)
+    assert (result.pvalues[0], result.lows[0], result.highs[0]) == (1, 0, 0)
+    assert math.isnan(result.detectable[0])
 
 
 @pytest.mark.parametrize("n", [6, 8, 12, 25])
-def test_few_queries_detect_four_of_five_differences_that_other_queries_call_detectable(n):
+def test_detectable_differences_of_few_queries_are_found_in_four_of_five_samples(n):
     sample, other = np.random.default_rng(n).standard_normal((2, n, 4_000))
     detectable = compute_tests(sample, "t", 0.95, FEW).detectable
     share = (pvalues(other + detectable, "t", FEW) <= 0.05).mean()
@@ -144,13 +144,13 @@ def test_few_queries_detect_four_of_five_differences_that_other_queries_call_det
 
 
 @pytest.mark.wide
-def test_a_difference_that_can_be_detected_is_found_in_four_of_five_cases():
+def test_detectable_differences_are_found_in_four_of_five_cases():
     rng = np.random.default_rng(6)
     (detectable,) = compute_tests(rng.normal(0, 0.2, (1_000, 1)), "t", 0.95, FEW).detectable / math.sqrt(50 / 1_000)
     noise = rng.normal(0, 0.2, (50, 400))
     for test in TESTS:
-        found = compute_tests(noise, test, 0.95, Draws(499, 0)).detectable
-        assert found.mean() == pytest.approx((1 + 0.9 / 49) * detectable, rel=0.05)
+        result = compute_tests(noise, test, 0.95, Draws(499, 0)).detectable
+        assert result.mean() == pytest.approx((1 + 0.9 / 49) * detectable, rel=0.05)
         share = (pvalues(noise + detectable, test, Draws(499, 0)) <= 0.05).mean()
         assert share == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / 400))
 
@@ -169,7 +169,7 @@ def test_an_interval_of_skewed_values_is_skewed():
     assert high[0] - values.mean() > 1.15 * (values.mean() - low[0])
 
 
-def test_edges():
+def test_extreme_inputs():
     equal = column(0.5, 0.5, 0.5, 0.5)
     low, high = bounds(Means.of(equal), studentize(equal, DRAWS), 0.95)
     assert (low[0], high[0]) == (0.5, 0.5)
@@ -193,20 +193,20 @@ def standings_of_runs(values, draws, level=0.95):
 
 
 @pytest.mark.needs_numba
-def test_runs_that_differ_are_told_apart_and_equal_ones_are_not():
+def test_different_runs_are_significant_and_equal_ones_are_not():
     rng = np.random.default_rng(4)
     difficulty = rng.normal(0, 1, (200, 1))
     values = difficulty + rng.normal([0.5, 0.5, 0.0, 0.0], 0.3, (200, 4))
     values = values[:, np.argsort(-values.mean(axis=0))]
-    found = standings_of_runs(values, Draws(2_000, 0))
-    assert found.groups == [1, 1, 2, 2]
-    assert list(zip(found.least_ranks, found.largest_ranks, strict=True)) == [(1, 2), (1, 2), (3, 4), (3, 4)]
-    assert (found.corrected[0, 1:] >= found.pvalues[1:]).all()
-    assert found.corrected[0, 3] < 0.01
+    result = standings_of_runs(values, Draws(2_000, 0))
+    assert result.groups == [1, 1, 2, 2]
+    assert list(zip(result.least_ranks, result.largest_ranks, strict=True)) == [(1, 2), (1, 2), (3, 4), (3, 4)]
+    assert (result.corrected[0, 1:] >= result.pvalues[1:]).all()
+    assert result.corrected[0, 3] < 0.01
 
 
 @given(st.one_of(columns(1, 6), columns(13, 15)))
-def test_pairs_are_corrected_by_the_largest_difference_of_the_same_flips(values):
+def test_p_values_are_corrected_by_the_largest_difference_of_the_same_flips(values):
     pairs = [(0, 1), (0, 2), (1, 2)]
     differences = np.array([values[:, one] - values[:, other] for one, other in pairs])
     known, draws = ~np.isnan(differences), Draws(40, 3)
@@ -224,9 +224,9 @@ def test_pairs_are_corrected_by_the_largest_difference_of_the_same_flips(values)
         # Rounded: equal statistics must not differ in their last digit.
         return [round(abs(float(own @ row)) / scale, 9) for row, scale in zip(filled, scales, strict=True)]
 
-    wanted = naive.step_down(statistics(np.ones(len(values))), [statistics(np.array(own)) for own in signs], is_exact)
-    found = corrected_pvalues(values, pairs, draws, paired)
-    np.testing.assert_allclose(found, np.maximum(wanted, paired), rtol=0, atol=1e-12)
+    expected = naive.step_down(statistics(np.ones(len(values))), [statistics(np.array(own)) for own in signs], is_exact)
+    result = corrected_pvalues(values, pairs, draws, paired)
+    np.testing.assert_allclose(result, np.maximum(expected, paired), rtol=0, atol=1e-12)
 
 
 def drawn_signs(rng, size, n_queries):
@@ -235,7 +235,7 @@ def drawn_signs(rng, size, n_queries):
     return signs
 
 
-def test_near_duplicates_do_not_make_other_runs_differ():
+def test_near_duplicates_do_not_make_other_runs_significant():
     wrong = 0
     for seed in range(60):
         rng = np.random.default_rng([8, seed])
@@ -248,10 +248,10 @@ def test_near_duplicates_do_not_make_other_runs_differ():
 
 def test_a_pair_without_a_common_query_is_not_tested():
     values = np.array([[1.0, 0.0, math.nan], [1.0, math.nan, 0.0]] * 5)
-    found = standings_of_runs(values, Draws(200, 0))
-    assert found.pvalues[1:].tolist() == [2 / 2**5] * 2
-    assert math.isnan(found.corrected[1, 2])
-    assert (found.corrected[0, 1:] >= found.pvalues[1:]).all()
+    result = standings_of_runs(values, Draws(200, 0))
+    assert result.pvalues[1:].tolist() == [2 / 2**5] * 2
+    assert math.isnan(result.corrected[1, 2])
+    assert (result.corrected[0, 1:] >= result.pvalues[1:]).all()
 
 
 @pytest.mark.wide
@@ -259,19 +259,19 @@ def test_a_pair_without_a_common_query_is_not_tested():
 def test_the_level_is_kept(designs):
     for name, draw in designs.QUERY_DESIGNS.items():
         for n_queries in (15, 30, 100):
-            found = [designs.one_of_queries(draw, n_queries, "randomization", 199, seed) for seed in range(1_000)]
-            share = np.mean(np.array(found) <= 0.05)
+            result = [designs.one_of_queries(draw, n_queries, "randomization", 199, seed) for seed in range(1_000)]
+            share = np.mean(np.array(result) <= 0.05)
             assert 0.03 <= share <= 0.07, (name, n_queries, share)
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("name", ["tau_w by query", "bad queries 10 %"])
-def test_the_level_is_about_kept_in_few_data_sets(designs, name):
+def test_the_level_is_roughly_kept_in_few_data_sets(designs, name):
     draw = designs.QUERY_DESIGNS[name]
     for test in TESTS:
-        found = [designs.one_of_queries(draw, 30, test, 199, seed) for seed in range(200)]
-        assert np.mean(np.array(found) <= 0.05) < 0.11
+        result = [designs.one_of_queries(draw, 30, test, 199, seed) for seed in range(200)]
+        assert np.mean(np.array(result) <= 0.05) < 0.11
     values = np.column_stack([np.diff(draw(np.random.default_rng([1, seed]), 30, 2))[:, 0] for seed in range(200)])
     low, high = bounds(Means.of(values), studentize(values, Draws(199, 0)), 0.95)
     assert ((low <= 0) & (high >= 0)).mean() > 0.89
@@ -281,33 +281,33 @@ def test_the_level_is_about_kept_in_few_data_sets(designs, name):
 def test_clusters_of_one_query_change_nothing(values, test, seed):
     order = np.random.default_rng(seed).permutation(len(values))
     alone, one_each = (compute_tests(values, test, 0.9, FEW, clusters=own) for own in (None, np.arange(len(values))))
-    for found, wanted in zip(one_each, alone, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    for result, expected in zip(one_each, alone, strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
     assert np.isfinite(by_cluster(np.nan_to_num(values), order)).all()
 
 
 @given(columns(2, 5), st.sampled_from(TESTS))
-def test_a_cluster_of_copies_is_like_one_query(values, test):
+def test_a_cluster_of_copies_counts_as_one_query(values, test):
     copies, clusters = np.repeat(values, 3, axis=0), np.repeat(np.arange(len(values)), 3)
-    found, wanted = compute_tests(copies, test, 0.9, FEW, clusters=clusters), compute_tests(values, test, 0.9, FEW)
-    for one, other in zip(found, wanted, strict=True):
+    result, expected = compute_tests(copies, test, 0.9, FEW, clusters=clusters), compute_tests(values, test, 0.9, FEW)
+    for one, other in zip(result, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-def test_clusters_of_different_sizes_are_flipped_whole():
+def test_clusters_of_different_sizes_are_flipped_as_a_whole():
     values, clusters = np.array([0.5, 0.25, -0.5, 1.0, 0.75, 0.25]), np.array([0, 0, 1, 2, 2, 2])
     flips = []
     for signs in itertools.product((1, -1), repeat=3):
         own = np.array(signs)[clusters]
         flips.append((float(np.mean(own * values)), float(np.mean(own))))
-    found = compute_tests(values[:, np.newaxis], "randomization", 0.5, FEW, clusters=clusters)
-    assert found.pvalues[0] == naive.share_as_extreme(0.0, values.mean(), flips)
+    result = compute_tests(values[:, np.newaxis], "randomization", 0.5, FEW, clusters=clusters)
+    assert result.pvalues[0] == naive.share_as_extreme(0.0, values.mean(), flips)
     np.testing.assert_allclose(
-        (found.lows[0], found.highs[0]), naive.differences_not_rejected(0.5, values.mean(), flips, bound=1e3)
+        (result.lows[0], result.highs[0]), naive.differences_not_rejected(0.5, values.mean(), flips, bound=1e3)
     )
 
 
-def test_what_is_detectable_does_not_depend_on_the_order_of_queries():
+def test_the_detectable_difference_does_not_depend_on_the_order_of_queries():
     rng = np.random.default_rng(4)
     values = rng.normal(size=(12, 1))
     first, *others = (
@@ -317,24 +317,24 @@ def test_what_is_detectable_does_not_depend_on_the_order_of_queries():
 
 
 @pytest.mark.parametrize("n_queries", [2, 3, 5, 6, 20])
-def test_equal_differences_are_no_surer_by_the_bootstrap_than_by_flips_of_signs(n_queries):
+def test_p_values_of_equal_differences_by_bootstrap_are_not_below_those_by_flips(n_queries):
     values = np.full((n_queries, 1), -0.25)
-    found = compute_tests(values, "bootstrap", 0.95, DRAWS)
-    (pvalue,) = found.pvalues
+    result = compute_tests(values, "bootstrap", 0.95, DRAWS)
+    (pvalue,) = result.pvalues
     assert pvalue == max(2 / 2**n_queries, 2 / (1 + DRAWS.n_resamples))
     ends = (-0.25, -0.25) if n_queries > 5 else (-math.inf, math.inf)
-    assert (found.lows[0], found.highs[0]) == ends
+    assert (result.lows[0], result.highs[0]) == ends
     assert compute_tests(0 * values, "bootstrap", 0.95, DRAWS).pvalues[0] == 1.0
 
 
-def test_the_bootstrap_test_is_its_interval_of_the_mean():
+def test_the_bootstrap_test_agrees_with_its_interval():
     values = np.random.default_rng(3).exponential(1, (50, 1)) - 0.6
-    found, means = compute_tests(values, "bootstrap", 0.95, DRAWS), Means.of(values)
+    result, means = compute_tests(values, "bootstrap", 0.95, DRAWS), Means.of(values)
     low, high = bounds(means, studentize(values, DRAWS), 0.95)
-    assert (found.lows[0], found.highs[0]) == pytest.approx((low[0], high[0]), abs=0.01)
+    assert (result.lows[0], result.highs[0]) == pytest.approx((low[0], high[0]), abs=0.01)
     known = np.sort(studentize(values, DRAWS)[:, 0])
     beyond = np.sum(known >= means.means[0] / means.errors[0])
-    assert found.pvalues[0] == 2 * (1 + min(beyond, known.size - beyond)) / (1 + known.size)
+    assert result.pvalues[0] == 2 * (1 + min(beyond, known.size - beyond)) / (1 + known.size)
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -356,7 +356,7 @@ def test_verdicts_follow_from_two_one_sided_tests(test):
     assert judge_differences(nothing, nothing, np.array([math.nan]), 0.2, 0.95) == ["undecided"]
 
 
-def test_runs_that_differ_by_the_margin_are_seldom_equivalent():
+def test_runs_that_differ_by_the_margin_are_rarely_equivalent():
     rng = np.random.default_rng(4)
     differences = 0.3 + rng.normal(size=(25, 2_000))
     outer, inner = (compute_tests(differences, "t", level, FEW) for level in (0.95, 0.9))
@@ -365,14 +365,14 @@ def test_runs_that_differ_by_the_margin_are_seldom_equivalent():
 
 
 def pilot_of(differences, draws=FEW):
-    found = compute_tests(differences[:, np.newaxis], "randomization", 0.95, draws)
+    result = compute_tests(differences[:, np.newaxis], "randomization", 0.95, draws)
     ends = (0.0,) * 6
-    return PairedDifference("a", "b", *ends, len(differences), 0, 0, float(found.detectable[0]), None, None, False)
+    return PairedDifference("a", "b", *ends, len(differences), 0, 0, float(result.detectable[0]), None, None, False)
 
 
 @pytest.mark.parametrize(("n_pilot", "difference", "power"), [(30, 0.5, 0.8), (60, 0.3, 0.9)])
-def test_the_needed_number_has_the_power(n_pilot, difference, power):
-    """Of normal differences, by the noncentral t distribution; over 60 pilots."""
+def test_the_needed_number_of_queries_has_the_power(n_pilot, difference, power):
+    """For normal differences, by the noncentral t distribution, over 60 pilots."""
     rng, powers = np.random.default_rng(5), []
     truth = next(n for n in range(4, 999) if power_of_t(n, difference) >= power)
     n_covered = 0
@@ -390,7 +390,7 @@ def power_of_t(n, difference):
     return scipy.stats.nct.sf(critical, n - 1, difference * math.sqrt(n))
 
 
-def test_the_number_that_detects_what_the_pilot_detects_is_its_own():
+def test_the_number_needed_for_the_detectable_difference_is_that_of_the_pilot():
     rng = np.random.default_rng(6)
     pilot = pilot_of(rng.normal(size=40), DRAWS)
     assert needed_items(pilot, pilot.detectable).n == 40
@@ -416,6 +416,6 @@ def test_the_number_that_detects_what_the_pilot_detects_is_its_own():
         (pilot_of(np.zeros(20)), (1,), "the pilot has no detectable difference"),
     ],
 )
-def test_pilots_that_do_not_tell_a_number(pilot, arguments, message):
+def test_pilots_without_a_needed_number(pilot, arguments, message):
     with pytest.raises(OptionError, match=message):
         needed_items(pilot, *arguments)

@@ -73,7 +73,7 @@ def test_a_missing_column_is_named(kind):
         TAU_EVALUATOR.frame(frame)
 
 
-def test_what_is_no_frame():
+def test_objects_that_are_no_frames_are_refused():
     with pytest.raises(ColumnError, match="a record batch, a table or a data frame is expected; got ndarray"):
         TAU_EVALUATOR.batch(np.ones((3, 3)))
     with pytest.raises(DuplicateLabelError, match="names of columns must be unique"):
@@ -83,7 +83,7 @@ def test_what_is_no_frame():
 
 
 @pytest.mark.parametrize("query", ["tau", "n_documents"])
-def test_the_columns_of_the_result_have_names_of_their_own(query):
+def test_names_of_result_columns_are_reserved(query):
     with pytest.raises(OptionError, match=f"names of columns of the result .*'{query}'"):
         QueryEvaluator("tau", query=query)
 
@@ -94,7 +94,7 @@ def test_ids_that_arrow_cannot_hold(ids):
         TAU_EVALUATOR.frame(pd.DataFrame(COLUMNS | {"query": pd.Series(ids, dtype=object)}))
 
 
-def test_dictionaries_of_documents_with_a_null_or_a_value_twice():
+def test_dictionaries_of_documents_with_a_null_or_a_repeated_value():
     evaluator = QueryEvaluator("ap", document="document")
 
     def batch(codes, values):
@@ -124,7 +124,7 @@ def test_ids_of_two_types():
         ({"query": ""}, OptionError, "names of columns must be text; got: ''"),
     ],
 )
-def test_bad_options(arguments, error, message):
+def test_invalid_options_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         QueryEvaluator(**arguments)
 
@@ -134,14 +134,14 @@ def test_an_unknown_type_of_ids():
         TAU_EVALUATOR.schema("text")
 
 
-def test_pyarrow_is_asked_for_by_name(monkeypatch):
+def test_missing_pyarrow_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingArrowError, match=r"pip install pyarrow"):
         TAU_EVALUATOR.schema()
 
 
 @pytest.mark.wide
-def test_importing_leaves_pyarrow_alone():
+def test_the_import_does_not_load_pyarrow():
     program = "import sys, rankcorr.evaluation; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -154,7 +154,7 @@ NAMES = ["query", "relevance", "bm25", "dense"]
 
 @pytest.fixture
 def small(monkeypatch):
-    """Few rows are evaluated at once."""
+    """Evaluate only a few rows at once."""
     monkeypatch.setattr(joined_columns, "LEAST_ROWS", 8)
 
 
@@ -165,33 +165,33 @@ def cut(rows, cuts):
 
 
 @given(st.lists(st.integers(0, len(ROWS)), max_size=12), st.sampled_from([1, 8, 1000]))
-def test_a_query_may_straddle_batches(cuts, least):
+def test_a_query_may_span_batches(cuts, least):
     batches = [table.to_batches()[0] if table.num_rows else table for table in cut(ROWS, cuts)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joined_columns, "LEAST_ROWS", least)
-        found = pa.Table.from_batches(ONE.batches(batches))
-    assert found.equals(pa.Table.from_batches([ONE.batch(ROWS)]))
+        result = pa.Table.from_batches(ONE.batches(batches))
+    assert result.equals(pa.Table.from_batches([ONE.batch(ROWS)]))
 
 
 @pytest.mark.needs_numba
 @pytest.mark.usefixtures("small")
 def test_threads_change_nothing():
-    wanted = means_of([EVALUATOR.frame(ROWS)])
+    expected = means_of([EVALUATOR.frame(ROWS)])
     for workers in (1, 2, 3):
-        assert_same_means(streamed_means(cut(ROWS, range(0, len(ROWS), 9)), EVALUATOR, workers=workers), wanted)
+        assert_same_means(streamed_means(cut(ROWS, range(0, len(ROWS), 9)), EVALUATOR, workers=workers), expected)
         values = list(EVALUATOR.batches(cut(ROWS, [50, 100]), workers=workers))
-        assert_same_means(means_of(values), wanted)
+        assert_same_means(means_of(values), expected)
 
 
 @pytest.mark.wide
 @pytest.mark.usefixtures("small")
-def test_a_query_longer_than_many_batches_is_whole():
+def test_a_query_may_span_many_batches():
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"query": "q", "relevance": rng.integers(0, 3, 300), "bm25": rng.standard_normal(300)})
     rows.loc[:4, "query"], rows.loc[290:, "query"] = "before", "later"
-    found = pa.Table.from_batches(ONE.batches(cut(rows, range(0, 300, 3))))
-    assert found["n_documents"].to_pylist() == [5, 285, 10]
-    assert found.equals(pa.Table.from_batches([ONE.batch(rows)]))
+    result = pa.Table.from_batches(ONE.batches(cut(rows, range(0, 300, 3))))
+    assert result["n_documents"].to_pylist() == [5, 285, 10]
+    assert result.equals(pa.Table.from_batches([ONE.batch(rows)]))
 
 
 def test_no_rows():
@@ -202,7 +202,7 @@ def test_no_rows():
 
 
 def first_again(queries):
-    """The first query whose rows come again after those of another; None if there is none."""
+    """The first query whose rows are not contiguous; None if there is none."""
     seen = set()
     for query, _ in groupby(queries):
         if query in seen:
@@ -216,7 +216,7 @@ def first_again(queries):
     st.lists(st.integers(0, 108), max_size=12),
     st.sampled_from([1, 8, 1000]),
 )
-def test_rows_of_a_query_must_follow_each_other_wherever_batches_are_cut(runs, cuts, least_rows):
+def test_rows_of_a_query_must_be_contiguous_in_any_batches(runs, cuts, least_rows):
     queries = [query for query, size in runs for _ in range(size)]
     places = np.arange(len(queries))
     rows = pd.DataFrame({"query": queries, "relevance": places * 7 % 5, "bm25": places * 3 % 11 / 2})
@@ -225,8 +225,8 @@ def test_rows_of_a_query_must_follow_each_other_wherever_batches_are_cut(runs, c
         patch.setattr(joined_columns, "LEAST_ROWS", least_rows)
         again = first_again(queries)
         if again is None:
-            wanted = ONE.batch(rows)
-            assert pa.Table.from_batches(ONE.batches(batches)).equals(pa.Table.from_batches([wanted]))
+            expected = ONE.batch(rows)
+            assert pa.Table.from_batches(ONE.batches(batches)).equals(pa.Table.from_batches([expected]))
             return
         for call in (lambda: list(ONE.batches(batches)), lambda: streamed_means(batches, ONE, workers=1)):
             with pytest.raises(SplitQueryError, match=f"in a stream; those of '{again}' are interrupted"):
@@ -234,12 +234,12 @@ def test_rows_of_a_query_must_follow_each_other_wherever_batches_are_cut(runs, c
 
 
 @pytest.mark.usefixtures("small")
-def test_types_may_differ_in_width_and_not_in_kind():
-    wanted = pa.Table.from_batches([ONE.batch(ROWS)])
+def test_types_of_batches_may_differ_only_in_width():
+    expected = pa.Table.from_batches([ONE.batch(ROWS)])
     first, second = cut(ROWS, [100])
     place = first.column_names.index("query")
     wide = second.set_column(place, "query", second["query"].cast(pa.large_string()).dictionary_encode())
-    assert pa.Table.from_batches(ONE.batches([first, wide])).equals(wanted)
+    assert pa.Table.from_batches(ONE.batches([first, wide])).equals(expected)
     numbers = second.set_column(place, "query", pa.array(range(second.num_rows)))
     with pytest.raises(ColumnError, match="batches have columns of different types"):
         list(ONE.batches([first, numbers]))
@@ -248,7 +248,7 @@ def test_types_may_differ_in_width_and_not_in_kind():
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("row_group_size", [7, 64, 10_000])
 def test_parquet_is_read_in_batches(tmp_path, row_group_size):
-    wanted = means_of([EVALUATOR.frame(ROWS)])
+    expected = means_of([EVALUATOR.frame(ROWS)])
     table = pa.Table.from_pandas(ROWS.assign(note="unread"), preserve_index=False)
     paths = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
     for path, part in zip(paths, (table.slice(0, 101), table.slice(101)), strict=True):  # within a query
@@ -256,11 +256,13 @@ def test_parquet_is_read_in_batches(tmp_path, row_group_size):
     batches = list(read_batches(paths, NAMES, batch_rows=20))
     assert max(batch.num_rows for batch in batches) <= 20
     assert batches[0].schema.names == NAMES
-    assert_same_means(streamed_means(batches, EVALUATOR), wanted)
-    assert_same_means(streamed_means(read_batches([str(path) for path in paths], NAMES, workers=2), EVALUATOR), wanted)
+    assert_same_means(streamed_means(batches, EVALUATOR), expected)
+    assert_same_means(
+        streamed_means(read_batches([str(path) for path in paths], NAMES, workers=2), EVALUATOR), expected
+    )
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     path, text = tmp_path / "rows.parquet", tmp_path / "text.parquet"
     pq.write_table(pa.table({"query": ["q"]}), path)
     text.write_text("no Parquet")

@@ -1,4 +1,4 @@
-"""Engines evaluate partitions in their own processes: the means are those of one process."""
+"""Engines evaluate partitions in separate processes, with the same means as one process."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def expected(rows):
 
 
 def slowly(frame, folder):
-    """Evaluate a partition after a worker was killed; until then no worker goes on."""
+    """Evaluate a partition after a worker was killed; until then all workers wait."""
     (folder / f"{os.getpid()}").touch()
     end = time.monotonic() + 300
     while not (folder / "killed").exists() and time.monotonic() < end:
@@ -64,16 +64,16 @@ def test_dask_gives_the_same_means(cluster, rows, expected, n_partitions):
 def test_a_killed_worker_changes_nothing(cluster, rows, expected, tmp_path):
     frame = dd.from_pandas(rows.sort_values("query"), sort=False, npartitions=2).shuffle("query", npartitions=6)
     task = partial(slowly, folder=tmp_path)
-    found = cluster.compute(frame.map_partitions(task, meta=EVALUATOR.frame(rows[:0])))
+    result = cluster.compute(frame.map_partitions(task, meta=EVALUATOR.frame(rows[:0])))
     deadline = time.monotonic() + 300
     while not (started := list(tmp_path.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.01)
     killed = int(started[0].name)
     os.kill(killed, signal.SIGKILL)
     (tmp_path / "killed").touch()
-    assert_same_means(means_of([found.result(timeout=300)]), expected)
+    assert_same_means(means_of([result.result(timeout=300)]), expected)
     assert killed not in cluster.run(os.getpid).values()
-    assert {path.name for path in tmp_path.iterdir()} - {str(killed), "killed"}  # others did the work
+    assert {path.name for path in tmp_path.iterdir()} - {str(killed), "killed"}  # other workers took over
 
 
 @pytest.mark.needs_numba
@@ -87,7 +87,7 @@ def test_polars_gives_the_same_means(rows, expected):
 
 
 def printed_by(program, folder):
-    """What a program prints, run in a folder."""
+    """The output of a program that runs in a folder."""
     settings = {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     (folder / "program.py").write_text(program, encoding="utf-8")
     command = [sys.executable, "program.py"]
@@ -141,11 +141,11 @@ def test_spark_gives_the_same_means(rows, expected, tmp_path):
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("package", ["dask", pytest.param("pyspark", marks=needs_spark)])
-def test_the_programs_of_the_guide_run(rows, tmp_path, package):
+def test_programs_of_the_how_to_page_run(rows, tmp_path, package):
     programs = fenced(PAGES["docs/how-to/scale.md"], "python")
     (program,) = (each for each in programs if each.startswith(f"from {package}"))
     numbered = rows.assign(query=rows["query"].str[1:].astype(int))
     numbered.to_parquet(tmp_path / "joined.parquet")
     evaluator = QueryEvaluator("tau_w", scores=("bm25", "dense"))
-    wanted = means_of([evaluator.frame(numbered)], evaluator).difference()
-    assert printed_by(program, tmp_path).strip() == repr(wanted)
+    expected = means_of([evaluator.frame(numbered)], evaluator).difference()
+    assert printed_by(program, tmp_path).strip() == repr(expected)

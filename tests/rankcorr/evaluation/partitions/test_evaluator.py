@@ -21,7 +21,7 @@ EVALUATOR = QueryEvaluator(["tau_w", "rho_w"], scores=("bm25", "dense"), standar
 
 
 def outer_join(qrels, **runs):
-    """One row for each document that any side has, nan where a side lacks it; rows in random order."""
+    """One row for each document of either side, with nan if the other lacks it; in random order."""
     frames = []
     for name, side in {"relevance": qrels, **runs}.items():
         rows = [(query, document, value) for query, own in side.items() for document, value in own.items()]
@@ -41,29 +41,29 @@ def test_joined_columns_give_what_evaluate_gives(qrels, first, second, unjudged,
     assume(set(qrels) & set(first) and set(qrels) & set(second))
     options = {"unjudged": unjudged, "unretrieved": unretrieved}
     evaluator = QueryEvaluator(OWN, scores=("a", "b"), document="document", standardized=True, **options)
-    found = evaluator.frame(outer_join(qrels, a=first, b=second)).set_index("query")
+    result = evaluator.frame(outer_join(qrels, a=first, b=second)).set_index("query")
     with collected_notices():
-        wanted = evaluate(qrels, {"a": first, "b": second}, metrics=OWN, **options)
+        expected = evaluate(qrels, {"a": first, "b": second}, metrics=OWN, **options)
     for column, (run, metric, standardized) in evaluator.columns.items():
-        values = wanted.of(metric, run, standardized=standardized)
-        np.testing.assert_allclose(found.loc[list(wanted.queries), column], values, atol=1e-12)
-        others = found.index.difference(wanted.queries)
-        assert found.loc[others, column].isna().all()  # queries without qrels
+        values = expected.of(metric, run, standardized=standardized)
+        np.testing.assert_allclose(result.loc[list(expected.queries), column], values, atol=1e-12)
+        others = result.index.difference(expected.queries)
+        assert result.loc[others, column].isna().all()  # queries without qrels
 
 
 def test_measures_of_ir_measures():
     qrels = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1, "d": 0}}
     run = {"q": {"a": 0.5, "c": 0.5, "e": 0.9}, "r": {"d": 3.0, "a": 1.0}}
     evaluator = QueryEvaluator(["ndcg@2", "rr"], document="document", unjudged="zero", unretrieved="last")
-    found = evaluator.frame(outer_join(qrels, score=run)).set_index("query")
-    wanted = evaluate(qrels, run, metrics=["ndcg@2", "rr"])
+    result = evaluator.frame(outer_join(qrels, score=run)).set_index("query")
+    expected = evaluate(qrels, run, metrics=["ndcg@2", "rr"])
     for metric in ("ndcg@2", "rr"):
-        np.testing.assert_allclose(found.loc[list(wanted.queries), metric], wanted.of(metric))
+        np.testing.assert_allclose(result.loc[list(expected.queries), metric], expected.of(metric))
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_values_depend_on_the_rows_of_the_query_alone():
+def test_values_depend_only_on_the_rows_of_the_query():
     rows = joined_rows(60)
     whole = EVALUATOR.frame(rows).set_index("query")
     for seed in range(3):
@@ -76,15 +76,15 @@ def test_values_depend_on_the_rows_of_the_query_alone():
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("coefficient", [TauW(), RhoW(n0=0, tied_weights="expected")])
-def test_standardized_values_are_those_of_the_own_null(coefficient):
+def test_values_are_standardized_by_the_null_of_their_query(coefficient):
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 3, 12), rng.permutation(12)
     evaluator = QueryEvaluator(coefficient, standardized=True, n_resamples=20_000)
-    found = evaluator.frame(pd.DataFrame({"query": "q", "relevance": x, "score": y}))
+    result = evaluator.frame(pd.DataFrame({"query": "q", "relevance": x, "score": y}))
     null = null_distribution(x, y, coefficient=coefficient, n_resamples=20_000)
     raw = coefficient(x, y)
-    (name,) = (column for column in found if column.endswith("standardized"))
-    assert found[name][0] == pytest.approx(float(null.standardize(raw)), abs=0.01)
+    (name,) = (column for column in result if column.endswith("standardized"))
+    assert result[name][0] == pytest.approx(float(null.standardize(raw)), abs=0.01)
 
 
 @pytest.mark.needs_numba
@@ -98,12 +98,12 @@ def test_another_seed_draws_another_null():
 @pytest.mark.parametrize("encoded", [{"relevance"}, {"bm25", "dense"}, {"relevance", "bm25", "query"}])
 def test_numbers_that_arrow_keeps_in_a_dictionary(encoded):
     table = pa.Table.from_pandas(joined_rows(20).sort_values("query"), preserve_index=False)
-    wanted = EVALUATOR.batch(table)
+    expected = EVALUATOR.batch(table)
     columns = {name: table[name].dictionary_encode() if name in encoded else table[name] for name in table.column_names}
-    assert EVALUATOR.batch(pa.table(columns)).equals(wanted)
+    assert EVALUATOR.batch(pa.table(columns)).equals(expected)
     batches = [pa.table(columns).slice(0, 70), table.slice(70, 40), pa.table(columns).slice(110)]
-    assert pa.Table.from_batches(EVALUATOR.batches(batches)).equals(pa.Table.from_batches([wanted]))
-    assert EVALUATOR.batch(pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype)).equals(wanted)
+    assert pa.Table.from_batches(EVALUATOR.batches(batches)).equals(pa.Table.from_batches([expected]))
+    assert EVALUATOR.batch(pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype)).equals(expected)
 
 
 @pytest.mark.parametrize(
@@ -126,18 +126,18 @@ def test_ids_of_every_kind(ids, kind, as_dictionary):
     if as_dictionary and kind != pa.string_view():
         column = column.dictionary_encode()
     table = pa.table({"query": column, "relevance": [1, 2, 0, 1], "score": [3.0, 2.0, 1.0, 0.5]})
-    found = QueryEvaluator("tau").batch(table)
+    result = QueryEvaluator("tau").batch(table)
     kept = "string" if isinstance(ids[0], str) else "int64"
-    assert found.schema.equals(QueryEvaluator("tau").schema(kept), check_metadata=True)
-    assert found.to_pydict() == {"query": [ids[0], ids[1], ids[3]], "n_documents": [2, 1, 1], "tau": [1.0, None, None]}
+    assert result.schema.equals(QueryEvaluator("tau").schema(kept), check_metadata=True)
+    assert result.to_pydict() == {"query": [ids[0], ids[1], ids[3]], "n_documents": [2, 1, 1], "tau": [1.0, None, None]}
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_frames_come_back_as_what_they_were(kind):
+def test_the_result_is_a_frame_of_the_same_library(kind):
     columns = {"query": ["q", "q", "r"], "relevance": [1, 0, 2], "score": [0.5, 0.25, 1.0], "other": [None, "x", "y"]}
-    found = QueryEvaluator("tau").frame(kind(columns))
-    assert type(found) is type(kind(columns))
-    assert next(iter(found["tau"])) in (1.0, pa.scalar(1.0))
+    result = QueryEvaluator("tau").frame(kind(columns))
+    assert type(result) is type(kind(columns))
+    assert next(iter(result["tau"])) in (1.0, pa.scalar(1.0))
     empty = QueryEvaluator("tau").frame(kind(columns)[:0])
     assert (len(empty), list(getattr(empty, "column_names", empty.columns))) == (0, ["query", "n_documents", "tau"])
 
@@ -160,12 +160,12 @@ def test_lists_need_no_ids():
 @pytest.mark.parametrize("relevance", [[None, None], [math.nan, math.nan]])
 def test_queries_without_any_judgement_are_no_queries_of_qrels(relevance):
     rows = pd.DataFrame({"query": ["q", "q"], "relevance": relevance, "score": [1.0, 2.0]})
-    found = QueryEvaluator(["tau_w", "rbo"], unjudged="zero", undefined="zero", standardized=True).frame(rows)
-    assert found["n_documents"].tolist() == [2]
-    assert found.iloc[:, 2:].isna().all(axis=None)
+    result = QueryEvaluator(["tau_w", "rbo"], unjudged="zero", undefined="zero", standardized=True).frame(rows)
+    assert result["n_documents"].tolist() == [2]
+    assert result.iloc[:, 2:].isna().all(axis=None)
 
 
-def test_what_is_empty_or_a_batch():
+def test_empty_frames_and_record_batches():
     empty = pd.DataFrame({"query": [], "relevance": [], "score": []}, dtype=object)
     assert QueryEvaluator("tau").batch(empty).num_rows == 0
     batch = pa.RecordBatch.from_pydict({"query": ["q", "q"], "relevance": [1, 0], "score": [2.0, 1.0]})
@@ -180,7 +180,7 @@ def test_policies_of_undefined_values():
         QueryEvaluator("tau", undefined="error").frame(rows)
 
 
-def test_it_is_a_value():
+def test_evaluators_are_compared_by_value():
     evaluator = QueryEvaluator(["tau_w", TauW(n0=10)], scores=["a", "b"], standardized=True)
     assert pickle.loads(pickle.dumps(evaluator)) == evaluator
     assert hash(evaluator) == hash(QueryEvaluator([TauW(), TauW(n0=10)], scores=("a", "b"), standardized=True))

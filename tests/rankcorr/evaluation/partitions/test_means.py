@@ -29,7 +29,7 @@ from tests import naive
 from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of, parts_of
 
 ONE, TWO = QueryEvaluator("tau"), QueryEvaluator("tau", scores=("a", "b"))
-# Eighths: the spread of a resample whose values nearly agree would lose digits to cancellation.
+# Multiples of 1/8, because nearly equal values would lose digits to cancellation.
 VALUES = st.integers(-8, 8).map(lambda eighths: eighths / 8) | st.just(math.nan)
 
 
@@ -41,40 +41,40 @@ def by_query(evaluator, *columns, ids=None):
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=12), st.data())
-def test_means_are_the_same_however_partitioned(pairs, data):
+def test_means_do_not_depend_on_the_partitions(pairs, data):
     rows = by_query(TWO, *zip(*pairs, strict=True))
     order = data.draw(st.permutations(range(len(pairs))))
     cut = data.draw(st.integers(0, len(pairs)))
     frames = [rows.iloc[order[:cut]], rows.iloc[order[cut:]]]
     if any(rows[name].notna().sum() == 0 for name in ("a tau", "b tau")):
         with pytest.warns(UndefinedCorrelationWarning, match="no query has a value; .run, metric.: "):
-            found = means_of(frames, TWO, n_resamples=20)
+            result = means_of(frames, TWO, n_resamples=20)
     else:
-        found = means_of(frames, TWO, n_resamples=20)
-        assert_same_means(found, means_of([rows], TWO, n_resamples=20))
+        result = means_of(frames, TWO, n_resamples=20)
+        assert_same_means(result, means_of([rows], TWO, n_resamples=20))
     for run, name in (("a", "a tau"), ("b", "b tau")):
         known = [Fraction(value) for value in rows[name].dropna()]
-        row = found.of(run=run)
+        row = result.of(run=run)
         assert (row.n_queries, row.n_undefined) == (len(known), len(pairs) - len(known))
-        wanted = float(sum(known) / len(known)) if known else math.nan
-        assert row.mean == pytest.approx(wanted, abs=1e-15, nan_ok=True)
+        expected = float(sum(known) / len(known)) if known else math.nan
+        assert row.mean == pytest.approx(expected, abs=1e-15, nan_ok=True)
     both = [first - second for first, second in pairs if not math.isnan(first - second)]
-    pair = found.difference("a", "b")
+    pair = result.difference("a", "b")
     assert pair.n_queries == len(both)
     assert pair.difference == pytest.approx(math.fsum(both) / len(both) if both else math.nan, abs=1e-15, nan_ok=True)
 
 
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("n_parts", [1, 2, 5, 40])
-def test_no_partition_changes_the_means(n_parts):
+def test_means_are_equal_for_any_number_of_parts(n_parts):
     rows = joined_rows()
-    wanted = means_of([EVALUATOR.frame(rows)])
+    expected = means_of([EVALUATOR.frame(rows)])
     values = [EVALUATOR.frame(part) for part in parts_of(rows, n_parts, seed=n_parts)]
-    assert_same_means(means_of(values), wanted)
-    assert_same_means(means_of([pd.concat(values)], workers=2), wanted)
+    assert_same_means(means_of(values), expected)
+    assert_same_means(means_of([pd.concat(values)], workers=2), expected)
     parts = [partial_means(each, EVALUATOR) for each in values]
     tree = [merged_means(parts[place::3]) for place in range(min(3, n_parts))]
-    assert_same_means(combined_means(pickle.loads(pickle.dumps(tree))), wanted)
+    assert_same_means(combined_means(pickle.loads(pickle.dumps(tree))), expected)
 
 
 def naive_interval(values, ids, n_resamples, level, seed):
@@ -96,12 +96,12 @@ def test_intervals_are_those_of_poisson_counts(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.uniform(-1, 1, (2, 25))
     rows = by_query(TWO, a, b)
-    found = combined_means([partial_means(rows, TWO, n_resamples=99, seed=seed)], level=0.9)
-    for values, row in ((a, found.of(run="a")), (b, found.of(run="b")), (a - b, found.difference())):
+    result = combined_means([partial_means(rows, TWO, n_resamples=99, seed=seed)], level=0.9)
+    for values, row in ((a, result.of(run="a")), (b, result.of(run="b")), (a - b, result.difference())):
         mean = row.difference if values is not a and values is not b else row.mean
-        wanted = naive_interval(values, rows["query"], 99, 0.9, seed)
-        assert (mean, row.error, row.low, row.high) == pytest.approx(wanted, abs=1e-12)
-    assert (found.level, found.n_resamples, found.seed) == (0.9, 99, seed)
+        expected = naive_interval(values, rows["query"], 99, 0.9, seed)
+        assert (mean, row.error, row.low, row.high) == pytest.approx(expected, abs=1e-12)
+    assert (result.level, result.n_resamples, result.seed) == (0.9, 99, seed)
 
 
 @pytest.mark.wide
@@ -118,7 +118,7 @@ def test_intervals_of_many_queries_are_those_of_student():
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_intervals_hold_the_mean_as_often_as_they_say():
+def test_intervals_have_their_nominal_coverage():
     rng = np.random.default_rng(1)
     n_sets, held = 400, 0
     for number in range(n_sets):
@@ -142,32 +142,32 @@ def test_few_queries_and_equal_values():
 
 def test_results_are_tables():
     values = by_query(TWO, [0.5, 0.25], [0.5, 0.75])
-    found = means_of([values], TWO)
-    assert found.to_frame()["mean"].tolist() == [0.375, 0.625]
-    assert repr(found) == "<QueryMeans of 2 queries: a tau 0.3750, b tau 0.6250>"
-    assert found.to_dict()["differences"][0]["difference"] == -0.25
+    result = means_of([values], TWO)
+    assert result.to_frame()["mean"].tolist() == [0.375, 0.625]
+    assert repr(result) == "<QueryMeans of 2 queries: a tau 0.3750, b tau 0.6250>"
+    assert result.to_dict()["differences"][0]["difference"] == -0.25
     assert repr(partial_means(values, TWO)) == "<PartialMeans of 2 queries>"
     listed = r"but 2 have metric='tau', standardized=False; run, metric, standardized: \('a', 'tau', False"
     with pytest.raises(OptionError, match=listed):
-        found.of("tau")
+        result.of("tau")
 
 
 def test_the_run_that_is_named_first_comes_first():
-    found = means_of([by_query(TWO, [0.5, 0.25, 0.5], [0.5, 0.75, 0.75])], TWO)
-    earlier, later = found.difference("a", "b"), found.difference("b", "a")
+    result = means_of([by_query(TWO, [0.5, 0.25, 0.5], [0.5, 0.75, 0.75])], TWO)
+    earlier, later = result.difference("a", "b"), result.difference("b", "a")
     assert (earlier.first, earlier.second, earlier.difference) == ("a", "b", -0.25)
     assert (later.first, later.second, later.difference) == ("b", "a", 0.25)
     assert (later.low, later.high) == (-earlier.high, -earlier.low)
     assert later.low < 0.25 < later.high
     assert (later.error, later.n_queries) == (earlier.error, 3)
-    assert found.difference() is earlier
-    assert found.difference("b") == found.difference(second="a") == later == earlier.reverse()
-    assert found.difference("a") == found.difference(second="b") == earlier == later.reverse()
+    assert result.difference() is earlier
+    assert result.difference("b") == result.difference(second="a") == later == earlier.reverse()
+    assert result.difference("a") == result.difference(second="b") == earlier == later.reverse()
 
 
-def test_zero_has_no_sign_when_turned():
-    found = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.25])], TWO).difference("b", "a")
-    assert [math.copysign(1, value) for value in (found.difference, found.low, found.high)] == [1, 1, 1]
+def test_a_reversed_zero_has_no_sign():
+    result = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.25])], TWO).difference("b", "a")
+    assert [math.copysign(1, value) for value in (result.difference, result.low, result.high)] == [1, 1, 1]
 
 
 MEANS = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.75])], TWO)
@@ -198,7 +198,7 @@ TEXT, NUMBERS = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
         (lambda: partial_means(TEXT, ONE, n_resamples=0), OptionError, "n_resamples must be a positive whole number"),
     ],
 )
-def test_names_and_parts_that_are_not_there(call, error, message):
+def test_unknown_names_and_missing_parts_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -224,14 +224,14 @@ def test_a_split_query_is_named():
         (ONE, {"seed": 1}, "seed of intervals is 0 in one part, and 1 in another"),
     ],
 )
-def test_parts_of_other_options_do_not_add_up(other, options, message):
+def test_parts_with_different_options_cannot_be_added(other, options, message):
     first = partial_means(by_query(ONE, [0.5]), ONE)
     second = partial_means(by_query(other, [0.5], ids=["r"]), other, **options)
     with pytest.raises(PartialMismatchError, match=message):
         combined_means([first, second])
 
 
-def test_rows_know_who_made_them():
+def test_rows_record_their_evaluator():
     rows = pd.DataFrame({"query": ["q", "q"], "relevance": [1, 0], "score": [1.0, 2.0]})
     values = QueryEvaluator("tau", seed=1).batch(rows)
     with pytest.raises(PartialMismatchError, match="seed is 1 in the rows, and 0 in the evaluator"):
@@ -260,9 +260,9 @@ def test_the_generator_gives_the_published_numbers():
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=8), st.integers(0, 3))
 def test_keys_of_text(ids, seed):
     start = derived_seed(seed) & WORD
-    wanted = [naive.query_key(each, start) for each in ids]
-    assert query_keys(pa.array(ids, pa.string()), seed).tolist() == wanted
-    assert query_keys(pa.array(["before", *ids], pa.string())[1:], seed).tolist() == wanted
+    expected = [naive.query_key(each, start) for each in ids]
+    assert query_keys(pa.array(ids, pa.string()), seed).tolist() == expected
+    assert query_keys(pa.array(["before", *ids], pa.string())[1:], seed).tolist() == expected
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=8), st.integers(0, 3))
@@ -297,9 +297,9 @@ def test_moments_add_up_about_any_center(first, second, center):
             np.testing.assert_allclose(sums, others, atol=1e-13)
 
 
-def test_thresholds_are_the_distribution_function():
-    wanted = scipy.stats.poisson.cdf(range(12), 1) * 2**32 - 2**31
-    np.testing.assert_allclose(thresholds(), wanted, atol=0.51)
+def test_thresholds_are_quantiles_of_the_poisson_distribution():
+    expected = scipy.stats.poisson.cdf(range(12), 1) * 2**32 - 2**31
+    np.testing.assert_allclose(thresholds(), expected, atol=0.51)
 
 
 @pytest.mark.needs_numba

@@ -5,16 +5,16 @@ import threading
 import pytest
 
 from service.collect.api.blueprints import CachedValue, ValueCache
-from tests.service.collect.browsing import arrived, problem
+from tests.service.collect.browsing import new_voter, problem
 
 
-def test_a_ballot_is_open_once(voting):
+def test_only_one_ballot_is_open(voting):
     answer = voting.post("/ballots", status=409)
     assert problem(answer)[0] == "not-possible"
     assert [row["ballot"] for row in voting.get("/ballots").json["ballots"]] == [1]
 
 
-def test_a_ballot_closes_only_as_it_was_looked_at(voting):
+def test_a_ballot_closes_only_in_the_reviewed_state(voting):
     voting.answer_all()
     path = "/ballots/1/close"
     assert problem(voting.post(path, status=428))[0] == "condition-needed"
@@ -28,7 +28,7 @@ def test_a_ballot_closes_only_as_it_was_looked_at(voting):
     assert problem(voting.post(path, status=412, headers={"If-Match": stamp}))[0] == "changed"
 
 
-def test_what_is_missing_is_said_and_the_ballot_stays_open(voting):
+def test_a_refused_close_names_missing_answers(voting):
     voting.answer(4)
     preview = voting.get("/ballots/1/preview").json
     assert (preview["ready"], preview["n_answered"], preview["n_comparisons"]) == (False, 4, 12)
@@ -60,7 +60,7 @@ def test_a_preview_has_the_cut_and_the_items_with_few_answers(voting):
     assert all(answers == 4 for _, answers in preview["fewest"])
 
 
-def test_a_closed_ballot_says_which_items_go_on(voting):
+def test_a_closed_ballot_lists_the_selected_items(voting):
     voting.answer_all()
     assert voting.get("/ballots/1").json["going_on"] is None
     going_on = voting.close(1).json["going_on"]
@@ -68,17 +68,17 @@ def test_a_closed_ballot_says_which_items_go_on(voting):
     voting.open()
     assert sorted(going_on) == sorted(row["item"] for row in voting.get("/items").json["items"] if row["presentations"])
     voting.answer_all()
-    assert voting.close(2).json["going_on"] is None  # nothing comes next
+    assert voting.close(2).json["going_on"] is None  # there is no next ballot
 
 
-def test_what_the_preview_and_the_table_count_is_the_same(voting):
+def test_the_preview_and_the_table_have_the_same_counts(voting):
     voter, given = voting.answer(3)  # a sheet
     voting.answer_all()
     voting.post(f"/voters/{voter.me().json['voter']}/exclude", {"reason": "asked to"}, status=204)
-    preview, found = voting.get("/ballots/1/preview").json, voting.get("/progress").json
+    preview, result = voting.get("/ballots/1/preview").json, voting.get("/progress").json
     assert preview["n_answered"] == 12 - given < 12
-    assert found["ballots"][0]["n_counted"] == found["status"]["n_counted"] == preview["n_answered"]
-    assert found["ballots"][0]["n_answered"] == 12
+    assert result["ballots"][0]["n_counted"] == result["status"]["n_counted"] == preview["n_answered"]
+    assert result["ballots"][0]["n_answered"] == 12
     answers = {row["item"]: row["n_answered"] for row in voting.get("/items").json["items"]}
     assert [answers[item] for item, _ in preview["preview"]["fewest"]] == [n for _, n in preview["preview"]["fewest"]]
     assert sum(answers.values()) == 2 * preview["n_answered"]
@@ -98,7 +98,7 @@ def test_the_last_closed_ballot_opens_again_with_a_reason(voting):
 
 
 @pytest.mark.parametrize("number", [0, 2, 99, 2**70])
-def test_a_ballot_that_was_not_opened_is_not_there(voting, number):
+def test_an_unopened_ballot_is_not_found(voting, number):
     for path in (f"/ballots/{number}", f"/ballots/{number}/preview"):
         assert problem(voting.get(path, status=404))[0] == "no-such-ballot"
     stamp = {"If-Match": '"stamp"'}
@@ -107,12 +107,12 @@ def test_a_ballot_that_was_not_opened_is_not_there(voting, number):
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, "0.5", None])
-def test_the_share_that_is_enough_is_a_share(voting, share):
+def test_the_required_share_must_be_a_share(voting, share):
     answer = voting.post("/ballots/1/close", {"least_answered": share}, status=422, headers={"If-Match": '"x"'})
     assert "/least_answered" in answer.json["errors"]
 
 
-def test_a_ballot_without_enough_votes_has_nothing_to_preview_after_the_last(voting):
+def test_the_last_ballot_without_enough_votes_has_no_preview(voting):
     voting.answer_all()
     voting.close(1)
     voting.open()
@@ -123,18 +123,18 @@ def test_a_ballot_without_enough_votes_has_nothing_to_preview_after_the_last(vot
     assert voting.get("/progress").json["status"]["state"] == "finished"
 
 
-def test_batches_of_a_continuous_campaign_are_drawn_and_ended(admin):
+def test_a_continuous_campaign_draws_batches_and_ends(admin):
     organiser = admin.make(plan={"mode": "continuous", "budget": 20, "batch": 10})
     assert organiser.open().json["ballot"]["n_comparisons"] == 10
     assert problem(organiser.post("/ballots", status=409))[0] == "not-ready"
     assert organiser.open(at_once=True).json["ballot"]["ballot"] == 2
     organiser.answer_all()
-    last = organiser.get("/progress").json["status"]["ballot"]  # one may replace what its voter could not be asked
+    last = organiser.get("/progress").json["status"]["ballot"]  # it may replace pairs of an earlier batch
     preview = organiser.get(f"/ballots/{last}/preview").json
     assert preview["ready"]
     assert preview["preview"] is None
-    assert preview["expected"] is None or preview["expected"] <= 1  # 20 votes may show no signal
-    stamp = organiser.get("/ballots/1").headers["ETag"]  # of another batch than the last
+    assert preview["expected"] is None or preview["expected"] <= 1  # 20 votes may not show a signal
+    stamp = organiser.get("/ballots/1").headers["ETag"]  # of an earlier batch
     assert organiser.post(f"/ballots/{last}/close", status=412, headers={"If-Match": stamp}).json["status"] == 412
     detail = organiser.post("/ballots/1/close", status=412, headers={"If-Match": stamp}).json["detail"]
     assert f"closes it only if it is the last, {last}" in detail
@@ -150,7 +150,7 @@ WATCHED = ["/progress", "/quality", "/items", "/voters", "/results?interim=true"
 
 @pytest.mark.wide
 @pytest.mark.parametrize("path", WATCHED)
-def test_nothing_is_sent_again_while_nothing_has_changed(voting, path):
+def test_unchanged_answers_are_304(voting, path):
     voting.answer(4)
     first = voting.get(path)
     tag = {"If-None-Match": first.headers["ETag"]}
@@ -165,7 +165,7 @@ def test_nothing_is_sent_again_while_nothing_has_changed(voting, path):
 
 @pytest.mark.wide
 @pytest.mark.parametrize("act", ["exclude", "invite", "close", "pages", "retract"])
-def test_whatever_is_done_shows(voting, act):
+def test_every_change_is_visible(voting, act):
     voter, _ = voting.answer(1)
     event = voter.sheet()["pairs"][0]["event_id"]
     key = voter.me().json["voter"]
@@ -197,7 +197,7 @@ def test_items_with_the_fewest_answers_come_first(voting):
 
 
 @pytest.mark.wide
-def test_quality_flags_who_answers_in_no_time_and_on_one_side(admin):
+def test_quality_flags_fast_and_one_sided_voters(admin):
     organiser = admin.make(items_csv="item\n" + "\n".join(f"i{n:02}" for n in range(20)) + "\n", voters=2,
                            settings={"sheet_size": 50}, plan={"n_ballots": 2, "presentations": 8})  # fmt: skip
     organiser.open()
@@ -206,18 +206,18 @@ def test_quality_flags_who_answers_in_no_time_and_on_one_side(admin):
     while (sheet := hasty.sheet()) is not None:
         for pair in sheet["pairs"]:
             hasty.vote(pair["id"], "left", response_ms=200)
-    found = {each["key"]: each for each in organiser.get("/quality").json["quality"]["voters"]}
-    assert {"speed", "side"} <= {flag["kind"] for flag in found[hasty.me().json["voter"]]["flags"]}
-    # Of two voters the model cannot know which one flips coins.
-    assert {flag["kind"] for flag in found[honest.me().json["voter"]]["flags"]} <= {"random"}
+    result = {each["key"]: each for each in organiser.get("/quality").json["quality"]["voters"]}
+    assert {"speed", "side"} <= {flag["kind"] for flag in result[hasty.me().json["voter"]]["flags"]}
+    # With two voters, the model cannot tell which one is random.
+    assert {flag["kind"] for flag in result[honest.me().json["voter"]]["flags"]} <= {"random"}
     slow = organiser.get("/quality?fast=0.1").json["quality"]["voters"]
     assert "speed" not in [flag["kind"] for each in slow for flag in each["flags"]]
 
 
 @pytest.mark.wide
-def test_quality_has_names_only_where_they_are_asked_for(voting):
-    came = arrived(voting.app, voting, token=voting.invite("Ada Lovelace")[0])
-    came.vote(came.sheet()["pairs"][0]["id"])
+def test_quality_has_names_only_on_request(voting):
+    voter = new_voter(voting.app, voting, token=voting.invite("Ada Lovelace")[0])
+    voter.vote(voter.sheet()["pairs"][0]["id"])
     assert "Ada" not in voting.get("/quality").text
     assert "Ada Lovelace" in voting.get("/quality?names=true").text
     assert "Ada" not in voting.get("/quality").text
@@ -233,12 +233,12 @@ def test_quality_has_names_only_where_they_are_asked_for(voting):
         "/voters?names=true&names=true",
     ],
 )
-def test_a_query_that_means_nothing_is_refused(voting, path):
+def test_invalid_query_parameters_are_refused(voting, path):
     assert problem(voting.get(path, status=422))[0] == "invalid-request"
 
 
 @pytest.mark.wide
-def test_the_ledger_is_read_from_where_one_has_got_to(voting):
+def test_the_ledger_is_read_in_parts(voting):
     voter, _ = voting.answer(5)
     first = voting.get("/ledger?limit=3").json
     assert [event["kind"] for event in first["events"]] == ["cast"] * 3
@@ -254,7 +254,7 @@ def test_the_ledger_is_read_from_where_one_has_got_to(voting):
 
 
 @pytest.mark.wide
-def test_a_vote_that_was_taken_back_is_in_the_ledger_too(voting):
+def test_a_retracted_vote_is_in_the_ledger_too(voting):
     voter = voting.voter()
     pair = voter.sheet()["pairs"][0]["id"]
     event = voter.vote(pair).json["event_id"]
@@ -266,14 +266,14 @@ def test_a_vote_that_was_taken_back_is_in_the_ledger_too(voting):
 
 
 @pytest.mark.wide
-def test_the_ledger_has_the_votes_of_its_campaign_alone(admin, voting):
+def test_the_ledger_has_only_votes_of_its_campaign(admin, voting):
     voting.answer(2)
     other = admin.make(name="other")
     assert other.get("/ledger").json["events"] == []
 
 
 @pytest.mark.wide
-def test_who_asks_while_another_waits_for_an_answer_gets_the_one_of_before():
+def test_requests_during_a_computation_get_the_previous_answer():
     memory, begun, go_on, got = ValueCache(), threading.Event(), threading.Event(), []
     memory.get("name", "old", lambda: 1)
 
@@ -293,7 +293,7 @@ def test_who_asks_while_another_waits_for_an_answer_gets_the_one_of_before():
 
 
 @pytest.mark.wide
-def test_what_fails_is_tried_again_and_only_so_many_answers_are_kept():
+def test_failures_are_retried_and_the_cache_is_bounded():
     memory = ValueCache(3)
     with pytest.raises(ZeroDivisionError):
         memory.get("name", "stamp", lambda: 1 // 0)

@@ -1,4 +1,4 @@
-"""Making a campaign, after its items and its plan were looked at."""
+"""Creating campaigns, and previews of items and plans."""
 
 import base64
 
@@ -6,7 +6,7 @@ import pytest
 
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import ADMIN, CSV, ITEMS, REQUEST, Organiser, arrived, problem
+from tests.service.collect.browsing import ADMIN, CSV, ITEMS, REQUEST, Organiser, new_voter, problem
 
 PROBES = "left,right,winner,kind\n"
 
@@ -16,7 +16,7 @@ def made(admin, **fields):
 
 
 def planned(admin, **fields):
-    """What is said of a plan, by default for ten voters."""
+    """The preview of a plan, by default for ten voters."""
     answer = admin.call("POST", "/v1/campaigns/plan", json={"voters": 10, **fields})
     assert answer.status_code == 200, answer.text
     return answer.json
@@ -28,7 +28,7 @@ def rows(target):
     return query(Ledger.create(target), "SELECT name FROM campaign")
 
 
-def test_a_campaign_is_made_with_its_pages_and_its_organisers_link(admin, target):
+def test_a_campaign_is_created_with_its_pages_and_its_organisers_link(admin, target):
     answer = made(admin)
     assert answer.status_code == 201
     key, token = answer.json["campaign"], answer.json["token"]
@@ -45,7 +45,7 @@ def test_a_campaign_is_made_with_its_pages_and_its_organisers_link(admin, target
 
 @pytest.fixture
 def illustrator(make_app, tmp_path):
-    """A program that may make campaigns, on a server with one image."""
+    """A client that may create campaigns, on a server with one image."""
     folder = tmp_path / "assets"
     folder.mkdir()
     (folder / "ash.png").write_bytes(b"png")
@@ -92,7 +92,7 @@ def test_images_need_a_folder_and_a_token(admin, illustrator, tmp_path):
         ("admin", "oak,image,ash.png,An oak", "this server has no folder for images and sounds (RANKCORR_ASSETS)"),
     ],
 )
-def test_an_image_that_is_not_there_is_refused_with_its_line(who, row, says, request, target):
+def test_a_missing_image_is_refused_with_its_line(who, row, says, request, target):
     caller = request.getfixturevalue(who)
     csv = f"item,kind,content,alt_text\nfir,,,\n{row}\nelm,,,\n"
     checked = caller.call("POST", "/v1/campaigns/check", json={"items_csv": csv}).json
@@ -108,10 +108,14 @@ def test_an_image_that_is_not_there_is_refused_with_its_line(who, row, says, req
 def test_items_come_with_their_contents(illustrator):
     csv = "item,kind,content,alt_text\nash,image,ash.png,An ash\noak,markdown,**oak**,\nfir,,,\n"
     organiser = illustrator.make(items_csv=csv, plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2})
-    found = {row["item"]: row for row in organiser.get("/items").json["items"]}
-    assert (found["ash"]["kind"], found["ash"]["content"], found["ash"]["alt_text"]) == ("image", "ash.png", "An ash")
-    assert (found["oak"]["kind"], found["oak"]["content"]) == ("markdown", "**oak**")
-    assert (found["fir"]["kind"], found["fir"]["content"]) == ("text", None)
+    result = {row["item"]: row for row in organiser.get("/items").json["items"]}
+    assert (result["ash"]["kind"], result["ash"]["content"], result["ash"]["alt_text"]) == (
+        "image",
+        "ash.png",
+        "An ash",
+    )
+    assert (result["oak"]["kind"], result["oak"]["content"]) == ("markdown", "**oak**")
+    assert (result["fir"]["kind"], result["fir"]["content"]) == ("text", None)
 
 
 def test_items_of_several_parts_stay_tuples(admin):
@@ -120,7 +124,7 @@ def test_items_of_several_parts_stay_tuples(admin):
     assert ["salary", "tax"] in [row["item"] for row in organiser.get("/items").json["items"]]
 
 
-def test_a_seed_is_drawn_where_none_is_given(admin):
+def test_a_seed_is_drawn_if_none_is_given(admin):
     request = {name: value for name, value in REQUEST.items() if name != "seed"}
     answers = [admin.call("POST", "/v1/campaigns", json=request).json for _ in range(2)]
     first, second = (Organiser(admin.app, each["token"], each["campaign"]).get().json["seed"] for each in answers)
@@ -129,7 +133,7 @@ def test_a_seed_is_drawn_where_none_is_given(admin):
     assert admin.make(seed=0).get().json["seed"] == "0"
 
 
-def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
+def test_known_pairs_are_read_from_csv(admin):
     organiser = admin.make(settings={"probes_csv": f"{PROBES}ash,birch,left,attention\n", "repeats": 0.25})
     probing = organiser.get().json["settings"]["probing"]
     assert (probing["repeats"], len(probing["known"])) == (0.25, 1)
@@ -169,7 +173,7 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
         ({"pages": {"texts": [{"language": "E", "title": "T", "question": "Q"}]}}, "/pages", "must be a tag"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_and_nothing_is_made(admin, target, fields, pointer, says):
+def test_errors_are_named_and_nothing_is_created(admin, target, fields, pointer, says):
     answer = made(admin, **fields)
     assert answer.status_code == 422, answer.text
     assert problem(answer)[0] == "invalid-request"
@@ -177,7 +181,7 @@ def test_what_is_wrong_is_named_and_nothing_is_made(admin, target, fields, point
     assert rows(target) == []
 
 
-def test_only_a_token_of_the_service_makes_campaigns(make_app, admin):
+def test_only_a_token_of_the_service_can_create_campaigns(make_app, admin):
     for token in ("", "another-token-of-nobody"):
         answer = admin.call("POST", "/v1/campaigns", json=REQUEST, token=token)
         assert (answer.status_code, problem(answer)[0]) == (401, "token-needed")
@@ -187,7 +191,7 @@ def test_only_a_token_of_the_service_makes_campaigns(make_app, admin):
     assert closed.call("POST", "/v1/campaigns/plan", json={}).status_code in (403, 422)
 
 
-def test_a_table_is_checked_with_all_that_is_wrong_by_line(admin):
+def test_all_errors_of_a_table_are_listed_by_line(admin):
     csv = "item,kind,content,alt_text\nash,image,ash.png,\n oak,,,\nfir,text\nelm,image,../x.png,Elm\nyew,,,\nyew,,,\n"
     answer = admin.call("POST", "/v1/campaigns/check", json={"items_csv": csv})
     assert answer.status_code == 200
@@ -197,17 +201,17 @@ def test_a_table_is_checked_with_all_that_is_wrong_by_line(admin):
     assert answer.json["first"] == [{"item": "yew", "kind": "text", "content": None, "alt_text": None}]
 
 
-def test_a_plan_says_what_it_asks_and_costs(admin):
-    # 40 items: 200 and 100 comparisons of 10 presentations; 6 s each are half an hour, at 12 an hour and a fee of 25 %.
+def test_the_preview_of_a_plan_has_comparisons_and_costs(admin):
+    # 40 items, 10 presentations: 200 and 100 comparisons of 6 s take half an hour, at 12 an hour and a fee of 25 %.
     settings = {"pay": {"per_hour": 12, "seconds": 6, "fee": 0.25, "currency": "EUR"}, "sheet_size": 10}
-    found = planned(admin, n_items=40, plan={"n_ballots": 2, "presentations": 10}, settings=settings)
-    assert found["plan"]["sizes"] == [40, 20]
-    assert found["plan"]["comparisons"] == [200, 100]
-    spending = found["spending"]
+    result = planned(admin, n_items=40, plan={"n_ballots": 2, "presentations": 10}, settings=settings)
+    assert result["plan"]["sizes"] == [40, 20]
+    assert result["plan"]["comparisons"] == [200, 100]
+    spending = result["spending"]
     assert (spending["n_comparisons"], spending["n_sheets"], spending["hours"]) == (300, 20, 0.5)
     assert (spending["pay"], spending["fee"], spending["cost"]) == pytest.approx((6.0, 1.5, 7.5))
-    assert found["outlook"] is None
-    assert "few_top_presentations" in [each["code"] for each in found["advice"]]
+    assert result["outlook"] is None
+    assert "few_top_presentations" in [each["code"] for each in result["advice"]]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +221,7 @@ def test_a_plan_says_what_it_asks_and_costs(admin):
         ({"n_ballots": 2, "comparisons": 12_000}, 2_970 + 693),  # 45 and 22 items: 3 x 990 and 3 x 231 at most
     ],
 )
-def test_a_plan_that_its_voters_cannot_finish_is_advised_against(admin, plan, most):
+def test_a_plan_that_its_voters_cannot_finish_gives_advice(admin, plan, most):
     advice = planned(admin, n_items=45, voters=3, plan=plan)["advice"]
     (advice,) = [each for each in advice if each["code"] == "too_many_comparisons"]
     assert advice["bound"] == most
@@ -257,8 +261,8 @@ def test_the_pay_of_a_budget_is_that_of_the_campaign(admin):
     assert (pay["per_hour"], pay["seconds"], pay["fee"]) == (12, 6, 0)
 
 
-def test_a_plan_costs_before_and_after_the_campaign_is_made_the_same(admin):
-    # A practice pair once for each of 2 voters, an attention check on each of 4 + 2 sheets.
+def test_the_cost_of_a_plan_is_that_of_its_campaign(admin):
+    # One practice pair for each of 2 voters, one attention check on each of 4 + 2 sheets.
     csv = f"{PROBES}ash,birch,left,practice\ncedar,oak,left,attention\n"
     settings = {"sheet_size": 3, "probes_csv": csv, "pay": {"per_vote": 1}}
     body = {"items_csv": CSV, "voters": 2, "plan": {"n_ballots": 2, "presentations": 4}, "settings": settings}
@@ -277,7 +281,7 @@ def test_a_plan_costs_before_and_after_the_campaign_is_made_the_same(admin):
         ({"n_items": 6, "settings": {"probes_csv": "left\n"}}, "/items_csv", "settings.probes_csv names items"),
     ],
 )
-def test_a_plan_is_of_a_number_of_items_or_of_a_table(admin, fields, pointer, says):
+def test_a_plan_needs_a_number_of_items_or_a_table(admin, fields, pointer, says):
     body = {"voters": 2, "plan": {"presentations": 4}, **fields}
     answer = admin.call("POST", "/v1/campaigns/plan", json=body)
     assert answer.status_code == 422, answer.text
@@ -287,45 +291,45 @@ def test_a_plan_is_of_a_number_of_items_or_of_a_table(admin, fields, pointer, sa
 @pytest.mark.wide
 def test_the_accuracy_of_a_plan_is_simulated(admin):
     body = {"n_items": 12, "plan": {"presentations": 10}, "accuracy": True}
-    found = planned(admin, **body)["outlook"]
-    assert found["n_simulations"] == 40
+    result = planned(admin, **body)["outlook"]
+    assert result["n_simulations"] == 40
     for name in ("scores", "strengths"):
-        reached = found[name]
+        reached = result[name]
         assert reached["low"] <= reached["mean"] <= reached["high"]
         assert 0.7 < reached["mean"] <= 1
-    assert planned(admin, **body)["outlook"] == found
+    assert planned(admin, **body)["outlook"] == result
 
 
 @pytest.mark.wide
-def test_no_advice_contradicts_the_accuracy_beside_it(admin):
+def test_advice_does_not_contradict_the_accuracy(admin):
     rules = {"few_top_presentations", "few_comparisons"}
     body = {"n_items": 30, "plan": {"presentations": 12, "n_ballots": 4}}
     assert rules <= {each["code"] for each in planned(admin, **body)["advice"]}
-    found = planned(admin, **body, accuracy=True)
-    assert found["outlook"]["strengths"]["mean"] >= 0.95
-    assert not rules & {each["code"] for each in found["advice"]}
-    found = planned(admin, n_items=30, plan={"presentations": 1, "n_ballots": 2}, accuracy=True)
-    assert found["outlook"]["strengths"]["mean"] < 0.95
-    assert rules <= {each["code"] for each in found["advice"]}
+    result = planned(admin, **body, accuracy=True)
+    assert result["outlook"]["strengths"]["mean"] >= 0.95
+    assert not rules & {each["code"] for each in result["advice"]}
+    result = planned(admin, n_items=30, plan={"presentations": 1, "n_ballots": 2}, accuracy=True)
+    assert result["outlook"]["strengths"]["mean"] < 0.95
+    assert rules <= {each["code"] for each in result["advice"]}
 
 
 @pytest.mark.parametrize(("n_items", "is_possible"), [(19, False), (20, True)])
-def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin, n_items, is_possible):
-    found = planned(admin, n_items=n_items, plan={"presentations": 20, "n_ballots": 2})
-    assert ("many_survivors" in [each["code"] for each in found["advice"]]) == is_possible
+def test_advice_keeps_at_least_two_items_in_the_last_ballot(admin, n_items, is_possible):
+    result = planned(admin, n_items=n_items, plan={"presentations": 20, "n_ballots": 2})
+    assert ("many_survivors" in [each["code"] for each in result["advice"]]) == is_possible
 
 
 @pytest.mark.wide
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
-    found = planned(admin, n_items=10, plan={"mode": "continuous", "budget": 50}, accuracy=True)
-    assert found["plan"]["batch"] == 10
-    assert found["outlook"]["scores"] is None
-    assert found["outlook"]["strengths"]["mean"] > 0.7
+    result = planned(admin, n_items=10, plan={"mode": "continuous", "budget": 50}, accuracy=True)
+    assert result["plan"]["batch"] == 10
+    assert result["outlook"]["scores"] is None
+    assert result["outlook"]["strengths"]["mean"] > 0.7
 
 
-def test_what_would_take_minutes_is_not_simulated(admin):
-    found = planned(admin, n_items=5_000, plan={"mode": "continuous", "budget": 200_000}, accuracy=True)
-    assert found["outlook"]["n_simulations"] == 0
+def test_very_large_plans_are_not_simulated(admin):
+    result = planned(admin, n_items=5_000, plan={"mode": "continuous", "budget": 200_000}, accuracy=True)
+    assert result["outlook"]["n_simulations"] == 0
 
 
 def test_a_plan_of_too_many_comparisons_is_refused(admin):
@@ -335,22 +339,22 @@ def test_a_plan_of_too_many_comparisons_is_refused(admin):
     assert "at most 2,000,000 comparisons" in answer.json["errors"]["/plan"][0]
 
 
-def test_a_campaign_opens_to_its_own_organiser_alone(admin, organiser):
+def test_a_campaign_is_accessible_only_to_its_organiser(admin, organiser):
     other = admin.make(name="other")
     for token in ("", other.token, ADMIN):
         answer = organiser.call("GET", f"/v1/campaigns/{organiser.key}", token=token)
         assert (answer.status_code, problem(answer)[0]) == (401, "token-needed")
-    for key in ("0" * 32, "trees", ITEMS[0]):  # as for a campaign that is there: keys cannot be guessed
+    for key in ("0" * 32, "trees", ITEMS[0]):  # same answer as for an existing campaign, so keys cannot be guessed
         assert organiser.call("GET", f"/v1/campaigns/{key}").status_code == 401
 
 
 @pytest.mark.parametrize("path", ["", "/check", "/plan"])
-def test_what_a_stranger_sends_is_not_read(admin, path):
+def test_bodies_of_unauthorized_requests_are_not_read(admin, path):
     answer = admin.call("POST", f"/v1/campaigns{path}", token="a-token-of-nobody-at-all", json={"items_csv": 7})
     assert (answer.status_code, problem(answer)[0]) == (401, "token-needed")
 
 
-# Target groups.
+# Target groups
 
 TARGETS = {
     "singer": {"musician": "positive", "person": "positive", "artist": "positive", "song": "distractor"},
@@ -360,14 +364,14 @@ OF_TARGETS = {name: value for name, value in REQUEST.items() if name not in ("it
 OF_TARGETS |= {"targets": TARGETS, "answers": 2}
 
 
-def test_a_campaign_of_target_groups_is_made_answered_and_exported(admin, target):
+def test_a_campaign_of_target_groups_is_created_answered_and_exported(admin, target):
     answer = admin.call("POST", "/v1/campaigns", json=OF_TARGETS)
     assert answer.status_code == 201, answer.text
     organiser = Organiser(admin.app, answer.json["token"], answer.json["campaign"])
     organiser.open()
     campaign = Ledger.open(target).campaign()
     n_asked = 0
-    for voter in [arrived(admin.app, campaign) for _ in range(2)]:
+    for voter in [new_voter(admin.app, campaign) for _ in range(2)]:
         while (sheet := voter.post("/v1/sheets").json.get("sheet")) is not None:
             for pair in sheet["pairs"]:
                 words = {pair["left"]["text"], pair["right"]["text"]}
@@ -397,12 +401,12 @@ def test_a_campaign_of_target_groups_is_made_answered_and_exported(admin, target
         ({"items_csv": CSV}, "", "exactly one of items_csv, targets is needed"),
     ],
 )
-def test_what_does_not_fit_target_groups_is_named(admin, fields, pointer, message):
+def test_options_that_exclude_target_groups_are_named(admin, fields, pointer, message):
     answer = admin.call("POST", "/v1/campaigns", json={**OF_TARGETS, **fields})
     assert message in str(answer.json["errors"].get(pointer)), answer.json
 
 
-def test_targets_and_items_need_what_belongs_to_them(admin):
+def test_targets_and_items_need_their_fields(admin):
     for request, needed in ((OF_TARGETS, "answers"), (REQUEST, "plan")):
         answer = admin.call(
             "POST", "/v1/campaigns", json={key: value for key, value in request.items() if key != needed}

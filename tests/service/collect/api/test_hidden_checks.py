@@ -1,8 +1,8 @@
 """Voters cannot tell checks from comparisons: the same requests about either get the same answers.
 
-Each script is played on copies of one campaign, once about a comparison and once about a check of each kind. Status,
-headers and body must be equal once ids are replaced by what they stand for, and so must the SQL statements, since a
-voter has a clock.
+Each script runs on copies of one campaign, once for a comparison and once for a check of each kind. Status,
+headers and body must be equal after replacing ids by names, and so must the SQL statements, since a
+voter could measure the time.
 """
 
 import re
@@ -32,7 +32,7 @@ IDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}")
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
-    """A ledger whose only campaign has a sheet with checks of every kind, and a second sheet."""
+    """A ledger with one campaign, which has a sheet with checks of every kind and a second sheet."""
     path = tmp_path_factory.mktemp("template") / "collect.db"
     probing = Probing(KNOWN, 2, repeats=0.2, overlap=0.2)
     made = new_campaign(
@@ -44,28 +44,28 @@ def template(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def of_comparisons():
-    """What came back about a comparison, by script and by whether what practice tells is left out."""
+    """Cached responses for a comparison, by script and by whether feedback on practice is left out."""
     return {}
 
 
 def kinds_on(campaign, sheet):
-    """Kind of each pair of a sheet, by id; None is a comparison."""
+    """Kind of each pair of a sheet, by id; None for a comparison."""
     rows = query(campaign, "SELECT position, probe FROM comparison WHERE sheet = :sheet", sheet=sheet)
     return {f"1-{sheet}-{position}": kind for position, kind in rows}
 
 
 class Script:
-    """Requests of a voter about one pair, and all that came back, with ids replaced by names.
+    """Requests of a voter about one pair, and all responses, with ids replaced by names.
 
-    With `tells`, what practice does differently is left out, for it is no secret: its answer is told, and it is no
-    answer of the voter.
+    With `tells`, differences of practice are left out, because they are no secret: its answer is shown, and it is not
+    counted.
     """
 
     def __init__(self, make_app, template, target, kind, *, tells):
         shutil.copy(template, target)
         self.campaign = Ledger.open(target).campaign()
         self.app = make_app()
-        self.another()  # a copy for the overlap needs somebody else for its comparison
+        self.another()  # an overlap needs another voter for its comparison
         self.voter = self.another()
         shown = self.voter.sheet()
         kinds = kinds_on(self.campaign, shown["sheet"])
@@ -86,7 +86,7 @@ class Script:
         return self.events.setdefault(name, new_id())
 
     def said(self, step, answer, statements=()):
-        """Keep what came back."""
+        """Record a response."""
         body = answer.get_data(as_text=True)
         for event, name in ((event, name) for name, event in self.events.items()):
             body = body.replace(event, f"<{name}>")
@@ -100,15 +100,15 @@ class Script:
         return answer
 
     def sent(self, step, send):
-        found = []
+        result = []
 
         def heard(_connection, _cursor, statement, _parameters, _context, _many):
             if re.search(r"comparison|probe|vote|lease|sheet", statement) and "voting_pages" not in statement:
-                found.append(statement)
+                result.append(statement)
 
         sa.event.listen(sa.Engine, "before_cursor_execute", heard)
         try:
-            return self.said(step, send(), found)
+            return self.said(step, send(), result)
         finally:
             sa.event.remove(sa.Engine, "before_cursor_execute", heard)
 
@@ -122,7 +122,7 @@ class Script:
         return self.sent(step, lambda: self.voter.post(path, {"event_id": self.event(undo)}))
 
     def shown(self):
-        """Ask for the sheet; kept is how the pair looks on it, and how many look like others."""
+        """Ask for the sheet; record how the pair looks on it, and how many pairs look like ordinary ones."""
         answer = self.voter.post("/v1/sheets")
         sheet = answer.json["sheet"]
         looks = Counter()
@@ -133,7 +133,7 @@ class Script:
                 practice = pair["practice"] and not self.tells
                 looks[is_it, tuple(sorted(pair)), practice, pair["answer"], stands if is_it else None] += 1
             assert all(re.fullmatch(r"1-\d+-\d+", pair["id"]) for pair in sheet["pairs"])
-        if self.tells:  # practice is shown to whoever has not practised
+        if self.tells:  # practice is shown to voters who have not practised
             looks = Counter({key: n for key, n in looks.items() if key[0]})
         me = self.known(answer.json["me"])
         self.log.append(("sheet", answer.status_code, answer.json["reason"], me, looks))
@@ -147,7 +147,7 @@ class Script:
             self.said("me", answer)
 
     def known(self, me):
-        """The answer of /v1/me, without the voter's id, and without the seconds that the clock decides."""
+        """The answer of /v1/me, without the voter's id and the seconds, which depend on the clock."""
         progress = {**me["progress"], "answers": None} if self.tells else me["progress"]
         return {**me, "progress": progress, "voter": None, "retry_after": me["retry_after"] is not None}
 
@@ -159,7 +159,7 @@ class Script:
             self.said("finish", answer)
 
     def state(self, state):
-        """Let the ballot be in a state; a closer that is at work has its whole time."""
+        """Set the state of the ballot; a working closer gets a full lease."""
         (at,) = query(self.campaign, "SELECT max(given_at) FROM lease")
         until = at[0] + MINUTE if state == "closing" else None
         change(self.campaign, "UPDATE ballot SET state = :state, closer_until = :until", state=state, until=until)
@@ -168,18 +168,18 @@ class Script:
         change(self.campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL")
 
     def taken_over(self):
-        """Somebody else gets the sheet; the first who comes gets the one that is free."""
+        """Give the sheet to another voter, after a first one has got the free sheet."""
         self.another().sheet()
         self.expired()
         for _ in range(2):
             heir = self.another()
             if heir.sheet()["sheet"] == self.sheet:
                 return heir
-        raise AssertionError("nobody got the sheet")
+        raise AssertionError("no voter got the sheet")
 
 
 def voting(script):
-    """Whatever a voter may send while the ballot is open."""
+    """Everything a voter may send while the ballot is open."""
     for fields in ({"answer": "both"}, {"answer": None}, {"response_ms": -1}, {"given_by": "?"}, {"more": 1}):
         script.cast("malformed", "first", **fields)
     script.sent("no answer", lambda: script.voter.put(f"/v1/votes/{new_id()}", {"pair": script.pair}))
@@ -213,7 +213,7 @@ def voting(script):
 
 
 def closing(script):
-    """During a closing, and after it."""
+    """Requests during a closing and after it."""
     script.cast("before", "before")
     script.cast("another", "of another", pair=script.other)
     script.state("closing")
@@ -249,7 +249,7 @@ def closing(script):
 
 
 def last_one_open(script):
-    """A pair that was put off to the end keeps the sheet, and its lease."""
+    """Leave the pair to the end: it keeps the sheet and its lease."""
     for pair in script.rest:
         script.voter.vote(pair)
     for _ in range(2):
@@ -265,7 +265,7 @@ def last_one_open(script):
 
 
 def taken_over(script):
-    """The sheet goes to somebody else."""
+    """Another voter gets the sheet."""
     script.cast("before", "before")
     heir = script.taken_over()
     script.cast("known", "before")
@@ -274,16 +274,16 @@ def taken_over(script):
     script.retract("undo", "before", "undone")
     script.cast("once more", "third", "right")
     script.cast("once more, of another", "second", pair=script.other)
-    if not script.tells:  # alone it is no answer, and no secret
+    if not script.tells:  # practice alone is no answer, and no secret
         script.me()
         script.finish()
     script.log.append(("of the heir", heir.vote(script.pair).status_code, heir.vote(script.pair, "tie").status_code))
-    if not script.tells:  # the heir has practised on no sheet, and gets it unless it is answered
+    if not script.tells:  # the new holder has not practised, and gets practice unless it is answered
         script.log.append(("for the heir", len(heir.sheet()["pairs"])))
 
 
 def left_to_another(script):
-    """All but the pair is answered, and the lease ends: somebody else is asked for it, whatever it is."""
+    """Answer all other pairs and let the lease expire: another voter is asked the pair, whatever its kind."""
     for pair in script.rest:
         script.voter.vote(pair)
     if script.tells:
@@ -296,7 +296,7 @@ def left_to_another(script):
 
 
 def asked_of_others(script):
-    """The organiser leaves the voter out, and asks others."""
+    """The organiser excludes the voter, and asks others."""
     script.cast("before", "before")
     script.cast("another", "of another", pair=script.other)
     [(voter_id,)] = query(script.campaign, "SELECT DISTINCT voter_id FROM vote_event")
@@ -311,7 +311,7 @@ def asked_of_others(script):
 
 
 def withdrawn(script):
-    """The voter leaves, and sends what there was to send."""
+    """The voter leaves, and then sends the usual requests."""
     script.cast("before", "before")
     script.said("withdraw", script.voter.post("/v1/withdraw"))
     script.cast("known", "before")
@@ -328,7 +328,7 @@ SCRIPTS = (voting, closing, last_one_open, taken_over, left_to_another, asked_of
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("play", SCRIPTS, ids=lambda play: play.__name__)
-def test_a_check_answers_as_a_comparison_does(make_app, template, of_comparisons, target, tmp_path, play, kind):
+def test_a_check_is_answered_like_a_comparison(make_app, template, of_comparisons, target, tmp_path, play, kind):
     def played(about):
         script = Script(make_app, template, target, about, tells=kind == "practice")
         play(script)
@@ -341,5 +341,5 @@ def test_a_check_answers_as_a_comparison_does(make_app, template, of_comparisons
     if which not in of_comparisons:
         of_comparisons[which] = played(None)
     for of_comparison, of_check in zip(of_comparisons[which], played(kind), strict=True):
-        for part, wanted in zip(of_check, of_comparison, strict=True):
-            assert part == wanted, of_check[0]
+        for part, expected in zip(of_check, of_comparison, strict=True):
+            assert part == expected, of_check[0]

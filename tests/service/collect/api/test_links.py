@@ -1,4 +1,4 @@
-"""Invitations, open links, links of platforms, and tokens; sessions of organisers' browsers; what voters read."""
+"""Invitations, open links, links of platforms, tokens, sessions of organisers, and pages for voters."""
 
 import csv
 import io
@@ -9,14 +9,14 @@ import pytest
 
 from adaptive.ledger import Ledger, LedgerError
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import Organiser, Voter, arrived, check_refused, new_campaign, problem
+from tests.service.collect.browsing import Organiser, Voter, check_refused, new_campaign, new_voter, problem
 
 
-def test_each_invitation_lets_one_voter_in(voting):
+def test_each_invitation_admits_one_voter(voting):
     made = voting.post("/invitations", {"voters": ["Ada", "Grace"]}, status=201).json
     assert [each["qr"] for each in made["invitations"]] == [None, None]
     tokens = [each["url"].partition("#")[2] for each in made["invitations"]]
-    assert len({arrived(voting.app, voting, token=token).me().json["voter"] for token in tokens}) == 2
+    assert len({new_voter(voting.app, voting, token=token).me().json["voter"] for token in tokens}) == 2
     rows = list(csv.reader(io.StringIO(made["csv"])))
     assert rows == [["voter", "link"], *[[each["name"], each["url"]] for each in made["invitations"]]]
 
@@ -40,20 +40,20 @@ def test_voters_without_a_name_are_invited_by_number(voting):
         *({"voters": names} for names in ([], ["Ada", "Ada"], [" Ada"], ["A\nda"], [7], "Ada")),
     ],
 )
-def test_a_list_that_means_nothing_invites_nobody(voting, target, body):
+def test_invalid_lists_invite_nobody(voting, target, body):
     voting.post("/invitations", body, status=422)
     assert query(Ledger.open(target), "SELECT 1 FROM voter") == []
 
 
-def test_the_open_link_is_there_where_the_pages_allow_it(organiser, admin):
-    found = organiser.get("/links").json
-    assert found["open_url"] == found["voter_url"] == f"http://localhost/v/{organiser.key}"
-    assert "<svg" in found["open_qr"]
+def test_the_open_link_exists_if_the_pages_allow_it(organiser, admin):
+    result = organiser.get("/links").json
+    assert result["open_url"] == result["voter_url"] == f"http://localhost/v/{organiser.key}"
+    assert "<svg" in result["open_qr"]
     closed = admin.make(pages={"texts": [{"language": "en", "title": "T", "question": "Q"}]})
     assert closed.get("/links").json["open_url"] is None
 
 
-def test_a_link_of_a_platform_lets_its_participants_in(admin):
+def test_a_link_of_a_platform_admits_its_participants(admin):
     texts = [{"language": "en", "title": "T", "question": "Q"}]
     organiser = admin.make(pages={"texts": texts, "platform": "prolific", "study": "5f00000000000000000000aa"})
     organiser.open()
@@ -61,10 +61,10 @@ def test_a_link_of_a_platform_lets_its_participants_in(admin):
     assert "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}#" in url
     who = {"participant": "5f" + "b" * 22, "study": "5f00000000000000000000aa", "session": "5f" + "c" * 22}
     platform = {"name": "prolific", **who, "secret": url.partition("#")[2]}
-    arrived(organiser.app, organiser, platform=platform)
+    new_voter(organiser.app, organiser, platform=platform)
 
 
-def test_a_campaign_on_no_platform_has_no_link_of_one(organiser):
+def test_a_campaign_without_platform_has_no_platform_link(organiser):
     assert problem(organiser.post("/study-links", status=409))[0] == "not-possible"
 
 
@@ -73,14 +73,14 @@ def tokens(organiser, **asked):
 
 
 def session_of(organiser, token):
-    """A browser that is signed in."""
+    """A browser that has signed in."""
     client = organiser.app.test_client()
     body = {"campaign": organiser.key, "token": token}
     assert client.post("/v1/organiser/sessions", json=body).status_code == 204
     return client
 
 
-def test_a_token_of_an_organiser_opens_nothing_once_it_is_revoked(organiser):
+def test_a_revoked_token_of_an_organiser_is_refused(organiser):
     (only,) = tokens(organiser)
     assert (only["kind"], only["is_valid"], only["voter"], only["ends_at"]) == ("organiser", True, None, None)
     assert organiser.token not in str(only)
@@ -93,7 +93,7 @@ def test_a_token_of_an_organiser_opens_nothing_once_it_is_revoked(organiser):
     path = f"/v1/campaigns/{organiser.key}"
     assert leaked.get(path).status_code == 200
     other.post(f"/tokens/{only['id']}/revoke", status=204)
-    assert leaked.get(path).status_code == 401  # a browser that was signed in by it
+    assert leaked.get(path).status_code == 401  # a browser that had signed in with it
     assert organiser.call("GET", path).status_code == 401
     body = {"campaign": organiser.key, "token": organiser.token}
     check_refused(organiser.app.test_client().post("/v1/organiser/sessions", json=body), 401, "link-unknown")
@@ -105,7 +105,7 @@ def test_a_token_of_an_organiser_opens_nothing_once_it_is_revoked(organiser):
     ]
 
 
-def test_the_browser_that_revokes_goes_on(organiser):
+def test_revoking_keeps_the_session_of_its_browser(organiser):
     mine, theirs = (session_of(organiser, organiser.token) for _ in range(2))
     path = f"/v1/campaigns/{organiser.key}"
     first = tokens(organiser)[-1]["id"]
@@ -114,7 +114,7 @@ def test_the_browser_that_revokes_goes_on(organiser):
     assert [client.get(path).status_code for client in (mine, theirs)] == [200, 401]
 
 
-def test_an_invitation_opens_nothing_once_it_is_revoked_and_its_votes_stay(voting):
+def test_a_revoked_invitation_is_refused_and_its_votes_stay(voting):
     ann, bob = voting.invite("Ann", "Bob")
     voters = [Voter(voting.app.test_client(), voting) for _ in range(2)]
     for voter, token in zip(voters, (ann, bob), strict=True):
@@ -132,7 +132,7 @@ def test_an_invitation_opens_nothing_once_it_is_revoked_and_its_votes_stay(votin
     assert back.begin(token=voting.invite("Ann")[0]).json["voter"] == row["voter"]
 
 
-def test_by_the_link_of_a_study_that_was_revoked_nobody_new_comes(organiser):
+def test_a_revoked_study_link_admits_no_new_participant(organiser):
     organiser.change_pages(platform="prolific")
     old, new = (organiser.post("/study-links", status=201).json["url"].partition("#")[2] for _ in range(2))
 
@@ -148,7 +148,7 @@ def test_by_the_link_of_a_study_that_was_revoked_nobody_new_comes(organiser):
     assert (come(old, "6a")[1], come(new, "7b")[1], first.me().status_code) == (401, 201, 200)
 
 
-def test_what_was_not_given_out_is_not_revoked(organiser, admin):
+def test_unknown_tokens_cannot_be_revoked(organiser, admin):
     other = admin.make(name="other")
     (theirs,) = tokens(other)
     for token_id in (theirs["id"], "0" * 16, theirs["id"][:8], "%25"):
@@ -160,7 +160,7 @@ def test_what_was_not_given_out_is_not_revoked(organiser, admin):
     stranger.get("/tokens", status=401)
 
 
-def test_the_list_comes_in_parts_without_what_voters_browsers_hold(voting):
+def test_tokens_are_listed_in_parts_without_sessions_of_voters(voting):
     voting.post("/invitations", {"number": 5}, status=201)
     voting.voter()
     whole = voting.get("/tokens").json
@@ -170,7 +170,7 @@ def test_the_list_comes_in_parts_without_what_voters_browsers_hold(voting):
 
 
 @pytest.mark.parametrize("kept", [1, 2])
-def test_two_who_revoke_at_once_leave_one_token(kept, target):
+def test_simultaneous_revocations_leave_one_token(kept, target):
     campaign = new_campaign(target)
     made = [campaign.tokens.issue("organiser") for _ in range(1 + kept)]
     _, rows = campaign.tokens.rows()
@@ -184,8 +184,8 @@ def test_two_who_revoke_at_once_leave_one_token(kept, target):
             return "the last one"
 
     with ThreadPoolExecutor(2) as threads:
-        found = list(threads.map(revoke, rows[:2]))
-    assert found.count("the last one") == (kept == 1)
+        result = list(threads.map(revoke, rows[:2]))
+    assert result.count("the last one") == (kept == 1)
     opened = [campaign.tokens.holder(each, "organiser") for each in made]
     assert sum(each is not None for each in opened) == 1
     kinds = query(campaign, "SELECT kind FROM audit_event WHERE kind = 'revoked'")
@@ -202,7 +202,7 @@ def begin(organiser, **fields):
     return browser, browser.post(PATH, json=body)
 
 
-def test_a_cookie_stands_for_the_token(organiser):
+def test_a_session_cookie_replaces_the_token(organiser):
     browser, answer = begin(organiser)
     assert answer.status_code == 204
     cookie = answer.headers["Set-Cookie"]
@@ -214,7 +214,7 @@ def test_a_cookie_stands_for_the_token(organiser):
     assert browser.post(f"/v1/campaigns/{organiser.key}/ballots", json={}).status_code == 201
 
 
-def test_a_session_that_was_ended_opens_nothing(organiser):
+def test_an_ended_session_is_refused(organiser):
     browser, _ = begin(organiser)
     kept = browser.get_cookie(f"organiser_{organiser.key[:12]}").value
     assert browser.post(f"{PATH}/{organiser.key}/end", json={}).status_code == 204
@@ -232,7 +232,7 @@ def test_a_wrong_token_gives_no_session(admin, organiser):
     assert begin(organiser, campaign="0" * 32)[1].status_code == 404
 
 
-def test_a_token_of_a_voter_is_none_of_an_organiser(organiser):
+def test_a_token_of_a_voter_is_not_accepted_for_an_organiser(organiser):
     (token,) = organiser.invite("Ann")
     assert begin(organiser, token=token)[1].status_code == 401
     assert organiser.call("GET", f"/v1/campaigns/{organiser.key}", token=token).status_code == 401
@@ -246,7 +246,7 @@ def test_a_page_of_another_site_cannot_use_the_cookie(organiser):
     assert organiser.get("/ballots").json["ballots"] == []
 
 
-def test_pages_are_changed_as_they_were_read(organiser):
+def test_pages_are_changed_only_in_the_state_that_was_read(organiser):
     read = organiser.get("/pages")
     pages = {**read.json["pages"], "open_link": False, "completion_code": "C0DE", "sheets": 3}
     answer = organiser.put("/pages", pages, headers={"If-Match": read.headers["ETag"]})
@@ -258,7 +258,7 @@ def test_pages_are_changed_as_they_were_read(organiser):
     assert problem(organiser.put("/pages", pages, status=428))[0] == "condition-needed"
 
 
-def test_another_consent_text_needs_another_version(organiser):
+def test_a_changed_consent_text_needs_a_new_version(organiser):
     text = {"language": "en", "title": "Trees", "question": "Which?", "consent": "I agree."}
     refused = organiser.change_pages(texts=[text], status=409)
     assert "give it a new consent_version" in problem(refused)[1]
@@ -279,6 +279,6 @@ def test_another_consent_text_needs_another_version(organiser):
         ({"colour": "red"}, "unknown field"),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_is_changed(organiser, fields, says):
+def test_errors_are_named_and_nothing_is_changed(organiser, fields, says):
     assert says in organiser.change_pages(**fields, status=422).json["detail"]
     assert organiser.get("/pages").json["version"] == 1

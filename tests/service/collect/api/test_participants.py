@@ -41,7 +41,7 @@ def organiser(app, study):
 
 @pytest.fixture
 def send(app, study):
-    """Send a participant: a voter who has come, or the refusal."""
+    """Send a participant; return the voter who has joined, or the refusal."""
     secret = token_of(study, "study")
 
     def come(number, study_id="s1", *, consent="1"):
@@ -74,16 +74,16 @@ def lists(organiser, **query_string):
     ]
 
 
-def test_who_has_completed_is_to_be_approved_and_who_is_then_left_out_to_be_rejected(send, organiser):
+def test_finished_participants_are_approved_and_excluded_ones_rejected(send, organiser):
     good, bad = send(1).answer_sheet(), send(2).answer_sheet()
     send(3).sheet()  # has begun
     assert lists(organiser) == [[], []]
     assert ending(good) == ending(bad) == ("complete", "D0NE", f"{BACK}D0NE")
     leave_out(organiser, bad)
     assert lists(organiser) == [[good.participant], [bad.participant]]
-    found = organiser.get("/participants").json
-    assert found["platform"] == "prolific"
-    assert [(each["outcome"], each["decision"], each["reason"]) for each in found["participants"]] == [
+    result = organiser.get("/participants").json
+    assert result["platform"] == "prolific"
+    assert [(each["outcome"], each["decision"], each["reason"]) for each in result["participants"]] == [
         ("complete", "approve", None),
         ("complete", "reject", "Clicked at random"),
         (None, None, None),
@@ -92,7 +92,7 @@ def test_who_has_completed_is_to_be_approved_and_who_is_then_left_out_to_be_reje
     assert lists(organiser) == [[good.participant, bad.participant], []]
 
 
-def test_a_list_is_one_id_in_each_line_to_be_pasted(send, organiser):
+def test_lists_have_one_id_per_line(send, organiser):
     for number in (1, 2):
         ending(send(number).answer_sheet())
     answer = organiser.get("/participants/approve")
@@ -102,20 +102,20 @@ def test_a_list_is_one_id_in_each_line_to_be_pasted(send, organiser):
     assert problem(organiser.get("/participants/later", status=404))[0] == "no-such-list"
 
 
-def test_lists_are_of_one_study_where_it_is_named(send, organiser):
+def test_lists_can_be_limited_to_a_study(send, organiser):
     one, other = send(1, "s1").answer_sheet(), send(1, "s2").answer_sheet()
     ending(one), ending(other)
     assert lists(organiser, study="s2") == [[other.participant], []]
     assert len(lists(organiser)[0]) == 2
 
 
-def test_ids_are_for_the_organiser_alone(send, app, study):
+def test_only_the_organiser_sees_ids(send, app, study):
     ending(send(1).answer_sheet())
     for path in ("participants", "participants/approve"):
         assert app.test_client().get(f"/v1/campaigns/{study.key}/{path}").status_code == 401
 
 
-def test_who_withdraws_is_on_no_list(send, organiser):
+def test_withdrawn_participants_are_on_no_list(send, organiser):
     voter = send(1).answer_sheet()
     ending(voter)
     assert voter.post("/v1/withdraw").status_code == 204
@@ -123,24 +123,24 @@ def test_who_withdraws_is_on_no_list(send, organiser):
     assert organiser.get("/participants").json["participants"] == []
 
 
-def test_the_code_is_written_down_once(send, study):
+def test_the_completion_code_is_stored_once(send, study):
     voter = send(1).answer_sheet()
     for _ in range(3):
         ending(voter)
     assert query(study, "SELECT details FROM audit_event WHERE kind = 'ended'") == [('{"outcome":"complete"}',)]
 
 
-def test_who_is_left_out_before_the_end_gets_the_code_of_those_screened_out(send, organiser, study):
+def test_participants_excluded_before_the_end_get_the_screen_out_code(send, organiser, study):
     change_pages(study, **{**PAGES, "sheets": 3})
     voter = send(1).answer_sheet()
     leave_out(organiser, voter)
     assert voter.post("/v1/sheets").json["sheet"] is None
     assert ending(voter) == ("screened out", "SCREEN", f"{BACK}SCREEN")
-    assert lists(organiser) == [[], []]  # there is nothing to approve: the platform has the code
+    assert lists(organiser) == [[], []]  # nothing to approve: the platform has the code
     assert organiser.get("/participants").json["participants"][0]["outcome"] == "screened out"
 
 
-def test_who_has_done_all_sheets_has_completed_though_left_out(send, organiser):
+def test_excluded_participants_with_all_sheets_done_have_completed(send, organiser):
     voter = send(1).answer_sheet()
     leave_out(organiser, voter)
     assert ending(voter)[0] == "complete"
@@ -148,7 +148,7 @@ def test_who_has_done_all_sheets_has_completed_though_left_out(send, organiser):
 
 
 def fill(send):
-    """Participants answer all there is."""
+    """Participants answer all sheets."""
     number = 100
     while True:
         voter = send(number)
@@ -159,7 +159,7 @@ def fill(send):
 
 
 @pytest.mark.parametrize("consent", [None, "1"])
-def test_who_comes_when_nothing_is_left_gets_the_code_of_a_full_quota_and_makes_no_voter(send, study, consent):
+def test_participants_get_the_full_quota_code_if_nothing_is_left_and_no_voter_is_made(send, study, consent):
     fill(send)
     before = query(study, "SELECT count(*) FROM voter")
     late = send(1, consent=consent)
@@ -169,7 +169,7 @@ def test_who_comes_when_nothing_is_left_gets_the_code_of_a_full_quota_and_makes_
     assert query(study, "SELECT count(*) FROM voter") == before
 
 
-def test_a_full_quota_turns_nobody_away_who_came_before(send):
+def test_a_full_quota_does_not_turn_earlier_participants_away(send):
     early = send(1)
     early.answer_sheet()
     fill(send)
@@ -177,8 +177,8 @@ def test_a_full_quota_turns_nobody_away_who_came_before(send):
     assert ending(early)[0] == "complete"
 
 
-def test_who_came_and_found_nothing_gets_the_code_of_a_full_quota(send, app, study):
-    waiting = send(1)  # agreed, and then read for long
+def test_participants_who_joined_but_found_no_sheet_get_the_full_quota_code(send, app, study):
+    waiting = send(1)  # consented, and then waited
     change_pages(study, **{**PAGES, "quota_full_code": None})
     collecting(app).campaigns.forget_pages(study)
     fill(send)
@@ -196,7 +196,7 @@ def test_a_stranger_without_the_study_s_secret_gets_no_code(send, app, study):
     assert "FULL" not in answer.text
 
 
-def test_while_sheets_are_held_a_participant_waits_and_is_not_turned_away(send):
+def test_participants_wait_while_sheets_are_held(send):
     for number in range(6):
         assert send(number).sheet() is not None
     waiting = send(7)

@@ -1,4 +1,4 @@
-"""The ranking, figures and files; separate processes compute them, and fit the strengths once."""
+"""The ranking, figures and files, which separate processes compute with a single fit."""
 
 import io
 import json
@@ -8,7 +8,7 @@ import pytest
 
 from adaptive.ledger._reports import results
 from service.http.state import state
-from tests.service.collect.browsing import ITEMS, arrived, problem
+from tests.service.collect.browsing import ITEMS, new_voter, problem
 from tests.service.http.pool_scenarios import PoolOfCalls
 
 
@@ -19,29 +19,29 @@ def voted(voting):
     return voting
 
 
-def test_before_the_last_ballot_the_ranking_is_interim(voted):
+def test_the_ranking_is_interim_before_the_last_ballot(voted):
     refused = voted.get("/results", status=409)
     kind, detail = problem(refused)
     assert kind == "not-possible"
-    assert "interim=true" in detail  # as the query has it
-    found = voted.get("/results?interim=true").json
-    assert not found["final"]
-    order = [row["item"] for row in found["rows"]]
-    order[2:4] = sorted(order[2:4])  # cedar and fir beat as many as they lost to, and never met
+    assert "interim=true" in detail  # as in the query
+    result = voted.get("/results?interim=true").json
+    assert not result["final"]
+    order = [row["item"] for row in result["rows"]]
+    order[2:4] = sorted(order[2:4])  # cedar and fir have equal wins and losses, and were never compared
     assert order == ITEMS
-    assert "ybar" not in found["rows"][0]
-    assert found["top"] == 3
+    assert "ybar" not in result["rows"][0]
+    assert result["top"] == 3
     assert voted.get("/results?interim=true&top=2").json["cut"]["k"] == 2
 
 
-def test_after_the_last_ballot_it_is_final_and_every_file_is_of_all_votes(voted):
+def test_the_ranking_is_final_after_the_last_ballot_and_files_have_all_votes(voted):
     voted.close(1)
     voted.open()
     voted.answer_all()
     voted.close(2)
-    found = voted.get("/results").json
-    assert (found["final"], [row["item"] for row in found["rows"]]) == (True, ITEMS)
-    assert found["rows"][0]["rank_low"] <= 1 <= found["rows"][0]["rank_high"]
+    result = voted.get("/results").json
+    assert (result["final"], [row["item"] for row in result["rows"]]) == (True, ITEMS)
+    assert result["rows"][0]["rank_low"] <= 1 <= result["rows"][0]["rank_high"]
     assert voted.get("/exports/csv").headers["Rankcorr-Votes"] == "18"
     assert voted.get("/exports/ranking").text.splitlines()[1].startswith("ash,1")
     assert b"<svg" in voted.get("/plots/strengths.svg").data
@@ -54,14 +54,14 @@ def test_without_a_vote_there_is_no_ranking(voting):
 
 
 @pytest.mark.parametrize("query", ["top=0", "top=6", "top=x", "interim=1", "interim=true&k=2"])
-def test_a_cut_that_is_none_is_refused(voted, query):
+def test_an_invalid_cut_is_refused(voted, query):
     assert problem(voted.get(f"/results?{query}", status=422))[0] == "invalid-request"
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("name", ["strengths", "ranks", "in-top", "voters"])
-def test_figures_are_svg_that_may_do_nothing(voted, name):
-    if name == "voters":  # with an overlap, or pairs that repeat: here six items are compared twelve times by two
+def test_figures_are_svg_without_scripts(voted, name):
+    if name == "voters":  # with overlap or repeated pairs: two voters compare six items twelve times
         drawn = voted.call("GET", f"/v1/campaigns/{voted.key}/plots/voters.svg")
         if drawn.status_code == 409:
             assert problem(drawn)[1] == "no two voters have answered the same pair yet"
@@ -74,7 +74,7 @@ def test_figures_are_svg_that_may_do_nothing(voted, name):
 
 
 def of_three(admin, label):
-    """A campaign of this item and two others, whose first ballot is answered."""
+    """A campaign of this item and two others with an answered first ballot."""
     organiser = admin.make(
         items_csv=f"item\n{label}\nash\noak\n", plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2}
     )
@@ -89,13 +89,13 @@ def test_labels_are_text_in_figures(admin):
     assert b"<script" not in organiser.get("/plots/strengths.svg?interim=true").data
 
 
-def test_a_figure_or_format_that_is_none_is_not_there(voted):
+def test_unknown_figures_and_formats_are_not_found(voted):
     assert problem(voted.get("/plots/pie.svg", status=404))[0] == "no-such-plot"
     assert problem(voted.get("/exports/xlsx", status=404))[0] == "no-such-format"
     assert problem(voted.get("/exports/csv?guard=maybe", status=422))[0] == "invalid-request"
 
 
-def test_each_format_is_a_file_to_save(voted):
+def test_each_format_is_an_attachment(voted):
     endings = {"csv": "csv", "arena": "jsonl", "label_studio": "json", "potato": "jsonl", "choix": "zip"}
     for form, ending in endings.items():
         answer = voted.get(f"/exports/{form}")
@@ -110,7 +110,7 @@ def test_each_format_is_a_file_to_save(voted):
     assert voted.get("/exports/choix").data == voted.get("/exports/choix").data
 
 
-def test_the_report_comes_in_each_form_with_its_sources(voted):
+def test_the_report_is_available_in_each_format_with_its_sources(voted):
     files = zipfile.ZipFile(io.BytesIO(voted.get("/exports/report").data))
     assert sorted(files.namelist()) == ["report.bib", "report.md", "report.tex", "report.txt"]
     texts = {name: files.read(name).decode() for name in files.namelist()}
@@ -125,10 +125,10 @@ def unpack(data):
     return b"".join(archive.read(name) for name in archive.namelist())
 
 
-def test_names_are_exported_only_where_they_are_asked_for(voting):
-    came = arrived(voting.app, voting, token=voting.invite("Ada Lovelace")[0])
-    came.vote(came.sheet()["pairs"][0]["id"])
-    key = came.me().json["voter"]
+def test_names_are_exported_only_on_request(voting):
+    voter = new_voter(voting.app, voting, token=voting.invite("Ada Lovelace")[0])
+    voter.vote(voter.sheet()["pairs"][0]["id"])
+    key = voter.me().json["voter"]
     for form in ("csv", "arena", "label_studio", "potato", "bundle"):
         for query, is_named in (("", False), ("?names=true", True)):
             data = voting.get(f"/exports/{form}{query}").data
@@ -136,7 +136,7 @@ def test_names_are_exported_only_where_they_are_asked_for(voting):
     assert key in voting.get("/exports/csv").text
 
 
-def test_cells_that_a_spreadsheet_would_run_are_guarded_unless_asked(admin):
+def test_formulas_in_cells_are_guarded_unless_disabled(admin):
     organiser = of_three(admin, "=1+1")
     for form in ("csv", "ranking"):
         assert "'=1+1" in organiser.get(f"/exports/{form}").text
@@ -145,13 +145,13 @@ def test_cells_that_a_spreadsheet_would_run_are_guarded_unless_asked(admin):
         assert "'=1+1" not in plain
 
 
-def test_comparisons_without_a_vote_are_exported_where_they_are_asked_for(voting):
+def test_comparisons_without_a_vote_are_exported_on_request(voting):
     voting.answer(2)
     assert len(voting.get("/exports/csv").text.splitlines()) == 3
     assert len(voting.get("/exports/csv?unanswered=true").text.splitlines()) == 13
 
 
-def test_the_bundle_is_one_that_anybody_can_check(voted, tmp_path):
+def test_the_bundle_can_be_verified(voted, tmp_path):
     from adaptive.ledger._bundle.files import verify_bundle
 
     voted.close(1)
@@ -160,13 +160,13 @@ def test_the_bundle_is_one_that_anybody_can_check(voted, tmp_path):
     assert verify_bundle(path).n_votes == 12
 
 
-def test_no_figure_of_a_ranking_of_before_is_kept_as_of_now(voted, monkeypatch):
+def test_no_outdated_figure_is_cached_as_current(voted, monkeypatch):
     from adaptive.ledger import Campaign
     from service.collect.api import results
     from service.collect.api.blueprints import CachedValue
 
     made = []
-    monkeypatch.setattr(results._results, "get", lambda *_: CachedValue("of before", None))  # somebody else makes it
+    monkeypatch.setattr(results._results, "get", lambda *_: CachedValue("of before", None))  # is being computed
     ranked = Campaign.result
     monkeypatch.setattr(Campaign, "result", lambda *given, **how: made.append(how) or ranked(*given, **how))
     assert voted.get("/plots/ranks.svg?interim=true").mimetype == "image/svg+xml"
@@ -203,7 +203,7 @@ def test_the_exclusion_of_a_voter_is_previewed_in_a_separate_process(voted, pool
     assert len(pool.clients) == 1
 
 
-def test_threads_answer_voters_who_watch_and_what_is_unchanged(voted, pool):
+def test_threads_answer_voters_and_unchanged_results(voted, pool):
     for path in ("", "/progress", "/ballots", "/items", "/voters"):
         voted.get(path)
     assert pool.clients == []

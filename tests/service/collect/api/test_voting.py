@@ -1,4 +1,4 @@
-"""Requests of a voter's page, from the link to the code; and what is refused, to whom and how early."""
+"""Requests of a voter's page, from the link to the completion code; and refusals."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,12 +13,12 @@ from tests.service.collect.browsing import (
     ITEMS,
     Organiser,
     Voter,
-    arrived,
     change_pages,
     check_refused,
-    invited,
+    invitation_tokens,
     new_campaign,
     new_id,
+    new_voter,
     problem,
     token_of,
 )
@@ -26,13 +26,13 @@ from tests.service.collect.browsing import (
 
 @pytest.fixture
 def voter(arrive):
-    """A voter who came by the open link and agreed."""
-    found = arrive()
-    assert found.begin(consent="1").status_code == 201
-    return found
+    """A voter who came by the open link and consented."""
+    result = arrive()
+    assert result.begin(consent="1").status_code == 201
+    return result
 
 
-def test_what_a_route_of_voters_allows_is_told(voter):
+def test_routes_of_voters_list_their_methods(voter):
     answer = voter.client.options("/v1/finish", headers=voter.headers)
     assert (answer.status_code, "POST" in answer.headers["Allow"]) == (200, True)
 
@@ -67,7 +67,7 @@ def test_a_voter_goes_from_the_link_to_the_code(arrive, campaign):
     check_ledger(campaign)
 
 
-def test_the_same_event_is_one_vote_however_often_it_is_sent(voter, campaign):
+def test_a_repeated_event_is_one_vote(voter, campaign):
     pair = voter.sheet()["pairs"][0]["id"]
     event = new_id()
     first = voter.vote(pair, event_id=event)
@@ -78,7 +78,7 @@ def test_the_same_event_is_one_vote_however_often_it_is_sent(voter, campaign):
     assert len(query(campaign, "SELECT 1 FROM vote_event")) == 1
 
 
-def test_an_answer_is_taken_back_and_given_again(voter, campaign):
+def test_an_answer_is_retracted_and_given_again(voter, campaign):
     before = voter.sheet()["pairs"][0]
     pair, event, undo, again = before["id"], new_id(), new_id(), new_id()
     voter.vote(pair, event_id=event)
@@ -95,7 +95,7 @@ def test_an_answer_is_taken_back_and_given_again(voter, campaign):
 
 
 def test_a_sheet_is_resumed_on_another_device(campaign, make_app):
-    token = invited(campaign, "Ann")[0]
+    token = invitation_tokens(campaign, "Ann")[0]
     app = make_app()
     phone, laptop = (Voter(app.test_client(), campaign) for _ in range(2))
     assert phone.begin(token=token).json["step"] == "consent"
@@ -109,29 +109,29 @@ def test_a_sheet_is_resumed_on_another_device(campaign, make_app):
     assert len(query(campaign, "SELECT 1 FROM voter")) == 1
 
 
-def test_a_mere_visit_makes_no_voter(arrive, campaign):
+def test_a_visit_alone_makes_no_voter(arrive, campaign):
     check_refused(arrive().begin(), 403, "consent-needed")
     assert not query(campaign, "SELECT 1 FROM voter")
 
 
-def test_who_comes_again_by_the_open_link_is_the_same_voter(voter, campaign):
+def test_returning_by_the_open_link_keeps_the_voter(voter, campaign):
     voter.begin(consent="1")
     assert len(query(campaign, "SELECT 1 FROM voter")) == 1
 
 
-def test_nothing_is_shown_or_taken_before_consent(arrive, campaign):
+def test_nothing_is_shown_or_accepted_before_consent(arrive, campaign):
     voter = arrive()
-    voter.begin(token=invited(campaign, "Ann")[0])
+    voter.begin(token=invitation_tokens(campaign, "Ann")[0])
     check_refused(voter.post("/v1/sheets"), 403, "consent-needed")
     check_refused(voter.vote("1-0-0"), 403, "consent-needed")
     check_refused(voter.put("/v1/consent", {"version": "7"}), 409, "consent-changed")
-    check_refused(voter.begin(consent="7", token=invited(campaign, "Bob")[0]), 409, "consent-changed")
+    check_refused(voter.begin(consent="7", token=invitation_tokens(campaign, "Bob")[0]), 409, "consent-changed")
     assert not query(campaign, "SELECT 1 FROM lease")
 
 
-def test_another_consent_text_is_asked_for_again(voter, campaign, make_app):
+def test_a_new_consent_text_needs_consent_again(voter, campaign, make_app):
     change_pages(campaign, consent_version="2")
-    fresh = Voter(make_app().test_client(), campaign)  # a worker that has not read the pages before
+    fresh = Voter(make_app().test_client(), campaign)  # a worker that has not cached the pages
     fresh.client._cookies = voter.client._cookies
     check_refused(fresh.post("/v1/sheets"), 403, "consent-needed")
     assert fresh.me().json["step"] == "consent"
@@ -139,7 +139,7 @@ def test_another_consent_text_is_asked_for_again(voter, campaign, make_app):
     assert fresh.sheet() is not None
 
 
-def test_late_votes_are_kept_and_said(arrive, campaign):
+def test_late_votes_are_stored_and_reported(arrive, campaign):
     voters = [arrive() for _ in range(3)]
     sheets = []
     for voter in voters:
@@ -156,21 +156,21 @@ def test_late_votes_are_kept_and_said(arrive, campaign):
     assert len(query(campaign, "SELECT 1 FROM late_vote")) == 1
 
 
-def test_probes_look_like_other_pairs_and_practice_tells_what_was_wanted(target, make_app):
+def test_checks_look_like_other_pairs_and_practice_shows_the_expected_answer(target, make_app):
     known = (KnownPair("practice", "ash", "yew", "left"), KnownPair("attention", "fir", "oak", "left"))
     campaign = new_campaign(target, probing=Probing(known))
-    voter = arrived(make_app(), campaign)
+    voter = new_voter(make_app(), campaign)
     pairs = voter.sheet()["pairs"]
     assert [pair["practice"] for pair in pairs] == [True, False, False, False]
     assert {tuple(sorted(pair)) for pair in pairs} == {
         ("answer", "event_id", "id", "left", "practice", "right", "target")
     }
     answer = voter.vote(pairs[0]["id"])
-    wanted = "left" if pairs[0]["left"]["text"] == "ash" else "right"
-    assert answer.json["feedback"] == {"expected": wanted, "agrees": wanted == "left"}
+    expected = "left" if pairs[0]["left"]["text"] == "ash" else "right"
+    assert answer.json["feedback"] == {"expected": expected, "agrees": expected == "left"}
     for n_answers, pair in enumerate(pairs[1:], start=1):
         assert voter.vote(pair["id"]).json["feedback"] is None
-        assert voter.me().json["progress"]["answers"] == n_answers  # no number tells which of them is the check
+        assert voter.me().json["progress"]["answers"] == n_answers  # no field reveals which pair is the check
     progress = voter.me().json["progress"]
     assert [progress[name] for name in ("sheets_done", "answered", "of", "answers")] == [1, 4, 4, 3]
     assert voter.post("/v1/finish").json["answers"] == 3  # practice is no answer
@@ -197,7 +197,7 @@ def test_answers_that_are_not_offered_are_refused(voter, campaign, make_app):
         ("٣-0-0", 422, "invalid-request"),
     ],
 )
-def test_pairs_that_there_are_not(voter, pair, status, kind):
+def test_unknown_pairs_are_not_found(voter, pair, status, kind):
     voter.sheet()
     check_refused(voter.vote(pair), status, kind)
 
@@ -206,12 +206,12 @@ def test_pairs_that_there_are_not(voter, pair, status, kind):
     "body",
     [{}, {"pair": "1-0-0"}, {"pair": "1-0-0", "answer": "up"}, {"pair": "1-0-0", "answer": "left", "voter": 7}, []],
 )
-def test_votes_of_another_form_are_refused(voter, body):
+def test_malformed_votes_are_refused(voter, body):
     voter.sheet()
     assert voter.put(f"/v1/votes/{new_id()}", body).status_code == 422
 
 
-def test_who_leaves_is_forgotten(voter, campaign):
+def test_leaving_erases_the_voter(voter, campaign):
     voter.answer_sheet()
     assert voter.post("/v1/withdraw").status_code == 204
     assert voter.me().status_code == 401
@@ -230,7 +230,7 @@ def test_participants_of_a_platform_come_with_the_secret_of_the_study(target, ma
         return Voter(app.test_client(), campaign).begin(consent="1", platform={**fields, **changes})
 
     assert come().status_code == 201
-    assert come().status_code == 201  # comes again, with another browser
+    assert come().status_code == 201  # returns with another browser
     assert len(query(campaign, "SELECT 1 FROM voter")) == 1
     check_refused(come(secret="A" * 43), 401, "link-unknown")
     check_refused(come(study="s2"), 403, "not-invited")
@@ -242,14 +242,14 @@ def test_participants_of_a_platform_come_with_the_secret_of_the_study(target, ma
 
 
 @pytest.mark.parametrize(("n_items", "waits"), [(6, "pairs"), pytest.param(12, "target", marks=pytest.mark.wide)])
-def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app, n_items, waits):
-    # The 15 pairs of six items are too few votes to be told from coin flips, and a target counts only then.
+def test_a_voter_who_answers_when_the_target_is_reached_gets_the_code(target, make_app, n_items, waits):
+    # Votes on the 15 pairs of six items show no signal, and a target needs one.
     plan = ContinuousPlan(n_items=n_items, budget=500, batch=6, target=0.05)
     pages = {"sheets": 100, "completion_code": "C0DE"}
     items = list("abcdefghijkl"[:n_items])
     campaign = new_campaign(target, plan=plan, items=items, open_ballot=False, sheet_size=6, pages=pages)
     app = make_app()
-    voter = arrived(app, campaign)
+    voter = new_voter(app, campaign)
     while (sheet := voter.sheet()) is not None:
         for pair in sheet["pairs"]:
             left, right = (pair[side]["text"] for side in ("left", "right"))
@@ -260,17 +260,17 @@ def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app, 
         assert (me["step"], me["available"], me["reason"]) == ("finish", False, "none left")
     assert voter.me().json["step"] == "finish"
     assert voter.post("/v1/finish").json["completion_code"] == "C0DE"
-    # The fit that refused the batch is not made again for each who asks.
+    # The fit that refused the batch is not repeated for each request.
     assert query(campaign, "SELECT count(*) FROM audit_event WHERE kind = 'no batch'") == [(1,)]
     assert campaign.read(status_of).waits == waits
 
 
-EVENT = "0b54ee2c-6a52-4c55-9c8e-3d0a3f1d6d4e"  # a fixed one, so that tests have the same names in every process
+EVENT = "0b54ee2c-6a52-4c55-9c8e-3d0a3f1d6d4e"  # fixed, so that tests have the same names in every process
 
 
 @pytest.fixture
 def two(arrive):
-    """Two voters who have agreed."""
+    """Two voters who have consented."""
     voters = arrive(), arrive()
     for voter in voters:
         assert voter.begin(consent="1").status_code == 201
@@ -278,7 +278,7 @@ def two(arrive):
 
 
 @pytest.mark.wide
-def test_who_takes_over_a_sheet_sees_nothing_of_the_answers_before(two, campaign):
+def test_the_new_holder_of_a_sheet_sees_no_earlier_answers(two, campaign):
     first, second = two
     sheet = first.sheet()
     event = new_id()
@@ -296,7 +296,7 @@ def test_who_takes_over_a_sheet_sees_nothing_of_the_answers_before(two, campaign
     for pair in taken["pairs"]:
         assert second.vote(pair["id"]).status_code == 200
     assert second.sheet()["sheet"] != sheet["sheet"]
-    # what the first one takes back is asked anew
+    # pairs that the first voter retracts are asked again
     assert first.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}).status_code == 200
 
 
@@ -307,11 +307,11 @@ def excluded(campaign):
 
 @pytest.mark.wide
 @pytest.mark.parametrize(("is_excluded", "status"), [(True, 403), (False, 201)])
-def test_who_is_left_out_does_not_come_back_by_leaving(is_excluded, status, target, make_app):
+def test_an_excluded_voter_cannot_return_by_leaving(is_excluded, status, target, make_app):
     campaign = new_campaign(target, pages={"platform": "prolific"})
     app, secret = make_app(), token_of(campaign, "study")
     crowd = {"name": "prolific", "participant": "5f" * 12, "study": "s1", "secret": secret}
-    voter = arrived(app, campaign, platform=crowd)
+    voter = new_voter(app, campaign, platform=crowd)
     if is_excluded:
         excluded(campaign)
     assert voter.post("/v1/withdraw").status_code == 204
@@ -325,7 +325,7 @@ def test_who_is_left_out_does_not_come_back_by_leaving(is_excluded, status, targ
 
 @pytest.mark.wide
 @pytest.mark.parametrize("is_excluded", [True, False])
-def test_a_browser_of_who_was_left_out_makes_no_new_voter_by_the_open_link(is_excluded, arrive, campaign):
+def test_the_browser_of_an_excluded_voter_makes_no_new_voter_by_the_open_link(is_excluded, arrive, campaign):
     voter = arrive()
     key = voter.begin(consent="1").json["voter"]
     if is_excluded:
@@ -339,16 +339,18 @@ def test_a_browser_of_who_was_left_out_makes_no_new_voter_by_the_open_link(is_ex
     if is_excluded:
         check_refused(again, 403, "nothing-left")
         assert query(campaign, "SELECT count(*) FROM voter") == [(1,)]
-        assert voter.begin(token=invited(campaign, "Bob")[0], consent="1").status_code == 201  # the link says who comes
+        assert (
+            voter.begin(token=invitation_tokens(campaign, "Bob")[0], consent="1").status_code == 201
+        )  # identified by the link
     else:
         assert again.status_code == 201
         assert again.json["voter"] != key
-    assert arrive().begin(consent="1").status_code == 201  # another browser cannot be told from another person
+    assert arrive().begin(consent="1").status_code == 201  # another browser cannot be distinguished from another person
 
 
 @pytest.mark.wide
-def test_who_is_left_out_and_has_left_is_not_invited_again(organiser):
-    ann, bob = (arrived(organiser.app, organiser, token=token) for token in organiser.invite("Ann", "Bob"))
+def test_an_excluded_voter_who_has_left_is_not_invited_again(organiser):
+    ann, bob = (new_voter(organiser.app, organiser, token=token) for token in organiser.invite("Ann", "Bob"))
     organiser.post(f"/voters/{ann.me().json['voter']}/exclude", {"reason": "too fast"}, status=204)
     assert [voter.post("/v1/withdraw").status_code for voter in (ann, bob)] == [204, 204]
     refused = organiser.post("/invitations", {"voters": ["Carl", "Ann"]}, status=409)
@@ -375,7 +377,7 @@ def parsed(monkeypatch):
         ("PUT", "/pages"),
     ],
 )
-def test_the_body_of_a_stranger_is_not_parsed(method, path, organiser, parsed):
+def test_bodies_with_a_wrong_token_are_not_parsed(method, path, organiser, parsed):
     where = f"/v1/campaigns/{organiser.key}{path}"
     answer = organiser.call(method, where, token="A" * 43, data="[" * 1000, content_type="application/json")
     assert (answer.status_code, parsed) == (401, [])
@@ -388,7 +390,7 @@ def test_the_body_of_a_stranger_is_not_parsed(method, path, organiser, parsed):
     ("method", "path"),
     [("POST", "/v1/sheets"), ("PUT", f"/v1/votes/{EVENT}"), ("PUT", "/v1/consent"), ("POST", "/v1/finish")],
 )
-def test_the_body_of_who_is_no_voter_is_not_parsed(method, path, two, arrive, parsed):
+def test_bodies_without_a_session_are_not_parsed(method, path, two, arrive, parsed):
     parsed.clear()
     stranger, (voter, _) = arrive(), two
     body = {"method": method, "data": "[" * 1000, "content_type": "application/json"}
@@ -400,7 +402,7 @@ def test_the_body_of_who_is_no_voter_is_not_parsed(method, path, two, arrive, pa
 
 @pytest.mark.wide
 @pytest.mark.parametrize("event", ["x" * 36, EVENT.upper(), "-" * 36])
-def test_36_letters_are_no_id_of_an_event(event, two):
+def test_event_ids_must_be_uuids(event, two):
     voter, _ = two
     pair = voter.sheet()["pairs"][0]["id"]
     for answer in (voter.vote(pair, event_id=event), voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()})):
@@ -409,19 +411,19 @@ def test_36_letters_are_no_id_of_an_event(event, two):
 
 
 @pytest.mark.wide
-def test_of_two_who_change_the_pages_at_once_one_is_told_so(organiser, monkeypatch):
+def test_one_of_two_simultaneous_changes_of_pages_is_refused(organiser, monkeypatch):
     read = organiser.get("/pages")
     stamp, body = {"If-Match": read.headers["ETag"]}, read.json["pages"]
     real, others = Campaign.pages, [{**body, "sheets": 7}]
 
     def overtaken(campaign):
-        """The pages as they are read, after which another changes them."""
-        found = real(campaign)
+        """Read the pages, and let another request change them afterwards."""
+        result = real(campaign)
         if others:
-            # In a thread of its own: a request within a request would share its context, and end only one of the two.
+            # In a thread, because a nested request would share the context, and only one of the two would end.
             with ThreadPoolExecutor(1) as another:
                 another.submit(organiser.put, "/pages", others.pop(), headers=stamp).result()
-        return found
+        return result
 
     monkeypatch.setattr(Campaign, "pages", overtaken)
     refused = organiser.put("/pages", {**body, "sheets": 9}, headers=stamp, status=412)
@@ -434,7 +436,7 @@ def test_a_campaign_with_grades_from_the_request_to_the_ranking(app):
     organiser = Organiser(app, ADMIN).make(settings=settings, plan={"mode": "continuous", "budget": 60, "batch": 8})
     assert organiser.get().json["settings"]["grades"] == 2
     organiser.post("/ballots", status=201)
-    voter = arrived(app, organiser)
+    voter = new_voter(app, organiser)
     assert voter.me().json["offered"] == ["left", "right", "left 2", "right 2", "tie", "cannot say"]
     practice, *pairs = voter.sheet()["pairs"]
     assert practice["practice"]
@@ -460,7 +462,7 @@ def test_a_campaign_of_sets_from_the_request_to_the_ranking(app):
     organiser = Organiser(app, ADMIN).make(settings={"sheet_size": 5}, plan=plan)
     assert organiser.get().json["plan"]["set_size"] == 4
     organiser.post("/ballots", status=201)
-    voter = arrived(app, organiser)
+    voter = new_voter(app, organiser)
     assert voter.me().json["offered"] == [*ledger_answers(4), "cannot say"]
     answers = {}
     for pair in voter.sheet()["pairs"]:

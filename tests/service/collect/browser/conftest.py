@@ -1,4 +1,4 @@
-"""A server in this process and a browser, which the tests of a module share; each test has a context of its own."""
+"""A server in this process and a browser, shared by the tests of a module; each test has a new browser context."""
 
 import contextlib
 import json
@@ -18,13 +18,13 @@ from service.collect import CollectSettings, create_app
 from service.http.state import state
 from service.server.warm_up import warm_up_campaigns
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import ADMIN, invited, new_campaign, new_id
+from tests.service.collect.browsing import ADMIN, invitation_tokens, new_campaign, new_id
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 120_000  # milliseconds: the machine may be busy
-SECONDS = 60.0  # for which the server lets others have their turns: a refusal would be an error of the page
+PATIENCE = 120_000  # milliseconds, because the machine may be busy
+SECONDS = 60.0  # for which the server lets requests wait: a refusal would be an error of the page
 
-# Chromium says so of each answer of 4xx or 5xx and of each broken connection, which some tests bring about.
+# Chromium reports each 4xx or 5xx answer and each broken connection, which some tests cause.
 NETWORK = "Failed to load resource"
 POLICY = "Content Security Policy"
 
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items):
 
 
 class Quiet(WSGIRequestHandler):
-    """The application has a log of its own."""
+    """A handler without a log, because the application has one."""
 
     def log(self, type, message, *args):  # noqa: A002 - its name in the base class
         pass
@@ -44,7 +44,7 @@ class Quiet(WSGIRequestHandler):
 
 @dataclass
 class Site:
-    """The server, and what it was asked."""
+    """The server and its requests."""
 
     url: str
     ledger: str
@@ -60,7 +60,7 @@ class Site:
         return f"{self.url}/v/{campaign.key}{page and '/' + page}{query}"
 
     def invitation(self, campaign, name="anna"):
-        return f"{self.link(campaign)}#{invited(campaign, name)[0]}"
+        return f"{self.link(campaign)}#{invitation_tokens(campaign, name)[0]}"
 
 
 @contextlib.contextmanager
@@ -94,7 +94,7 @@ def serving(folder, **settings):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    warm_up_campaigns()  # as the command does before it listens: a page does not wait for compilers
+    warm_up_campaigns()  # as the command does before it listens, so that no page waits for compilation
     with serving(tmp_path_factory.mktemp("site")) as made:
         yield made
 
@@ -110,13 +110,13 @@ def browser():
 
 
 class Visits:
-    """Opens pages, each in a browser of its own unless a context is given; keeps what pages complain about."""
+    """Opens pages, each in a new browser context unless one is given; collects errors of pages."""
 
     def __init__(self, browser):
         self.browser = browser
         self.contexts = []
         self.complaints = []
-        self.breaks_requests = self.breaks_policy = False  # what a test brings about, and the browser reports
+        self.breaks_requests = self.breaks_policy = False  # errors that a test causes and the browser reports
 
     def __call__(self, url=None, context=None, **options):
         page = (context or self.context(**options)).new_page()
@@ -132,7 +132,7 @@ class Visits:
         return made
 
     def check(self):
-        """No page has thrown an error, or met the content security policy."""
+        """Check that no page has thrown an error or violated the content security policy."""
         allowed = [NETWORK] * self.breaks_requests + [POLICY] * self.breaks_policy
         assert [text for text in self.complaints if not any(each in text for each in allowed)] == []
 
@@ -170,9 +170,9 @@ def shown(page):
 
 
 def answer(page, side="left", *, by="click", done=None, of=4):
-    """Answer the pair that is shown, by a click or a tap, and wait until something else is shown.
+    """Answer the shown pair by a click or a tap, and wait until it is replaced.
 
-    With `done`, wait also until the server has saved so many `of` the sheet.
+    With `done`, also wait until the server has saved this many answers of `of` on the sheet.
     """
     ready(page)
     before = shown(page)
@@ -189,40 +189,39 @@ def answer(page, side="left", *, by="click", done=None, of=4):
 
 
 def saved(page, done, of):
-    """Wait until the server has said so."""
+    """Wait until the page shows that these answers are saved."""
     expect(page.locator("#status")).to_have_text(f"Saved. {done} of {of}")
 
 
 def votes(campaign):
-    """Left item, right item and answer of each recorded vote; practice and other checks are left out."""
-    events = query(
+    """The answer to each pair or set that counts, by the labels of its items; checks are left out."""
+    rows = query(
         campaign,
-        """SELECT l.label, r.label, e.kind, e.answer FROM vote_event e
+        """SELECT c.left_item, c.right_item, c.other_items, e.kind, e.answer FROM vote_event e
            JOIN ballot b ON b.id = e.ballot_id
            JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place
-           JOIN item l ON l.campaign_id = b.campaign_id AND l.place = c.left_item
-           JOIN item r ON r.campaign_id = b.campaign_id AND r.place = c.right_item
            WHERE b.campaign_id = :campaign AND c.probe IS NULL ORDER BY e.id""",
         campaign=campaign.info.id,
     )
-    stands = {}
-    for left, right, kind, code in ((json.loads(row[0]), json.loads(row[1]), *row[2:]) for row in events):
+    answers = {}
+    for left, right, other_items, kind, code in rows:
+        labels = tuple(campaign.info.items[place] for place in (left, right, *json.loads(other_items or "[]")))
         if kind == "cast":
-            stands[left, right] = answer_name(code)
+            answers[labels] = answer_name(code)
         else:
-            stands.pop((left, right), None)
-    return stands
+            answers.pop(labels, None)
+    return answers
 
 
 def voter(site, visit, campaign, **options):
-    """The page of a voter who came by the open link and agreed."""
+    """The page of a voter who came by the open link and consented."""
     page = visit(site.link(campaign), **options)
     agree(page)
     return page
 
 
 def events(campaign):
-    """How many events the ledger has of a campaign."""
+    """Number of events of a campaign in the ledger."""
     return query(
         campaign,
         "SELECT count(*) FROM vote_event e JOIN ballot b ON b.id = e.ballot_id WHERE b.campaign_id = :campaign",
@@ -231,7 +230,7 @@ def events(campaign):
 
 
 def unsent(page):
-    """How many votes the browser keeps for later."""
+    """Number of votes that the browser keeps for later."""
     return page.evaluate(
         """() => new Promise((resolve) => {
              const request = indexedDB.open("rankcorr", 1);
@@ -244,17 +243,17 @@ def unsent(page):
 
 
 def all_sent(page):
-    """Wait until the browser keeps no vote any more."""
+    """Wait until the browser has sent all votes."""
     wait_until(page, lambda: unsent(page) == 0)
 
 
 def is_kept(page, campaign, n):
-    """Wait until `n` votes have arrived, or are kept by the browser: only then a page may be left."""
+    """Wait until `n` votes have arrived or are stored by the browser, so that the page may be left."""
     wait_until(page, lambda: events(campaign) + unsent(page) >= n)
 
 
 def wait_until(page, condition):
-    """Wait until a condition holds, and let the page go on meanwhile."""
+    """Wait until a condition holds, while the page keeps running."""
     end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
@@ -262,7 +261,7 @@ def wait_until(page, condition):
 
 
 def another_votes(campaign):
-    """Somebody else answers a sheet of this campaign, which has an open link, behind the pages."""
+    """Let another voter answer a sheet of this campaign by the API."""
 
     _, pages = campaign.pages()
     voter, _ = campaign.voters.join(pages, consent=pages.consent_version, hours=1)

@@ -1,7 +1,7 @@
-"""Take the pictures of the documents anew: ``python -m tests.service.collect.browser.pictures``.
+"""Take the pictures of the documents again: ``python -m tests.service.collect.browser.pictures``.
 
-A campaign is made on the page as a newcomer makes it, and voters who err now and then answer all of it. Three pages are
-pictured on the way: the plan, a pair on a phone, and the ranking.
+A campaign is created on the page, as a new organiser would, and voters who sometimes err answer all of it. Pictures
+show three pages: the plan, a pair on a phone, and the ranking.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOLDER = ROOT / "docs" / "images"
 MOST_BYTES = 150_000
 SECONDS = 120_000  # milliseconds: kernels may have to be compiled first
 
-# In the order of their weight, so that the ranking can be judged by looking at it.
+# Sorted by weight, so that errors in the ranking are visible.
 ANIMALS = (
     *("blue whale", "elephant", "hippopotamus", "giraffe", "cow", "horse", "brown bear", "lion", "kangaroo", "wolf"),
     *("beaver", "fox", "cat", "rabbit", "hedgehog", "squirrel", "hamster", "mouse", "wasp", "ant"),
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def made(page: Page, url: str) -> tuple[str, str]:
-    """Make the campaign on the page, and picture its plan; its key and the organiser's token are returned."""
+    """Create the campaign on the page, and take a picture of its plan; return its key and the organiser's token."""
     page.goto(f"{url}/o/new#{ADMIN}")
     page.locator("#items").fill("\n".join(sorted(ANIMALS)))
     page.locator("#question-0").fill("Which animal is heavier?")
@@ -85,7 +85,7 @@ def made(page: Page, url: str) -> tuple[str, str]:
 
 
 def pair(browser: Browser, link: str) -> None:
-    """Picture a pair on a phone."""
+    """Take a picture of a pair on a phone."""
     phone = {"width": 360, "height": 640}
     page = browser.new_context(viewport=phone, has_touch=True, is_mobile=True, locale="en-GB").new_page()
     page.set_default_timeout(SECONDS)
@@ -96,9 +96,9 @@ def pair(browser: Browser, link: str) -> None:
 
 
 def vote(organiser: Organiser) -> None:
-    """Answer all that is asked, sheet by sheet; mistakes are likelier where two animals are near in their order.
+    """Answer everything, sheet by sheet; errors are more likely for animals with similar weights.
 
-    A newcomer takes the place of a voter for whom nothing is left, until newcomers find nothing either.
+    A new voter replaces one without remaining pairs, until new voters get none either.
     """
     rng = np.random.default_rng(1)
     voters = deque(organiser.voter() for _ in range(VOTERS))
@@ -116,20 +116,20 @@ def vote(organiser: Organiser) -> None:
 
 
 def end(organiser: Organiser) -> None:
-    """Close the last batch; whoever looked at a pair for the picture has left it unanswered."""
+    """Close the last batch; the pair in the picture is unanswered."""
     last = organiser.get("/progress").json["ballots"][-1]["ballot"]
     organiser.close(last, least_answered=0.5)
 
 
 def ranking(page: Page, link: str) -> None:
-    """Picture the ranking."""
+    """Take a picture of the ranking."""
     page.goto(link)
     expect(page.locator("#ranking tbody tr")).to_have_count(len(ANIMALS), timeout=SECONDS)
     picture(page, "ranking.png")
 
 
 def picture(page: Page, name: str) -> None:
-    """Save what is seen of a page."""
+    """Save the visible part of a page."""
     data = page.screenshot(animations="disabled")
     if len(data) > MOST_BYTES:
         sys.exit(f"{name} has {len(data):,} bytes; at most {MOST_BYTES:,} are allowed")

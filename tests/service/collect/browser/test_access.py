@@ -1,4 +1,4 @@
-"""Who reads with what: keyboard, touch, screen reader, large text, dark screens, another direction of writing."""
+"""Accessibility: keyboard, touch, screen readers, large text, dark screens, right-to-left writing."""
 
 import time
 
@@ -15,28 +15,28 @@ pytestmark = pytest.mark.wide
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-VIOLATIONS = {"resultTypes": ["violations"]}  # all else would come with its elements, too
+VIOLATIONS = {"resultTypes": ["violations"]}  # otherwise the result would include all elements
 RULES = {"runOnly": {"type": "tag", "values": TAGS}, **VIOLATIONS}
-COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, **VIOLATIONS}  # the only rule that looks at them
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, **VIOLATIONS}  # the only rule that checks them
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 SENTENCE = " ".join(["each of these thirty words is here so that a voter reads a long item"] * 2)
 HEBREW = {"he": PageTexts("עצים", "איזה עץ גבוה יותר?", "הסתכלו על **שני** העצים.", "אני מסכים להשתתף.", "תודה!")}
 
 
 def check(page, rules=RULES):
-    """No rule of WCAG 2.2 AA that axe knows is broken, and none of its best practices."""
-    script = ["0"] if page.evaluate("'axe' in window") else []  # half a megabyte, which a page needs once
-    found = axe.Axe(*script).run(page, options=rules)
-    assert found.violations_count == 0, found.generate_report()
+    """Check axe's rules for WCAG 2.2 AA and its best practices."""
+    script = ["0"] if page.evaluate("'axe' in window") else []  # half a megabyte, loaded once per page
+    result = axe.Axe(*script).run(page, options=rules)
+    assert result.violations_count == 0, result.generate_report()
 
 
 def check_width(page):
-    """Nothing is wider than the screen."""
+    """Check that nothing is wider than the screen."""
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
 
 def check_targets(page):
-    """Each control is 44 px high and wide, at least; links in a text may be smaller."""
+    """Check that each control is at least 44 px high and wide; links in a text may be smaller."""
     small = page.evaluate(
         """() => [...document.querySelectorAll("button, a.button, .check, .bottom-link")]
              .filter((control) => control.checkVisibility() && !control.matches(".skip-link"))
@@ -54,18 +54,18 @@ def check_all(page):
 
 
 def check_screens(page):
-    """Check a page on a phone and on a desk, in light and in dark; its window is left as it was."""
+    """Check a page on a phone and on a desktop, light and dark, and restore its window."""
     before = page.viewport_size
     for size in ({"width": 375, "height": 667}, {"width": 1280, "height": 800}):
         page.set_viewport_size(size)
         check_all(page)
-        page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # colours change at once
+        page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # without transitions of colours
         check(page, COLOURS)
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.set_viewport_size(before)
 
 
-def test_every_page_and_state(site, visit):
+def test_every_page_and_state_is_accessible(site, visit):
     campaign = site.campaign(
         probing=PRACTICE,
         items=[*ITEMS[:3], LONG, SENTENCE, "yew"],
@@ -112,7 +112,7 @@ def test_every_page_and_state(site, visit):
     check_screens(page)
 
 
-def test_text_of_twice_the_size_needs_no_scrolling_to_the_side(site, visit):
+def test_text_of_twice_the_size_needs_no_horizontal_scrolling(site, visit):
     campaign = site.campaign(probing=PRACTICE, items=[*ITEMS[:3], LONG, SENTENCE, "yew"])
     page = visit(site.link(campaign), viewport={"width": 640, "height": 700})
     larger = "document.documentElement.style.fontSize = '200%'"
@@ -131,7 +131,7 @@ def test_text_of_twice_the_size_needs_no_scrolling_to_the_side(site, visit):
     check_width(page)
 
 
-def test_messages_have_the_contrast_too(site, visit):
+def test_messages_have_enough_contrast(site, visit):
     visit.breaks_requests = True
     page = voter(site, visit, site.campaign(), color_scheme="dark")
     page.context.set_offline(True)
@@ -140,7 +140,7 @@ def test_messages_have_the_contrast_too(site, visit):
     check_all(page)
 
 
-def test_pages_for_those_without_a_link(site, visit):
+def test_pages_for_visitors_without_a_link(site, visit):
     visit.breaks_requests = True
     closed = site.campaign(pages={"open_link": False})
     for page_name in ("", "vote", "finish"):
@@ -196,7 +196,7 @@ def test_buttons_are_named_after_the_items(site, visit):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
 
 
-def test_keys_can_be_switched_off_and_stay_off(site, visit):
+def test_keyboard_shortcuts_can_be_switched_off_permanently(site, visit):
     campaign = site.campaign()
     page = voter(site, visit, campaign)
     page.locator("#keys").uncheck()
@@ -218,7 +218,7 @@ def test_keys_can_be_switched_off_and_stay_off(site, visit):
     assert votes(campaign) == {pair: "right"}
 
 
-def test_a_phone_stacks_the_options_and_says_so(site, visit):
+def test_a_phone_stacks_the_options_and_announces_it(site, visit):
     campaign, begun = site.campaign(), time.monotonic()
     phone = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
     page = voter(site, visit, campaign, **phone)
@@ -230,20 +230,20 @@ def test_a_phone_stacks_the_options_and_says_so(site, visit):
     page.touchscreen.tap(box["x"] + 5, box["y"] + 5)  # the whole card of a short text is its button
     saved(page, 1, 4)
     assert votes(campaign) == {first: "right"}
-    found = query(
+    result = query(
         campaign,
         "SELECT given_by, layout, response_ms FROM vote_event WHERE ballot_id IN "
         "(SELECT id FROM ballot WHERE campaign_id = :id)",
         id=campaign.info.id,
     )
-    assert [row[:2] for row in found] == [("touch", "stacked")]
-    assert 200 <= found[0][2] <= 1_000 * (time.monotonic() - begun)
+    assert [row[:2] for row in result] == [("touch", "stacked")]
+    assert 200 <= result[0][2] <= 1_000 * (time.monotonic() - begun)
 
 
-def test_time_in_another_tab_is_not_the_voter_s(site, visit):
+def test_time_in_another_tab_does_not_count(site, visit):
     campaign = site.campaign()
     page = voter(site, visit, campaign)
-    # The page is hidden for longer than it has been there, so that the time away is more than all other time.
+    # The page is hidden for longer than it was visible, so that the time away exceeds all other time.
     page.evaluate(
         """async () => {
              const turn = (hidden) => {
@@ -264,7 +264,7 @@ def test_time_in_another_tab_is_not_the_voter_s(site, visit):
     assert 200 <= query(campaign, statement, id=campaign.info.id)[0][0] <= page.evaluate("window.seen") + 1
 
 
-def test_a_language_from_right_to_left_keeps_left_at_the_left(site, visit):
+def test_a_right_to_left_language_keeps_the_left_option_on_the_left(site, visit):
     campaign = site.campaign(items=["שקד", "אלון", "ברוש", "ארז", "זית", "תמר"], pages={"texts": HEBREW})
     page = visit(site.link(campaign))
     check_all(page)
@@ -280,7 +280,7 @@ def test_a_language_from_right_to_left_keeps_left_at_the_left(site, visit):
 
 
 def test_pictures_sounds_and_markdown(site, visit):
-    visit.breaks_requests = True  # the server of this test has no such files
+    visit.breaks_requests = True  # the server of this test does not have these files
     kinds = [
         ItemContent("markdown", "# Ash\n\n*Fraxinus* [more](https://tree.example/)"),
         ItemContent("image", "birch.png", "a birch"),
@@ -300,7 +300,7 @@ def test_pictures_sounds_and_markdown(site, visit):
         sound = page.locator("#pair audio").first
         if sound.count():
             sound.focus()
-            page.keyboard.press("ArrowLeft")  # is the player's
+            page.keyboard.press("ArrowLeft")  # belongs to the player
         answered = page.locator("#count").inner_text()
         page.keyboard.press("1")
         expect(page.locator("#count")).not_to_have_text(answered)
@@ -320,6 +320,6 @@ def test_the_german_interface(site, visit):
     agree(page)
     answer(page)
     expect(page.locator("#status")).to_have_text("Gespeichert. 1 von 4")
-    page.goto(site.link(campaign, "vote"))  # without the language in the address
+    page.goto(site.link(campaign, "vote"))  # without a language in the address
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.get_by_role("heading", name="Welcher Baum ist höher?")).to_be_visible()

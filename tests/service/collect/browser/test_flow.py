@@ -1,4 +1,4 @@
-"""From the link to the code; the weight of pages; and complaints of users of other tools, each named by its issue."""
+"""From the link to the completion code; the size of pages; and issues reported for other tools, named in the tests."""
 
 import urllib.request
 
@@ -34,7 +34,7 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     link = site.invitation(campaign)
     page = visit(link)
     expect(page.get_by_role("heading", name="Your consent")).to_be_visible()
-    assert page.url == site.link(campaign)  # the secret has left the address
+    assert page.url == site.link(campaign)  # the secret is removed from the address
     agree(page)
     expect(page.locator("#practice")).to_be_visible()
     expect(page.get_by_role("heading", name="Which tree is taller?")).to_be_focused()
@@ -63,7 +63,7 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     assert votes(campaign) == {first: "left", third: "cannot say", fourth: "left", second: "right"}
     page.get_by_role("link", name="Finish and get the code").click()
     expect(page.locator("#code")).to_have_text("C0DE-1")
-    page.goto(site.link(campaign))  # whoever comes back and has finished is shown the code at once
+    page.goto(site.link(campaign))  # returning voters who have finished see the code at once
     expect(page.get_by_role("heading", name="We have received your answers")).to_be_visible()
     expect(page.locator("#code")).to_have_text("C0DE-1")
     expect(page.get_by_role("link", name="Return to the site you came from")).to_have_attribute(
@@ -80,7 +80,7 @@ def n_voters(campaign):
     )
 
 
-def test_a_mere_visit_makes_no_voter(site, visit):
+def test_a_visit_alone_makes_no_voter(site, visit):
     campaign = site.campaign()
     page = visit(site.link(campaign))
     expect(page.locator("#agree")).to_be_visible()
@@ -90,7 +90,7 @@ def test_a_mere_visit_makes_no_voter(site, visit):
     assert n_voters(campaign) == [(1,)]
 
 
-def test_that_nothing_is_left_is_said_before_consent(site, visit):
+def test_without_pairs_left_the_page_says_so_before_consent(site, visit):
     campaign = site.campaign()
     for _ in range(3):
         another_votes(campaign)
@@ -102,7 +102,7 @@ def test_that_nothing_is_left_is_said_before_consent(site, visit):
     expect(page.locator("#agree")).to_be_hidden()
 
 
-def test_a_pause_ends_on_another_device(site, visit):
+def test_voting_continues_on_another_device(site, visit):
     campaign = site.campaign()
     link = site.invitation(campaign)
     page = visit(link)
@@ -118,7 +118,7 @@ def test_a_pause_ends_on_another_device(site, visit):
     other.get_by_role("link", name="Continue").tap()
     ready(other)
     assert shown(other) == second
-    other.locator("#undo").tap()  # also what another device answered
+    other.locator("#undo").tap()  # including answers from another device
     expect(other.locator("#status")).to_contain_text("Answer undone")
     assert shown(other) == first
     other.locator('[data-answer="right"]').tap()
@@ -131,7 +131,7 @@ def test_a_pause_ends_on_another_device(site, visit):
     assert votes(campaign) == {first: "right", second: "tie"}
 
 
-def test_who_comes_back_after_the_close_goes_on_with_the_next_ballot_at_once(site, visit):
+def test_voters_who_return_after_a_close_continue_with_the_next_ballot(site, visit):
     campaign = site.campaign(probing=PRACTICE)
     page = visit(site.invitation(campaign))
     agree(page)
@@ -141,7 +141,7 @@ def test_who_comes_back_after_the_close_goes_on_with_the_next_ballot_at_once(sit
         answer(page)
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     page.reload()
-    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()  # for as long as it can be undone
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()  # as long as it can be undone
     expect(page.locator("#undo-done")).to_be_visible()
     for _ in range(2):
         another_votes(campaign)
@@ -155,7 +155,7 @@ def test_who_comes_back_after_the_close_goes_on_with_the_next_ballot_at_once(sit
     expect(page.locator("#message")).to_be_hidden()
 
 
-def test_a_participant_of_prolific_comes_goes_and_comes_again(site, visit):
+def test_a_participant_of_prolific_leaves_and_returns(site, visit):
     campaign = site.campaign(
         pages={"open_link": False, "platform": "prolific", "study": "6f0c", "sheets": 1, "completion_code": "CC"}
     )
@@ -165,7 +165,7 @@ def test_a_participant_of_prolific_comes_goes_and_comes_again(site, visit):
     page = visit(f"{site.link(campaign, query=query_text)}s1#{secret}")
     expect(page.locator("#agree")).to_be_visible()
     assert page.url == site.link(campaign)
-    page.reload()  # and this tab still knows who came
+    page.reload()  # and this tab still knows the participant
     agree(page)
     first = shown(page)
     answer(page, done=1)
@@ -182,7 +182,7 @@ def test_a_participant_of_prolific_comes_goes_and_comes_again(site, visit):
     assert not [each for each in asked if secret in "".join(each) or participant in each[2]]  # in no path or Referer
 
 
-def test_no_code_before_all_is_counted(site, visit):
+def test_the_code_is_shown_only_after_all_votes_are_saved(site, visit):
     visit.breaks_requests = True
     campaign = site.campaign(pages={"sheets": 1, "completion_code": "C0DE"})
     page = voter(site, visit, campaign)
@@ -202,11 +202,11 @@ def test_no_code_before_all_is_counted(site, visit):
     expect(page.locator("#code")).to_be_hidden()
     assert events(campaign) == 3
     page.unroute("**/v1/votes/*")
-    expect(page.locator("#code")).to_have_text("C0DE")  # it sends what was left
+    expect(page.locator("#code")).to_have_text("C0DE")  # it sends the remaining votes
     assert events(campaign) == 4
 
 
-def test_a_voter_who_has_had_enough_is_told_that_the_answers_count(site, visit):
+def test_a_voter_who_stops_is_told_that_the_answers_count(site, visit):
     campaign = site.campaign()
     page = voter(site, visit, campaign)
     page.get_by_role("link", name="Finish or withdraw").click()
@@ -220,7 +220,7 @@ def test_a_voter_who_has_had_enough_is_told_that_the_answers_count(site, visit):
     )
 
 
-def test_who_withdraws_is_asked_first_and_then_forgotten(site, visit):
+def test_withdrawing_needs_confirmation_and_erases_the_voter(site, visit):
     campaign = site.campaign()
     page = voter(site, visit, campaign)
     answer(page, done=1)
@@ -237,7 +237,7 @@ def test_who_withdraws_is_asked_first_and_then_forgotten(site, visit):
     expect(page.locator("#agree")).to_be_visible()  # a stranger again
 
 
-def test_an_organiser_sees_the_page_and_sends_nothing(site, visit):
+def test_the_preview_of_an_organiser_sends_no_votes(site, visit):
     campaign = site.campaign(probing=PRACTICE)
     context = visit.context()
     name = access.cookie_name(access.ORGANISER_COOKIE, campaign, https=False)
@@ -276,14 +276,14 @@ def test_an_organiser_sees_the_page_and_sends_nothing(site, visit):
 PHONE = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
-def test_supabase_auth_1214_a_link_burnt_by_a_mail_scanner(site, visit):
+def test_supabase_auth_1214_a_mail_scanner_does_not_use_up_a_link(site, visit):
     campaign = site.campaign()
     link = site.invitation(campaign)
     for method in ("HEAD", "GET", "GET"):  # a scanner sends no fragment
         request = urllib.request.Request(link.partition("#")[0], method=method)
         with urllib.request.urlopen(request) as seen:
             assert seen.status == 200
-    expect(visit(link).locator("#agree")).to_be_visible()  # one that runs scripts looks, and goes
+    expect(visit(link).locator("#agree")).to_be_visible()  # one that runs scripts opens the page and leaves
     assert events(campaign) == 0
     page = visit(link)
     agree(page)
@@ -292,7 +292,7 @@ def test_supabase_auth_1214_a_link_burnt_by_a_mail_scanner(site, visit):
     assert query(campaign, "SELECT count(*) FROM voter WHERE campaign_id = :id", id=campaign.info.id) == [(1,)]
 
 
-def test_label_studio_8083_not_usable_on_a_phone(site, visit):
+def test_label_studio_8083_voting_works_on_a_phone(site, visit):
     campaign = site.campaign(items=["antidisestablishmentarianism" * 2, *("tree " * 30 + str(n) for n in range(5))])
     page = voter(site, visit, campaign, **PHONE)
     ready(page)
@@ -300,7 +300,7 @@ def test_label_studio_8083_not_usable_on_a_phone(site, visit):
     assert page.locator("button:visible, a.button:visible").count() >= 4
     check_targets(page)
     for _ in range(4):
-        page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
+        page.wait_for_timeout(600)  # an earlier second tap would belong to the previous pair
         answer(page, "right", by="tap")
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert list(votes(campaign).values()) == ["right"] * 4
@@ -320,32 +320,32 @@ MOST_BYTES = 100_000
 
 
 def weighed(page, address):
-    """Bytes of all that a page loads, headers apart, and the hosts that it asks."""
-    asked = []
+    """Bytes that a page loads, without headers, and the hosts that it contacts."""
+    responses = []
 
     def note(response):
-        asked.append(response)
+        responses.append(response)
 
     page.on("response", note)
     page.goto(address)
     page.wait_for_load_state("networkidle")
-    hosts = {response.url.split("/")[2] for response in asked}
-    return sum(len(response.body()) for response in asked if response.status == 200), hosts
+    hosts = {response.url.split("/")[2] for response in responses}
+    return sum(len(response.body()) for response in responses if response.status == 200), hosts
 
 
-def test_both_pages_are_light_and_load_nothing_from_elsewhere(site, visit):
+def test_both_pages_are_small_and_load_nothing_from_other_hosts(site, visit):
     campaign, first = site.campaign(), visit()
-    found = [weighed(first, site.link(campaign))]
+    result = [weighed(first, site.link(campaign))]
     agree(first)
     page = visit(context=first.context)
-    found.append(weighed(page, site.link(campaign, "vote")))
+    result.append(weighed(page, site.link(campaign, "vote")))
     ready(page)
-    for weight, hosts in found:
+    for weight, hosts in result:
         assert 10_000 < weight < MOST_BYTES
         assert hosts == {site.url.split("/")[2]}
 
 
-def test_the_policy_refuses_what_is_written_into_a_page(site, visit):
+def test_the_content_security_policy_blocks_injected_scripts(site, visit):
     visit.breaks_policy = True
     page = visit()
     page.add_init_script(
@@ -368,7 +368,7 @@ def test_the_policy_refuses_what_is_written_into_a_page(site, visit):
     assert {"script-src-elem", "style-src-attr", "frame-src"} <= set(page.evaluate("breaches"))
 
 
-def test_without_a_place_to_keep_things_votes_arrive_all_the_same(site, visit):
+def test_votes_arrive_without_browser_storage(site, visit):
     page = visit()
     page.add_init_script(
         """const refuse = () => { throw new DOMException("no", "SecurityError"); };

@@ -29,7 +29,7 @@ def test_buttons_and_keys_have_the_same_grades(site, visit):
     assert {"left 2", "left"} <= set(expected.values())
 
 
-def test_arrows_choose_no_grade(site, visit):
+def test_arrow_keys_select_no_grade(site, visit):
     campaign = site.campaign(grades=2)
     page = voter(site, visit, campaign)
     before = shown(page)
@@ -39,7 +39,7 @@ def test_arrows_choose_no_grade(site, visit):
     assert votes(campaign) == {}
 
 
-def test_an_answer_to_practice_is_right_whatever_its_grade(site, visit):
+def test_an_answer_to_practice_is_correct_with_any_grade(site, visit):
     campaign = site.campaign(grades=3, probing=PRACTICE)
     page = voter(site, visit, campaign)
     side = "left" if shown(page)[0] == "ash" else "right"
@@ -56,13 +56,13 @@ def test_a_phone_has_room_for_all_grades(site, visit, grades):
     pair = shown(page)
     answer(page, f"right {grades}", by="tap", done=1)
     assert votes(campaign) == {pair: f"right {grades}"}
-    # A tap on the item itself chooses no grade.
+    # A tap on the item itself selects no grade.
     page.locator("#content-left").tap()
     page.wait_for_timeout(300)
     assert len(votes(campaign)) == 1
 
 
-def test_the_name_of_a_button_has_its_item_and_its_grade(site, visit):
+def test_the_accessible_name_of_a_button_has_its_item_and_grade(site, visit):
     page = voter(site, visit, site.campaign(grades=2))
     left, right = shown(page)
     names = [button.get_attribute("aria-label") for button in page.locator(".choose").all()]

@@ -1,4 +1,4 @@
-"""What newcomers meet: preview to the end, links that say too little, failures, waiting for a sheet, a full study."""
+"""Situations of new voters: previews, incomplete links, failures, waiting for a sheet, a full study."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.adaptive.ledger.campaigns import change
 from tests.service.collect.browser.conftest import agree, answer, events, ready, shown, unsent, voter, votes
 from tests.service.collect.browser.test_access import check, check_all, check_width
 from tests.service.collect.browser.test_organiser import make, page_of
-from tests.service.collect.browsing import ADMIN, BACK, PROLIFIC, Organiser, arrived, change_pages, token_of
+from tests.service.collect.browsing import ADMIN, BACK, PROLIFIC, Organiser, change_pages, new_voter, token_of
 
 pytestmark = pytest.mark.wide
 
@@ -41,7 +41,7 @@ def test_the_preview_goes_to_the_last_page(site, visit):
     expect(stranger).to_have_url(f"{site.url}/v/{organiser.key}")
 
 
-def test_a_vote_that_the_server_always_fails_at_is_kept_and_sent_when_the_voter_says_so(site, visit):
+def test_a_vote_that_always_fails_is_kept_and_sent_on_request(site, visit):
     visit.breaks_requests = True
     campaign = site.campaign()
     page = voter(site, visit, campaign)
@@ -63,7 +63,7 @@ def test_a_vote_that_the_server_always_fails_at_is_kept_and_sent_when_the_voter_
     assert (len(failures), unsent(page)) == (5, 1)
     check_all(page)
     page.wait_for_timeout(1_500)
-    assert len(failures) == 5  # it is not asked any more
+    assert len(failures) == 5  # the page stops asking
     page.locator("#finish-link, .bottom-link").first.click()
     page.wait_for_url("**/finish*")
     expect(page.get_by_role("button", name="Try again")).to_be_visible(timeout=FAILURES)
@@ -73,7 +73,7 @@ def test_a_vote_that_the_server_always_fails_at_is_kept_and_sent_when_the_voter_
     assert (votes(campaign), events(campaign), unsent(page)) == ({pair: "left"}, 1, 0)
 
 
-def test_a_page_that_the_server_always_fails_at_says_so(site, visit):
+def test_a_page_reports_a_server_that_always_fails(site, visit):
     visit.breaks_requests = True
     page = visit(site.link(site.campaign()))
     page.route("**/v1/sheets", lambda route: route.fulfill(status=500, json={}))
@@ -87,7 +87,7 @@ def test_a_page_that_the_server_always_fails_at_says_so(site, visit):
 @pytest.mark.parametrize(
     "query", ["", "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=3XM0", "?workerId=A1B2C3D4E5F6&hitId=3XM0"]
 )
-def test_a_link_of_mechanical_turk_says_what_is_missing(site, visit, query):
+def test_an_incomplete_link_of_mechanical_turk_names_the_missing_part(site, visit, query):
     visit.breaks_requests = True
     campaign = site.campaign(pages={"open_link": False, "platform": "mturk"})
     page = visit(f"{site.link(campaign, query=query)}#{token_of(campaign, 'study')}")
@@ -100,7 +100,7 @@ def test_a_link_of_mechanical_turk_says_what_is_missing(site, visit, query):
     check_all(page)
 
 
-def test_others_are_asked_for_whom_is_left_out(site, visit):
+def test_pairs_of_an_excluded_voter_go_to_others(site, visit):
     organiser = Organiser(site.app, ADMIN).make()
     organiser.open()
     _, given = organiser.answer(3)
@@ -115,7 +115,7 @@ def test_others_are_asked_for_whom_is_left_out(site, visit):
 
 
 def finish_parts(page):
-    """Answer part after part, until no other is offered."""
+    """Answer part after part until no further one is offered."""
     while True:
         some = page.locator("#voting:visible, #more:visible, #done-text:visible").first
         expect(some).to_be_visible(timeout=FAILURES)  # a batch may have to be drawn
@@ -144,7 +144,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     one, two = visit(link), visit(link, viewport={"width": 360, "height": 640})
     for page in (one, two):
         page.locator("#agree").click()
-        page.locator("#option-left").wait_for(timeout=FAILURES)  # the first who comes has a batch drawn
+        page.locator("#option-left").wait_for(timeout=FAILURES)  # the first voter triggers the draw of a batch
         ready(page)
     n_first = 0
     while one.locator("#voting").is_visible():
@@ -163,7 +163,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     for page in (two, one, two, one):
         finish_parts(page)
     status = organiser.get("/progress").json["status"]
-    if status["n_answered"] < 24:  # a sheet is left of which both know a pair: it is for another voter
+    if status["n_answered"] < 24:  # the remaining sheet has a pair that both have seen, so it is for another voter
         three = visit(link)
         three.locator("#agree").click()
         finish_parts(three)
@@ -180,7 +180,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     expect(result.locator("#ranking tbody tr")).to_have_count(8, timeout=FAILURES)
 
 
-def test_labels_from_right_to_left_do_not_turn_round_what_stands_beside_them(site, visit):
+def test_right_to_left_labels_do_not_reorder_their_neighbours(site, visit):
     labels = ["\u0634\u062c\u0631\u0629 (Olea)", "\u0646\u062e\u0644\u0629!", "\u05d0\u05dc\u05d5\u05df 1."]
     labels += ["oak", "fir", "elm"]
     name = "\u0623\u0634\u062c\u0627\u0631 (2026)"
@@ -192,7 +192,7 @@ def test_labels_from_right_to_left_do_not_turn_round_what_stands_beside_them(sit
     expect(fewest).to_contain_text("(4)", timeout=FAILURES)
     places = fewest.evaluate(PLACES)
     assert len(places) == 5
-    assert places == sorted(places)  # each number stands behind its label, and before the next one
+    assert places == sorted(places)  # each number is between its label and the next one
     page.goto(f"{site.url}/o/{organiser.key}/items")
     check_width(page)
     expect(page.locator("#campaign-name")).to_have_text(name)
@@ -212,7 +212,7 @@ PLACES = r"""(line) => {
 
 
 CROWD_PAGES = {**PROLIFIC, "study_minutes": 45}
-HELD = 20  # minutes without an answer, in which a busy machine comes through a test
+HELD = 20  # minutes without an answer, enough for a test on a busy machine
 OTHER_SCREENS = [(375, "dark"), (1280, "light"), (1280, "dark")]
 SCREENS = [(375, "light"), *(pytest.param(*screen, marks=pytest.mark.nightly) for screen in OTHER_SCREENS)]
 
@@ -220,7 +220,7 @@ SCREENS = [(375, "light"), *(pytest.param(*screen, marks=pytest.mark.nightly) fo
 def participant(site, campaign, number):
     """A voter who has joined from the platform."""
     platform = {"name": "prolific", "participant": f"{number:024x}", "study": "s1"}
-    return arrived(site.app, campaign, platform={**platform, "secret": token_of(campaign, "study")})
+    return new_voter(site.app, campaign, platform={**platform, "secret": token_of(campaign, "study")})
 
 
 def organiser_of(site, campaign):
@@ -232,10 +232,10 @@ def screen(visit, size, scheme, **options):
 
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
-def test_who_waits_for_a_sheet_goes_on_by_itself(site, visit, size, scheme):
+def test_a_waiting_page_continues_by_itself(site, visit, size, scheme):
     campaign = site.campaign(first_minutes=HELD)
     for _ in range(3):
-        arrived(site.app, campaign).sheet()
+        new_voter(site.app, campaign).sheet()
     page = visit(context=screen(visit, size, scheme))
     page.clock.install()
     page.goto(site.link(campaign))
@@ -252,12 +252,12 @@ def test_who_waits_for_a_sheet_goes_on_by_itself(site, visit, size, scheme):
 
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
-def test_a_participant_who_comes_too_late_gets_the_way_back(site, visit, size, scheme):
+def test_a_participant_who_is_too_late_gets_the_link_back(site, visit, size, scheme):
     campaign = site.campaign(pages={**CROWD_PAGES, "open_link": False})
     for number in range(3):
         participant(site, campaign, number).answer_sheet()
     query = f"?PROLIFIC_PID={99:024x}&STUDY_ID=s1&SESSION_ID=x#{token_of(campaign, 'study')}"
-    visit.breaks_requests = True  # what the server answers to one who comes too late is a refusal
+    visit.breaks_requests = True  # the server refuses participants who are too late
     page = visit(site.link(campaign, query=query), context=screen(visit, size, scheme))
     expect(page.get_by_role("heading", name="This study is full")).to_be_visible()
     expect(page.locator("#full-code")).to_have_text("FULL")
@@ -265,7 +265,7 @@ def test_a_participant_who_comes_too_late_gets_the_way_back(site, visit, size, s
     check_all(page)
 
 
-def test_a_participant_who_is_left_out_gets_the_way_back(site, visit):
+def test_an_excluded_participant_gets_the_link_back(site, visit):
     campaign = site.campaign(pages={**CROWD_PAGES, "open_link": False, "sheets": 3})
     query = f"?PROLIFIC_PID={1:024x}&STUDY_ID=s1&SESSION_ID=x#{token_of(campaign, 'study')}"
     page = visit(site.link(campaign, query=query))
@@ -284,7 +284,7 @@ def test_a_participant_who_is_left_out_gets_the_way_back(site, visit):
 
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
-def test_an_organiser_finds_whom_to_approve_and_to_reject(site, visit, size, scheme):
+def test_an_organiser_sees_participants_to_approve_and_to_reject(site, visit, size, scheme):
     campaign = site.campaign(pages=CROWD_PAGES)
     organiser = organiser_of(site, campaign)
     for number in range(3):
@@ -312,7 +312,7 @@ def test_an_organiser_finds_whom_to_approve_and_to_reject(site, visit, size, sch
     check_all(page)
 
 
-def test_a_campaign_on_no_platform_has_no_lists(site, visit):
+def test_a_campaign_without_platform_has_no_lists(site, visit):
     page = page_of(site, visit, organiser_of(site, site.campaign()), "/voters")
     expect(page.locator("#voters")).to_be_visible()
     expect(page.locator("#participants")).to_be_hidden()
@@ -322,7 +322,7 @@ def test_a_campaign_on_no_platform_has_no_lists(site, visit):
 def test_an_organiser_sees_sheets_without_an_answer(site, visit, size, scheme):
     campaign = site.campaign(sheet_size=2, first_minutes=HELD)
     for _ in range(6):
-        arrived(site.app, campaign).sheet()
+        new_voter(site.app, campaign).sheet()
     page = page_of(site, visit, organiser_of(site, campaign), context=screen(visit, size, scheme))
     held = page.locator("#awaited")
     expect(held).to_contain_text("Sheets handed out but not started: 6.")
@@ -333,7 +333,7 @@ def test_an_organiser_sees_sheets_without_an_answer(site, visit, size, scheme):
 
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
-def test_codes_and_the_time_of_a_study_are_set_where_a_platform_is_chosen(site, visit, size, scheme):
+def test_codes_and_the_time_of_a_study_are_set_if_a_platform_is_selected(site, visit, size, scheme):
     campaign = site.campaign()
     organiser = organiser_of(site, campaign)
     page = page_of(site, visit, organiser, "/settings", context=screen(visit, size, scheme))

@@ -1,4 +1,4 @@
-"""An organiser's pages: a campaign from a file to its ranking, by mouse and by keyboard, on a phone and on a desk."""
+"""The organiser's pages: a campaign from a file to its ranking, by mouse and keyboard, on a phone and a desktop."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.service.collect.browser.test_access import check, check_all, check_width
-from tests.service.collect.browsing import ADMIN, Organiser, arrived
+from tests.service.collect.browsing import ADMIN, Organiser, new_voter
 
 pytestmark = pytest.mark.wide
 
@@ -30,31 +30,31 @@ def organiser(site):
 
 
 def page_of(site, visit, organiser, page="", **options):
-    """A page of a browser that has come by the organiser's link."""
-    found = visit(f"{site.url}/o/{organiser.key}{page}#{organiser.token}", **options)
-    expect(found.locator('[data-view="shown"]')).to_be_visible()
-    return found
+    """A page of a browser that was opened by the organiser's link."""
+    result = visit(f"{site.url}/o/{organiser.key}{page}#{organiser.token}", **options)
+    expect(result.locator('[data-view="shown"]')).to_be_visible()
+    return result
 
 
 def wait_for_image(image):
-    """Wait until an image is drawn; one that is broken has no width."""
+    """Wait until an image is drawn; a broken image has no width."""
     image.evaluate("(image) => image.complete || new Promise((done) => { image.onload = image.onerror = done; })")
     assert image.evaluate("(image) => image.naturalWidth") > 0
 
 
 def advanced(page):
-    """Open what not everybody needs."""
+    """Open the advanced settings."""
     page.locator("#advanced > summary").click()
 
 
 def make(page):
-    """Ask a question, and make the campaign."""
+    """Fill in the question, and create the campaign."""
     page.locator("#question-0").fill("Which is clearer?")
     check_all(page)
     page.locator("#make").click()
 
 
-def test_a_campaign_is_made_from_a_file(site, visit):
+def test_a_campaign_is_created_from_a_file(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     expect(page.locator("#form")).to_be_visible()
     assert ADMIN not in page.url
@@ -88,10 +88,15 @@ def test_a_campaign_is_made_from_a_file(site, visit):
 def test_a_campaign_needs_items_a_question_and_a_link_by_the_keyboard_alone(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}", viewport={"width": 375, "height": 667})
     expect(page.locator("#form")).to_be_visible()
-    asked = (
+    visible_fields = (
         "[...document.querySelectorAll('#form :is(input, select, textarea)')].filter((each) => each.checkVisibility())"
     )
-    assert page.evaluate(f"{asked}.map((each) => each.id)") == ["items", "file", "question-0", "open-link-allowed"]
+    assert page.evaluate(f"{visible_fields}.map((each) => each.id)") == [
+        "items",
+        "file",
+        "question-0",
+        "open-link-allowed",
+    ]
     assert page.evaluate("document.documentElement.scrollHeight") < 1_400
     page.locator("#items").focus()
     for item in ("Green tea", "Coffee, strong", "", "Cocoa"):
@@ -123,7 +128,7 @@ def test_errors_in_a_list_have_the_lines_of_the_list(site, visit):
     expect(rows.locator("th")).to_have_text("5")
 
 
-def test_a_budget_fits_the_items_and_the_voters_or_is_advised_against(site, visit):
+def test_a_budget_suits_items_and_voters_or_gives_advice(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.locator("#items").fill("\n".join(f"term {number}" for number in range(12)))
     comparisons = page.locator("#outlook dt", has_text="Comparisons").locator("+ dd")
@@ -137,7 +142,7 @@ def test_a_budget_fits_the_items_and_the_voters_or_is_advised_against(site, visi
     expect(page.locator("#outlook .notice-warning")).to_contain_text("these voters can answer at most 198")
 
 
-def test_the_form_of_a_new_campaign_says_what_it_asks_for(site, visit):
+def test_the_form_of_a_new_campaign_explains_its_fields(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
     advanced(page)
@@ -159,7 +164,7 @@ def test_the_form_of_a_new_campaign_says_what_it_asks_for(site, visit):
     expect(warning).to_be_hidden()
 
 
-def test_known_pairs_are_in_the_cost_before_the_campaign_is_made(site, visit):
+def test_the_previewed_cost_includes_known_pairs(site, visit):
     visit.breaks_requests = True
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
@@ -175,7 +180,7 @@ def test_known_pairs_are_in_the_cost_before_the_campaign_is_made(site, visit):
     expect(page.locator("#outlook")).to_contain_text("is not an item of the campaign")
 
 
-def test_what_is_wrong_with_a_file_is_listed_by_line(site, visit):
+def test_errors_in_a_file_are_listed_by_line(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     wrong = "item,kind,content,alt_text\nash,image,ash.png,\noak,,,\noak,,,\n"
     page.set_input_files("#file", {"name": "wrong.csv", "mimeType": "text/csv", "buffer": wrong.encode()})
@@ -193,7 +198,7 @@ def test_what_is_wrong_with_a_file_is_listed_by_line(site, visit):
     expect(page.locator("#sheet")).to_contain_text("not UTF-8")
 
 
-def test_a_token_is_asked_for_where_there_is_none(site, visit):
+def test_a_missing_token_is_requested(site, visit):
     visit.breaks_requests = True
     page = visit(f"{site.url}/o/new")
     expect(page.locator("#token-form")).to_be_visible()
@@ -243,7 +248,7 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
     assert saved.value.path().read_text(encoding="utf-8").splitlines()[1].startswith(LONG)
 
 
-def test_the_page_says_what_is_missing_before_a_ballot_can_be_closed(site, visit):
+def test_the_page_names_missing_answers_before_a_close(site, visit):
     plan = {"n_ballots": 2, "presentations": 6}
     organiser = Organiser(site.app, ADMIN).make(items_csv=CSV, plan=plan, settings={"sheet_size": 10})
     organiser.open()
@@ -256,7 +261,7 @@ def test_the_page_says_what_is_missing_before_a_ballot_can_be_closed(site, visit
     expect(verdict).to_have_text(
         "83.3% answered, 90% needed. You can lower this limit in the next step.", timeout=60_000
     )
-    expect(close).to_have_class("button")  # not the one to press
+    expect(close).to_have_class("button")  # not the primary button
     unanswered = [pair["id"] for pair in voter.sheet()["pairs"] if pair["answer"] is None]
     assert [voter.vote(pair, "left", response_ms=1500).status_code for pair in unanswered[:2]] == [200, 200]
     page.reload()
@@ -264,7 +269,7 @@ def test_the_page_says_what_is_missing_before_a_ballot_can_be_closed(site, visit
     expect(page.locator("#now dd").first).to_have_text("32 of 36 comparisons (88.8%; 90% needed)")
 
 
-def test_answered_batches_are_not_open_and_the_interval_is_that_of_the_rank(site, visit):
+def test_answered_batches_and_rank_intervals_are_shown(site, visit):
     items = "item\n" + "\n".join(f"term {number}" for number in range(8)) + "\n"
     plan = {"mode": "continuous", "budget": 40, "batch": 10}
     organiser = Organiser(site.app, ADMIN).make(items_csv=items, voters=3, plan=plan, settings={"sheet_size": 5})
@@ -310,7 +315,7 @@ def test_voters_are_invited_by_name(site, visit, organiser):
     expect(voter.locator("#agree")).to_be_visible()
 
 
-def test_who_stands_out_is_looked_at_left_out_and_taken_back(site, visit, organiser):
+def test_a_flagged_voter_is_reviewed_excluded_and_included_again(site, visit, organiser):
     voters = [organiser.voter() for _ in range(2)]
     while sheets := [(voter, sheet) for voter in voters if (sheet := voter.sheet()) is not None]:
         for voter, sheet in sheets:
@@ -341,9 +346,9 @@ def test_who_stands_out_is_looked_at_left_out_and_taken_back(site, visit, organi
     expect(page.get_by_text("withdrawn").first).to_be_visible()
 
 
-def test_the_table_of_voters_fits_a_small_desk(site, visit, organiser):
+def test_the_table_of_voters_fits_a_small_desktop(site, visit, organiser):
     (token,) = organiser.invite("carla.rodriguez@university.example")
-    voter = arrived(site.app, organiser, token=token)
+    voter = new_voter(site.app, organiser, token=token)
     key = voter.me().json["voter"]
     voter.answer_sheet()
     organiser.post(f"/voters/{key}/exclude", {"reason": "in no time"}, status=204)
@@ -361,7 +366,7 @@ def test_the_table_of_voters_fits_a_small_desk(site, visit, organiser):
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-AT"])
-def test_tables_fit_a_narrow_desk_and_figures_say_that_they_are_drawn(site, visit, organiser, locale):
+def test_tables_fit_a_narrow_window_and_figures_show_that_they_load(site, visit, organiser, locale):
     organiser.answer(10)
     narrow = {"viewport": {"width": 768, "height": 1024}, "locale": locale}
     page = page_of(site, visit, organiser, **narrow)
@@ -399,7 +404,7 @@ def test_items_are_counted_while_a_ballot_is_open(site, visit):
     expect(page.locator("#items thead th")).to_have_text(["Item", "Comparisons", "Answered", "Share"])
 
 
-def test_what_it_takes_comes_before_the_button_where_the_page_is_narrow(site, visit):
+def test_the_cost_precedes_the_button_on_a_narrow_page(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     expect(page.locator("#form")).to_be_visible()
     for width in (320, 768):
@@ -421,7 +426,7 @@ def test_settings_are_changed(site, visit, organiser):
     assert [each["language"] for each in organiser.get("/pages").json["pages"]["texts"]] == ["en", "de"]
 
 
-def test_a_change_that_somebody_else_has_made_is_not_overwritten(site, visit, organiser):
+def test_changes_of_another_organiser_are_not_overwritten(site, visit, organiser):
     visit.breaks_requests = True
     page = page_of(site, visit, organiser, "/settings")
     organiser.change_pages(ties=False)
@@ -449,9 +454,9 @@ def test_without_a_session_a_page_shows_nothing(site, visit, organiser):
     expect(page.get_by_role("heading", name="Please open your organiser")).to_be_visible()
 
 
-def test_a_page_in_the_background_asks_nothing_and_one_that_is_seen_again_asks_at_once(site, visit, organiser):
+def test_a_hidden_page_stops_polling_and_polls_when_visible_again(site, visit, organiser):
     page = page_of(site, visit, organiser)
-    expect(page.locator("#progress-text")).to_contain_text("0 of 36")  # and the page waits for its next question
+    expect(page.locator("#progress-text")).to_contain_text("0 of 36")  # and the page waits for its next poll
     page.evaluate(
         """() => {
           window.asked = [];
@@ -471,12 +476,12 @@ def test_a_page_in_the_background_asks_nothing_and_one_that_is_seen_again_asks_a
     assert asked == [f"/v1/campaigns/{organiser.key}/progress"]
 
 
-def test_tokens_stand_in_no_address_that_the_server_sees(site, visit, organiser):
+def test_tokens_are_in_no_address_sent_to_the_server(site, visit, organiser):
     page_of(site, visit, organiser)
     assert not [each for each in site.asked if organiser.token in "".join(each)]
 
 
-def test_every_page_is_there_in_german(site, visit, organiser):
+def test_every_page_is_available_in_german(site, visit, organiser):
     page = page_of(site, visit, organiser, locale="de-AT", viewport={"width": 320, "height": 700})
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.get_by_role("heading", name="Übersicht")).to_be_visible()
@@ -487,11 +492,11 @@ def test_every_page_is_there_in_german(site, visit, organiser):
     page.goto(f"{site.url}/o/{organiser.key}?lang=en")
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.get_by_role("link", name="Ballots").click()
-    expect(page.get_by_role("heading", name="Ballots", exact=True)).to_be_visible()  # the choice goes along
+    expect(page.get_by_role("heading", name="Ballots", exact=True)).to_be_visible()  # links keep the language
 
 
 def test_a_leaked_link_of_an_organiser_is_replaced(site, visit):
-    visit.breaks_requests = True  # the browser that is signed out
+    visit.breaks_requests = True  # the browser that will be signed out
     organiser = Organiser(site.app, ADMIN).make()
     organiser.invite("Ann")
     mine, theirs = (page_of(site, visit, organiser) for _ in range(2))

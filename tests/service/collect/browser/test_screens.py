@@ -1,4 +1,4 @@
-"""What must be seen is on the screen: on a phone and on a desk, in light and in dark."""
+"""Important elements are on the screen, on a phone and a desktop, light and dark."""
 
 import io
 import re
@@ -18,7 +18,7 @@ from tests.service.collect.browsing import ADMIN, Organiser
 pytestmark = pytest.mark.wide
 
 PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
-NARROW = {"viewport": {"width": 375, "height": 667}}  # a phone that calls its finger a mouse
+NARROW = {"viewport": {"width": 375, "height": 667}}  # a phone that reports touch as a mouse
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 3
 IMAGES = {"tower.svg": (300, 900), "bridge.svg": (900, 300)}
 SVG = (
@@ -65,7 +65,7 @@ def organiser(site):
 
 @pytest.fixture(scope="module")
 def desk(site, browser, organiser):
-    """A browser that is signed in as the organiser."""
+    """A browser that has signed in as the organiser."""
     context = browser.new_context(locale="en-GB")
     context.set_default_timeout(20_000)
     page = context.new_page()
@@ -86,7 +86,7 @@ READY = {
 
 
 def opened(site, desk, organiser, path):
-    """A page of the organiser, with all that it reads."""
+    """A page of the organiser, fully loaded."""
     desk.goto(f"{site.url}/o/{organiser.key}{path}")
     expect(desk.locator(READY[path]).first).to_be_visible(timeout=20_000)
     return desk
@@ -138,7 +138,7 @@ def test_images_are_uploaded_and_shown(site, visit):
 
 
 @pytest.mark.parametrize("path", ["", "/o/new", "/o/nowhere/at/all"])
-def test_the_other_pages_on_every_screen(site, visit, path):
+def test_the_pages_of_voters_on_every_screen(site, visit, path):
     visit.breaks_requests = True
     page = visit(f"{site.url}{path}{f'#{ADMIN}' if path == '/o/new' else ''}")
     expect(page.locator("h1:visible")).to_be_visible()
@@ -146,7 +146,7 @@ def test_the_other_pages_on_every_screen(site, visit, path):
 
 
 @pytest.mark.parametrize("path", ["/ballots", "/items", "/result"])
-def test_a_long_label_pushes_no_column_out_of_view(site, desk, organiser, path):
+def test_a_long_label_moves_no_column_out_of_view(site, desk, organiser, path):
     page = opened(site, desk, organiser, path)
     for width in (375, 768, 1280):
         page.set_viewport_size({"width": width, "height": 800})
@@ -176,7 +176,7 @@ def test_the_ranking_has_thumbnails_of_images(site, desk, organiser):
 
 
 @pytest.mark.parametrize(("path", "place"), [("/result", "#plots .plot"), ("/voters", "#plot .plot")])
-def test_figures_are_dark_where_the_page_is(site, desk, organiser, path, place):
+def test_figures_are_dark_on_a_dark_page(site, desk, organiser, path, place):
     page = opened(site, desk, organiser, path)
     figure = page.locator(place).first
     figure.scroll_into_view_if_needed()
@@ -192,13 +192,13 @@ def test_figures_are_dark_where_the_page_is(site, desk, organiser, path, place):
     assert mean["dark"] < 80
 
 
-def test_two_pairs_give_no_agreement_and_enough_give_an_interval(site, desk, organiser):
+def test_agreement_needs_enough_pairs_and_has_an_interval(site, desk, organiser):
     page = opened(site, desk, organiser, "/voters")
-    found = organiser.get("/quality").json["quality"]
-    assert 0 < found["n_pairs"] < 20
+    result = organiser.get("/quality").json["quality"]
+    assert 0 < result["n_pairs"] < 20
     figures = page.locator("#agreement")
     expect(figures.locator(".figure")).to_have_count(1)
-    expect(figures).to_contain_text(f"Pairs still needed: {20 - found['n_pairs']}")
+    expect(figures).to_contain_text(f"Pairs still needed: {20 - result['n_pairs']}")
     expect(figures).not_to_contain_text("%")
     enough = {
         "n_pairs": 40,
@@ -210,14 +210,14 @@ def test_two_pairs_give_no_agreement_and_enough_give_an_interval(site, desk, org
         "alpha_low": 0.26,
         "alpha_high": 0.69,
     }
-    page.route("**/quality", lambda route: route.fulfill(json={"quality": {**found, **enough}}))
+    page.route("**/quality", lambda route: route.fulfill(json={"quality": {**result, **enough}}))
     page.reload()
     expect(figures).to_contain_text("30 of 40 pairs of answers; 90% interval 63% to 84%")
     expect(figures).to_contain_text("90% interval 0.26 to 0.69")
     page.unroute("**/quality")
 
 
-def test_a_share_of_a_few_answers_is_no_percentage(site, desk, organiser):
+def test_shares_of_few_answers_are_not_percentages(site, desk, organiser):
     page = opened(site, desk, organiser, "/voters")
     page.set_viewport_size({"width": 1280, "height": 800})
     cells = page.locator("#voters td:nth-child(n+5):not(:last-child) .cell")
@@ -226,7 +226,7 @@ def test_a_share_of_a_few_answers_is_no_percentage(site, desk, organiser):
 
 
 @pytest.mark.parametrize("width", [375, 1280])
-def test_erasing_is_not_beside_excluding(site, desk, organiser, width):
+def test_erasing_is_apart_from_excluding(site, desk, organiser, width):
     page = opened(site, desk, organiser, "/voters")
     page.set_viewport_size({"width": width, "height": 800})
     expect(page.locator("#voters .button").first).to_be_visible()
@@ -237,7 +237,7 @@ def test_erasing_is_not_beside_excluding(site, desk, organiser, width):
         assert box["y"] + box["height"] + 100 <= erase["y"]
 
 
-def test_votes_recorded_and_votes_in_the_ranking_explain_each_other(site, desk, organiser):
+def test_the_difference_of_recorded_and_ranked_votes_is_explained(site, desk, organiser):
     recorded = organiser.get("/progress").json["status"]["n_votes"]
     used = organiser.get("/results?interim=true").json["n_votes"]
     assert used < recorded
@@ -255,13 +255,13 @@ def test_votes_recorded_and_votes_in_the_ranking_explain_each_other(site, desk, 
 
 
 @pytest.mark.parametrize("kind", [PHONE, NARROW], ids=["touch", "narrow"])
-def test_a_phone_has_no_hints_for_a_keyboard(site, visit, kind):
+def test_a_phone_shows_no_keyboard_hints(site, visit, kind):
     page = visit(site.link(site.campaign()), **kind)
     page.locator("#agree").click()
     ready(page)
     for place in (".key", ".keys", ".keys-text"):
         assert not any(each.is_visible() for each in page.locator(place).all())
-    page.keyboard.press("1")  # does nothing where the switch is not seen
+    page.keyboard.press("1")  # has no effect if the switch is not visible
     expect(page.locator("#count")).to_have_text("0 of 4")
     page.set_viewport_size({"width": 1280, "height": 800})
     hints = page.locator(".key").first
@@ -272,7 +272,7 @@ def test_a_phone_has_no_hints_for_a_keyboard(site, visit, kind):
     ("language", "question"),
     [("en", "Which tree is taller?"), ("de", "Welches der beiden Bilder zeigt den höheren Baum?")],
 )
-def test_a_pair_of_images_is_on_the_screen_of_a_phone_with_question_and_buttons(site, visit, language, question):
+def test_two_images_question_and_buttons_fit_the_screen_of_a_phone(site, visit, language, question):
     contents = [ItemContent("image", name, name) for name in list(IMAGES) * 3]
     texts = {language: PageTexts("Trees", question)}
     page = visit(site.link(site.campaign(contents=contents, pages={"texts": texts})), **PHONE)
@@ -291,6 +291,6 @@ def test_a_pair_of_images_is_on_the_screen_of_a_phone_with_question_and_buttons(
             box = page.locator(f"#content-{side} img").bounding_box()
             seen.add(box["width"] > box["height"])
             assert max(box["width"], box["height"]) >= 150
-        page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
+        page.wait_for_timeout(600)  # an earlier second tap would belong to the previous pair
         page.locator('[data-answer="left"]').tap()
     assert seen == {True, False}

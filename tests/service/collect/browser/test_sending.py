@@ -1,4 +1,4 @@
-"""What a network, a second window and an impatient hand do to votes: nothing is lost, and nothing counts twice."""
+"""Votes over a bad network, from two windows and by double clicks: nothing is lost, and nothing counts twice."""
 
 import random
 import re
@@ -48,7 +48,7 @@ def answer_unsent(page):
     expect(page.locator(WARNING)).to_contain_text("No connection")
 
 
-def test_an_answer_that_is_lost_after_the_commit_is_asked_for_again(page, campaign):
+def test_a_vote_is_sent_again_if_the_response_is_lost(page, campaign):
     sent = []
 
     def lose_the_first(route):
@@ -68,11 +68,11 @@ def test_an_answer_that_is_lost_after_the_commit_is_asked_for_again(page, campai
     assert unsent(page) == 0
 
 
-def test_a_bad_network_loses_and_doubles_nothing(site, visit):
+def test_a_bad_network_loses_and_duplicates_no_vote(site, visit):
     visit.breaks_requests = True
     campaign = site.campaign(voters=1, sheet_size=12)
     page = voter(site, visit, campaign)
-    rng, of_fates = random.Random(5), random.Random(5)  # which of the two is asked when is a matter of time
+    rng, of_fates = random.Random(5), random.Random(5)  # the order of the two requests depends on timing
     fates = []
 
     def chance(route):
@@ -101,7 +101,7 @@ def test_a_bad_network_loses_and_doubles_nothing(site, visit):
     assert (len(given), votes(campaign), events(campaign)) == (12, given, 12)
 
 
-def test_a_vote_without_a_network_is_kept_and_the_next_one_waits_for_it(page, campaign):
+def test_a_vote_without_network_is_stored_and_the_next_one_waits(page, campaign):
     first = shown(page)
     page.context.set_offline(True)
     answer(page)
@@ -120,7 +120,7 @@ def test_a_vote_without_a_network_is_kept_and_the_next_one_waits_for_it(page, ca
     assert (unsent(page), events(campaign)) == (0, 2)
 
 
-def test_a_reload_sends_what_was_not_sent(page, campaign):
+def test_a_reload_sends_stored_votes(page, campaign):
     first = shown(page)
     answer_unsent(page)
     page.unroute(VOTES)
@@ -135,7 +135,7 @@ def test_a_reload_sends_what_was_not_sent(page, campaign):
     assert votes(campaign) == {}
 
 
-def test_a_busy_server_is_given_the_time_that_it_asks_for(page, campaign):
+def test_the_page_respects_retry_after_of_a_busy_server(page, campaign):
     moments = []
 
     def busy_once(route):
@@ -148,7 +148,7 @@ def test_a_busy_server_is_given_the_time_that_it_asks_for(page, campaign):
     page.route(VOTES, busy_once)
     answer(page)
     expect(page.locator(WARNING)).to_contain_text("The server is busy")
-    page.evaluate("window.dispatchEvent(new Event('online'))")  # no reason to come before
+    page.evaluate("window.dispatchEvent(new Event('online'))")  # no reason to send earlier
     saved(page, 1, 4)
     assert len(moments) == 2
     assert moments[1] - moments[0] >= 2_000
@@ -186,7 +186,7 @@ def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, si
     assert events(campaign) == 4
 
 
-def test_what_was_said_of_a_sheet_is_gone_with_it(site, visit, campaign):
+def test_messages_about_a_sheet_disappear_with_it(site, visit, campaign):
     page = voter(site, visit, campaign)
     for number in range(4):
         answer(page, done=number + 1)
@@ -196,7 +196,7 @@ def test_what_was_said_of_a_sheet_is_gone_with_it(site, visit, campaign):
     expect(page.locator("#status")).to_have_text("")
 
 
-def test_a_choice_that_is_taken_back_before_it_is_sent_is_no_longer_being_saved(page, campaign):
+def test_a_choice_undone_before_sending_is_no_longer_being_saved(page, campaign):
     answer(page, done=1)
     answer_unsent(page)
     ready(page)
@@ -220,7 +220,7 @@ def test_the_notice_of_a_lost_connection_covers_nothing_on_a_phone(site, visit, 
     page.evaluate("top => scrollTo(0, top)", scrolled)
     notice = page.locator(WARNING).bounding_box()
     assert notice["y"] >= 0
-    assert notice["y"] + notice["height"] <= 667  # it is seen
+    assert notice["y"] + notice["height"] <= 667  # it is visible
     places = ["#question"] if scrolled == 0 else ["#middle button", "#tools button"]
     for place in places:
         for box in [each.bounding_box() for each in page.locator(place).all()]:
@@ -280,7 +280,7 @@ def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
     assert events(campaign) == 4
 
 
-def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(page, campaign):
+def test_a_late_vote_is_reported_and_another_sheet_follows(page, campaign):
     answer(page, done=1)
     for _ in range(2):
         another_votes(campaign)
@@ -289,14 +289,14 @@ def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(page, campaign):
     answer(page)
     expect(page.locator(WARNING)).to_contain_text("arrived too late")
     ready(page)
-    expect(page.locator("#count")).to_have_text("0 of 2")  # on a sheet of the second ballot
+    expect(page.locator("#count")).to_have_text("0 of 2")  # from a sheet of the second ballot
     all_sent(page)
     assert events(campaign) == 9
     answer(page, done=1, of=2)
     assert events(campaign) == 10
 
 
-def test_another_consent_text_leads_to_the_welcome_page_and_the_vote_comes_after(page, campaign):
+def test_a_new_consent_text_shows_the_welcome_page_and_the_vote_is_sent_afterwards(page, campaign):
     first = shown(page)
     page.route(
         VOTES,
@@ -313,20 +313,20 @@ def test_another_consent_text_leads_to_the_welcome_page_and_the_vote_comes_after
     assert votes(campaign) == {first: "left"}
 
 
-def test_a_vote_of_another_voter_is_not_sent_as_ones_own(site, visit, campaign):
+def test_a_stored_vote_is_not_sent_for_another_voter(site, visit, campaign):
     visit.breaks_requests = True
     page = visit(site.invitation(campaign, "anna"))
     agree(page)
     answer_unsent(page)
     page.goto("about:blank")
-    page.unroute(VOTES)  # not before, or the page might send it after all
+    page.unroute(VOTES)  # not earlier, or the page might still send it
     page.goto(site.invitation(campaign, "bert"))
     agree(page)
     expect(page.locator("#count")).to_have_text("0 of 4")
     assert (unsent(page), events(campaign)) == (1, 0)
 
 
-def test_a_refused_vote_is_asked_for_again(page, campaign):
+def test_a_refused_pair_is_asked_again(page, campaign):
     first = shown(page)
     refusal = {"type": "urn:rankcorr:problem:invalid-request", "status": 422}
     page.route(VOTES, lambda route: route.fulfill(status=422, json=refusal), times=1)
@@ -356,7 +356,7 @@ def test_undo_takes_back_the_last_answer_of_a_sheet_even_after_a_reload(site, vi
     assert votes(campaign)[last] == "right"
 
 
-def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, campaign):
+def test_an_answer_after_undo_is_for_the_undone_pair(site, visit, campaign):
     page = voter(site, visit, campaign)
     first = shown(page)
     answer(page, done=1)
@@ -369,7 +369,7 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
 
     page.route(RETRACTIONS, hold)
     page.locator("#undo").click()
-    page.keyboard.press("2")  # too soon: the second pair is still shown
+    page.keyboard.press("2")  # too early: the second pair is still shown
     page.keyboard.press("2")
     assert shown(page) == second
     while not held:
@@ -382,13 +382,13 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
     assert votes(campaign) == {first: "right"}
 
 
-def test_a_vote_left_over_that_is_refused_is_spoken_of(page, site, visit, campaign):
+def test_a_refused_stored_vote_is_reported(page, site, visit, campaign):
     other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
     answer_unsent(page)
     answer(other, "right", done=1)
     page.goto("about:blank")
-    page.unroute(VOTES)  # not before, or the page might be told before it is left
+    page.unroute(VOTES)  # not earlier, or the page might get the refusal before it is left
     page.goto(site.link(campaign, "vote"))
     ready(page)
     expect(page.locator(WARNING)).to_have_text("You answered a pair elsewhere: the second option. That answer counts.")

@@ -1,14 +1,10 @@
 """The best and the worst item of a set: by mouse, keys and touch, with undo, without a connection, and on a phone."""
 
-import json
-
 import pytest
 from playwright.sync_api import expect
 
 from adaptive.ledger import ContinuousPlan
-from adaptive.ledger._store.schema import answer_name
-from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browser.conftest import all_sent, saved, unsent, wait_until
+from tests.service.collect.browser.conftest import all_sent, saved, unsent, votes, wait_until
 from tests.service.collect.browser.test_access import check_targets, check_width
 from tests.service.collect.browsing import ADMIN
 
@@ -42,7 +38,7 @@ def part(page, name):
 
 
 def choose(page, best, worst, *, by="click", done=None, of=4):
-    """Answer the set that is shown, and wait until the next one is."""
+    """Answer the shown set, and wait for the next one."""
     ready(page)
     before = shown(page)
     for name in (f"best {best}", f"worst {worst}"):
@@ -55,26 +51,6 @@ def choose(page, best, worst, *, by="click", done=None, of=4):
     if done is not None:
         saved(page, done, of)
     return before
-
-
-def votes(campaign):
-    """The answer to each set, by the labels of its items in their order."""
-    rows = query(
-        campaign,
-        """SELECT c.left_item, c.right_item, c.other_items, e.kind, e.answer FROM vote_event e
-           JOIN ballot b ON b.id = e.ballot_id
-           JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place
-           WHERE b.campaign_id = :campaign ORDER BY e.id""",
-        campaign=campaign.info.id,
-    )
-    stands = {}
-    for left, right, other_items, kind, code in rows:
-        labels = tuple(campaign.info.items[place] for place in (left, right, *json.loads(other_items)))
-        if kind == "cast":
-            stands[labels] = answer_name(code)
-        else:
-            stands.pop(labels, None)
-    return stands
 
 
 @pytest.mark.parametrize("set_size", [3, 4, 6])
@@ -101,12 +77,12 @@ def test_a_choice_can_be_changed_before_the_other_is_made(site, visit):
     expect(page.locator("#status")).to_have_text("Now choose the worst.")
     part(page, "best 3").click()
     expect(part(page, "best 2")).to_have_attribute("aria-pressed", "false")
-    part(page, "best 3").click()  # takes it back
+    part(page, "best 3").click()  # deselects it
     expect(page.locator("#status")).to_have_text("Choose the best and the worst.")
     page.wait_for_timeout(300)
     part(page, "worst 4").click()
     expect(page.locator("#status")).to_have_text("Now choose the best.")
-    part(page, "best 4").click()  # no item is both
+    part(page, "best 4").click()  # no item can be both
     expect(part(page, "worst 4")).to_have_attribute("aria-pressed", "false")
     assert votes(campaign) == {}
     part(page, "worst 1").click()
@@ -151,8 +127,8 @@ def test_undo_and_a_lost_connection(site, visit):
     wait_until(page, lambda: votes(campaign) == {first: "best 4 worst 3"})
 
 
-def test_an_answer_that_waits_can_still_be_changed(site, visit):
-    """While the last answer is being sent, the two choices of the next set are held, and may be replaced."""
+def test_a_waiting_answer_can_still_be_changed(site, visit):
+    """While the last answer is being sent, the choices for the next set wait and may be changed."""
     campaign = campaign_of_sets(site)
     page = voter(site, visit, campaign)
     choose(page, 1, 2, done=1)
@@ -180,18 +156,18 @@ def test_a_phone_has_room_for_a_set(site, visit, set_size):
     check_targets(page)
     items = choose(page, 2, 1, by="tap", done=1, of=int(page.locator("#bar").get_attribute("max")))
     assert votes(campaign) == {items: "best 2 worst 1"}
-    page.locator("#content-1").tap()  # a tap on the item itself chooses nothing
+    page.locator("#content-1").tap()  # a tap on the item itself selects nothing
     page.wait_for_timeout(300)
     assert page.locator('#pair [aria-pressed="true"]').count() == 0
 
 
-def test_the_name_of_a_button_has_its_item(site, visit):
+def test_the_accessible_name_of_a_button_has_its_item(site, visit):
     page = voter(site, visit, campaign_of_sets(site, 3))
     names = [button.get_attribute("aria-label") for button in page.locator(".choose").all()]
     assert names == [f"{kind}: {item}" for item in shown(page) for kind in ("Best", "Worst")]
 
 
-def test_an_answer_given_elsewhere_is_named(site, visit):
+def test_an_answer_from_another_window_is_shown(site, visit):
     campaign = campaign_of_sets(site)
     page = voter(site, visit, campaign)
     visit.breaks_requests = True
@@ -207,7 +183,7 @@ def test_an_answer_given_elsewhere_is_named(site, visit):
     assert votes(campaign) == {items: "best 1 worst 4"}
 
 
-def test_an_organiser_makes_a_campaign_of_sets(site, visit):
+def test_an_organiser_creates_a_campaign_of_sets(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.locator("#items").fill("\n".join(TREES))
     page.locator("#question-0").fill("Which tree is the tallest, and which the lowest?")
