@@ -47,7 +47,8 @@ from adaptive.choices._choices import Choices
 from adaptive.choices._files import read_choices
 from adaptive.choices._judges import Agreement, JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
 from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
-from adaptive.choices._strengths import ChoiceStrengths, next_sets
+from adaptive.choices._sets import next_sets
+from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.comparisons._comparisons import Comparisons, read_comparisons
 from adaptive.errors import (
     AdaptiveError,
@@ -61,16 +62,10 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
+from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matches, Matching, next_comparisons
-from adaptive.matching._rounds import (
-    MatchedBallots,
-    StopDecision,
-    StoppingRule,
-    TopStoppingRule,
-    run_matched_ballots,
-    run_matching,
-    stopping_rule,
-)
+from adaptive.matching._rounds import run_matching
+from adaptive.matching._stopping import StopDecision, StoppingRule, TopStoppingRule, stopping_rule
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model._likelihood import Prior, VoteModel
 from adaptive.model._models import bradley_terry, thurstone

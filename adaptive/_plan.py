@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from adaptive.errors import PlanError
 from rankcorr._checks import counted, real_number, shown, whole_number
-from rankcorr._input.scores import LARGEST_EXACT
+from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._output.results import TableResult, json_ready
 from rankcorr._output.tables import text_table
 

@@ -24,7 +24,7 @@ from report import heading, machine, row
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, compare_systems, leaderboard
 from rankcorr._workers import Draws
 from rankcorr.evaluation._comparison.query_tests import TESTS, compute_tests, pvalues, standings
-from rankcorr.evaluation._nulls import group_coefficients
+from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.inference._exchange import Exchange, codes_of_scores, draw_exchanges, on_one_scale
 from rankcorr.inference._gold_sets import align_systems, name_systems, read_gold_sets
 from rankcorr.inference._joint_test import JointTest, RankedSystem

@@ -33,17 +33,10 @@ from adaptive._draw import draw_ballot
 from adaptive._protocol import run_protocol
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger import batch_for
+from adaptive.matching._matched_ballots import MATCHED_BALLOTS, run_matched_ballots
 from adaptive.matching._matching import Matching, next_comparisons
-from adaptive.matching._rounds import (
-    MATCHED_BALLOTS,
-    SHORT,
-    interim_strengths,
-    no_votes,
-    run_matched_ballots,
-    run_matching,
-    stopping_rule,
-    with_answers,
-)
+from adaptive.matching._rounds import interim_strengths, no_votes, run_matching, with_answers
+from adaptive.matching._stopping import SHORT, stopping_rule
 from adaptive.model._likelihood import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths

@@ -19,7 +19,8 @@ from rankcorr import RhoW, Tau, TauW, weighted_tau
 from rankcorr._coefficients import Coefficient
 from rankcorr._workers import Draws
 from rankcorr.evaluation import Qrels, Run, evaluate
-from rankcorr.evaluation._nulls import group_coefficients, standardization
+from rankcorr.evaluation._grouped import group_coefficients
+from rankcorr.evaluation._nulls import standardization
 
 COEFFICIENTS: dict[str, Coefficient] = {"tau_w": TauW(), "rho_w": RhoW(), "tau": Tau()}
 

@@ -33,8 +33,9 @@ from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import run_protocol
 from adaptive._scores import UNANSWERED, borda_scores, rescale
 from adaptive.comparisons._comparisons import Comparisons
+from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matching
-from adaptive.matching._rounds import MatchedBallots, run_matched_ballots, run_matching
+from adaptive.matching._rounds import run_matching
 from adaptive.model._models import bradley_terry
 from adaptive.model._scoring import borda
 from adaptive.simulation._simulate import coefficients

@@ -13,8 +13,9 @@ from adaptive._cli.vote_files import Reading
 from adaptive._formats.records import Records
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, ChoiceOptions, joined_answers
 from adaptive.choices._files import choice_records, kind_of_choices, read_choices
+from adaptive.choices._fit import AnswersFit, fit_answers, named_voter
 from adaptive.choices._judges import Agreement
-from adaptive.choices._prediction import AnswersFit, PredictionPoweredStrengths, fit_answers, named_voter
+from adaptive.choices._prediction import PredictionPoweredStrengths
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli import console

@@ -16,8 +16,8 @@ from adaptive._tuning.candidates import CANDIDATES, candidates_for
 from adaptive._tuning.tune import Search, TunedPlan, tune_plan, tuning_runs
 from adaptive._tuning.votes_needed import Repetitions, votes_needed
 from adaptive.comparisons._comparisons import Comparisons, read_comparisons
+from adaptive.matching._matched_ballots import MatchedBallots
 from adaptive.matching._matching import Matching
-from adaptive.matching._rounds import MatchedBallots
 from adaptive.simulation._approaches import APPROACHES, PAPER_APPROACHES, Approach, uniform_presentations
 from adaptive.simulation._similarity import SIMILARITIES, named_similarity, read_similarities
 from adaptive.simulation._simulate import LEGEND, TIES, simulate

@@ -14,8 +14,8 @@ from adaptive._blas import one_blas_thread
 from adaptive._budget import plan_for_budget
 from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError, SimilarityError
+from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching
-from adaptive.matching._rounds import MATCHED_BALLOTS, MatchedBallots
 from adaptive.simulation._approaches import Approach, ApproachOptions, rankings_of
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr._checks import shown

@@ -12,8 +12,8 @@ from adaptive._plan import plan_ballots
 from adaptive._tuning.candidates import Candidate, Trial, accuracies, paper_candidate
 from adaptive._tuning.tune import mean_interval
 from adaptive.errors import SimilarityError
+from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching
-from adaptive.matching._rounds import MATCHED_BALLOTS, MatchedBallots
 from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
 from rankcorr._checks import checked_count, checked_level, checked_seed, declare, real_number, shown, told_apart

@@ -20,17 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
-from adaptive.choices._events import (
-    FLAT,
-    Events,
-    cluster_products,
-    count_extremes,
-    count_parts,
-    covariance_of,
-    is_flat,
-    score_test,
-    with_level,
-)
+from adaptive.choices._events import Events, count_extremes, count_parts, score_test
+from adaptive.choices._standard_errors import FLAT, cluster_products, covariance_of, is_flat, with_level
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError

@@ -13,8 +13,9 @@ from adaptive._protocol import run_protocol
 from adaptive._scores import Average, Select, borda_scores, running_mean, select_by_mean
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import SimilarityError
+from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import MATCHING, Matching
-from adaptive.matching._rounds import MATCHED_BALLOTS, MatchedBallots, run_matched_ballots, run_matching
+from adaptive.matching._rounds import run_matching
 from adaptive.model._models import bradley_terry
 from adaptive.simulation._similarity import checked_similarity
 from adaptive.simulation._voters import VoterPool, VoterPopulation

@@ -19,8 +19,8 @@ from adaptive._plan import Advice, BallotPlan, advice_on_voters
 from adaptive._rows import SimulatedCoefficient, names_of
 from adaptive._scores import Average, Select, running_mean, select_by_mean
 from adaptive.errors import SimilarityError
+from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching
-from adaptive.matching._rounds import MATCHED_BALLOTS, MatchedBallots
 from adaptive.simulation._approaches import (
     PAPER_APPROACHES,
     STREAMS,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 import click
 
 from rankcorr._checks import Declaration, counted, declaration_of, shell_options
-from rankcorr._input.scores import LARGEST_EXACT
+from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
 from rankcorr._output.report import check_ending
 from rankcorr._output.results import json_ready

@@ -32,9 +32,9 @@ from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._reports import reports_of_tests
-from rankcorr.evaluation._scores.leaderboard import needed_items
+from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
-from rankcorr.plots._leaderboards import plot_pairs
+from rankcorr.plots._queries import plot_pairs
 
 RESAMPLES: Final = checks.default_of(compare.compare_evaluated, "n_resamples")
 EXIT_WORSE: Final = 3

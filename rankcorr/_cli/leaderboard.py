@@ -26,8 +26,8 @@ from rankcorr.evaluation._scores.leaderboard import (
     ONLY_GROUP,
     ScoreLeaderboard,
     leaderboard_of_scores,
-    needed_items,
 )
+from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import read_clusters
 from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS, group_items
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard

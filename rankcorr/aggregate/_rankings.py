@@ -16,7 +16,8 @@ from rankcorr._checks import check_choice, first_few, offending, real_number, sh
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.frames import by_name
 from rankcorr._input.identifiers import identifier_text
-from rankcorr._input.scores import DECIMALS, midrank_rows
+from rankcorr._input.numbers import DECIMALS
+from rankcorr._input.scores import midrank_rows
 from rankcorr._output.results import TableResult
 from rankcorr._output.tables import TableNotes
 from rankcorr._ranking import Ranking, named_rankings

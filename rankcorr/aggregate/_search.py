@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._input.scores import DECIMALS, ROUNDING, midrank_rows
+from rankcorr._input.numbers import DECIMALS, ROUNDING
+from rankcorr._input.scores import midrank_rows
 
 Matrix: TypeAlias = NDArray[np.float64]
 

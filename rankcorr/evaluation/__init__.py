@@ -69,7 +69,8 @@ from rankcorr.evaluation._partitions.means import (
     streamed_means,
 )
 from rankcorr.evaluation._qrels import Qrels, Run
-from rankcorr.evaluation._scores.leaderboard import NeededItems, ScoreLeaderboard, leaderboard_of_scores, needed_items
+from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard, leaderboard_of_scores
+from rankcorr.evaluation._scores.sample_size import NeededItems, needed_items
 from rankcorr.evaluation._sources import read_groups, read_qrels, read_run
 
 __all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]

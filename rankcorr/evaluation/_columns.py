@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rankcorr._checks import N_SHOWN, counted, shown
 from rankcorr._input.frames import PLAIN, arrow, series_of
 from rankcorr._input.identifiers import check_identifiers, plain_identifier
-from rankcorr._input.scores import as_floats, exact_array, is_masked, is_nan, numbers_beyond_floats
+from rankcorr._input.numbers import as_floats, exact_array, is_nan, numbers_beyond_floats
+from rankcorr._input.scores import is_masked
 from rankcorr._io.columnar import coded_column
 from rankcorr.errors import ColumnError, MissingValueError, NonNumericError
 

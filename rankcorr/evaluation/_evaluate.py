@@ -24,9 +24,10 @@ from rankcorr._workers import Draws, Progress, Values, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation import _matching as matching
 from rankcorr.evaluation._columns import checked_values, encode_ids
+from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._metric_values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, table_name
-from rankcorr.evaluation._nulls import RESAMPLES, group_coefficients, reasons, standardization
+from rankcorr.evaluation._nulls import RESAMPLES, standardization
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._reports import evaluation_report
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, offending, shown
-from rankcorr._input.scores import DECIMALS
+from rankcorr._input.numbers import DECIMALS
 from rankcorr._output.results import read_only
 from rankcorr._workers import Values
 from rankcorr.aggregate._rankings import checked_offset

@@ -17,7 +17,7 @@ from rankcorr._output.results import Result
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError
 from rankcorr.evaluation._columns import Codes, places_in_groups
-from rankcorr.evaluation._nulls import BLOCK_ROWS, blocks_of
+from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation._qrels import Qrels, Run
 
 Unjudged: TypeAlias = Literal["zero", "omit", "error"]

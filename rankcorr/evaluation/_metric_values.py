@@ -21,6 +21,7 @@ from rankcorr._ranking import Ranking
 from rankcorr._workers import Progress, Values, silent
 from rankcorr.errors import MetricError
 from rankcorr.evaluation._columns import Codes, places_in_groups, rows_of
+from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation._metrics import (
     LARGEST_GRADE,
@@ -33,7 +34,6 @@ from rankcorr.evaluation._metrics import (
     TauAP,
     ir_measures_package,
 )
-from rankcorr.evaluation._nulls import group_coefficients, reasons
 from rankcorr.evaluation._qrels import Qrels
 from rankcorr.measures._overlap import rank_biased_overlap
 from rankcorr.measures._rank_correlations import tau_ap

@@ -30,7 +30,7 @@ from rankcorr._checks import check_choice, equals_itself, is_unhashable, offendi
 from rankcorr._coefficients import Coefficient, Pearson, scores_of, unit_rows
 from rankcorr._input.frames import labelled_values, python_values
 from rankcorr._input.identifiers import comparable
-from rankcorr._input.scores import order_codes
+from rankcorr._input.numbers import order_codes
 from rankcorr._ranking import Ranking
 from rankcorr._workers import Draws, Values
 from rankcorr.errors import OptionError

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import Alternative, alpha_of
-from rankcorr._input.scores import DECIMALS, ROUNDING
+from rankcorr._input.numbers import DECIMALS, ROUNDING
 from rankcorr._workers import Values
 
 MAX_EXACT: Final = 12  # items or queries with 4,096 exchanges

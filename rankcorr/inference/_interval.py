@@ -11,7 +11,7 @@ import numpy as np
 
 from rankcorr._checks import check_choice, checked_level, shown, warn_undefined
 from rankcorr._coefficients import UNDEFINED, Coefficient, ScoreCoefficientLike, as_coefficient
-from rankcorr._input.scores import ROUNDING
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Computed
 from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing
 from rankcorr._workers import Draws, Progress, Values

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import alpha_of, check_unique, checked_count, checked_level, counted, offending
-from rankcorr._input.scores import DECIMALS, ROUNDING, ScoresLike, checked_numbers, midranks, split_labels
+from rankcorr._input.numbers import DECIMALS, ROUNDING
+from rankcorr._input.scores import ScoresLike, checked_numbers, midranks, split_labels
 from rankcorr._output.results import TableResult, columns_of, read_only
 from rankcorr._output.tables import TableNotes
 from rankcorr._workers import Draws, Progress, Values

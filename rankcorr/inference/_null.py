@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from rankcorr._batch import RankCorrelations
 from rankcorr._checks import ALTERNATIVES, Alternative, check_choice, shown, warn_undefined
 from rankcorr._coefficients import UNDEFINED, Coefficient, CoefficientLike, as_coefficient
-from rankcorr._input.scores import ROUNDING, Ranks, is_masked
+from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import Ranks, is_masked
 from rankcorr._output.results import Computed, RankCorrelation, described_by
 from rankcorr._ranking import Missing, Ranking, RankingLike, align
 from rankcorr._weights import READY_WEIGHERS, Uniform

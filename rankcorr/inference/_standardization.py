@@ -40,7 +40,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._input.scores import ROUNDING
+from rankcorr._input.numbers import ROUNDING
 
 BLOCK: Final = 1 << 15
 MAX_EXPONENT: Final = 8.0

@@ -18,7 +18,7 @@ from rankcorr._coefficients import Coefficient, CoefficientLike, Rho, RhoW, Tau,
 from rankcorr._weights import DEFAULT_N0
 from rankcorr.errors import LengthError
 from rankcorr.evaluation._columns import checked_values
-from rankcorr.evaluation._nulls import group_coefficients
+from rankcorr.evaluation._grouped import group_coefficients
 
 
 @pl.api.register_expr_namespace("rankcorr")

@@ -24,9 +24,10 @@ from rankcorr.measures._agreement import (
     mean_pairwise_agreement,
     mean_ratings,
 )
+from rankcorr.measures._alpha import AlphaInterval, alpha_interval, krippendorff_alpha
 from rankcorr.measures._overlap import RankBiasedOverlap, RelevanceError, average_precision, rank_biased_overlap
 from rankcorr.measures._rank_correlations import blest_nu, tau_ap, top_down_correlation, vigna_tau
-from rankcorr.measures._ratings import AlphaInterval, AnnotatorError, alpha_interval, krippendorff_alpha
+from rankcorr.measures._ratings import AnnotatorError
 
 __all__ = ["Adjudication", "AlphaInterval", "AnnotatorError", "PairwiseAgreement", "adjudicate", "alpha_interval"]
 __all__ += ["comparison_agreement", "krippendorff_alpha", "mean_pairwise_agreement"]

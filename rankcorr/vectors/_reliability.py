@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr import _checks as checks
-from rankcorr._input.scores import ROUNDING
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, Rows, TableResult, columns_of
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps

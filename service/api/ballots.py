@@ -29,7 +29,7 @@ from adaptive._protocol import ballot_rng
 from adaptive._record import BallotRecord
 from adaptive._rows import NextBallot, PairRow, VoterComparisons
 from rankcorr._checks import collected_notices, counted_need
-from rankcorr._input.scores import LARGEST_EXACT
+from rankcorr._input.numbers import LARGEST_EXACT
 from service.http.problems import shown
 from service.openapi.document import Blueprint
 from service.schemas import fields, item_fields, shapes

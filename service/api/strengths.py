@@ -24,7 +24,7 @@ from adaptive import (
 from adaptive import reliability as reliability_of
 from adaptive._rows import ChoiceItem, FittedVoter, ItemStrength, JudgePower, NextComparisons, OtherParameter
 from adaptive.choices._answers import KINDS, ChoiceOptions
-from adaptive.choices._prediction import fit_answers
+from adaptive.choices._fit import fit_answers
 from adaptive.matching._matching import Matching
 from adaptive.model._likelihood import Misfit
 from adaptive.model._models import STRENGTH_MODELS, FitOptions, Model, fit_named

@@ -28,8 +28,8 @@ from adaptive._tuning.assessment import outlook_of_ballots, outlook_of_matching
 from adaptive._tuning.candidates import CANDIDATES, Trial, paper_candidate
 from adaptive._tuning.tune import tuning_runs
 from adaptive._tuning.votes_needed import _crossing
+from adaptive.matching._matched_ballots import MatchedBallots
 from adaptive.matching._matching import Matching
-from adaptive.matching._rounds import MatchedBallots
 from adaptive.simulation._approaches import simulate_ranking
 from adaptive.simulation._simulate import simulate
 from rankcorr import TauW, weighted_tau

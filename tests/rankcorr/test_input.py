@@ -30,7 +30,7 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr._input.identifiers import check_identifiers, comparable, identifier_text, plain_identifier, unicode_twins
-from rankcorr._input.scores import as_floats, exact_array, numbers_beyond_floats, order_codes
+from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats, order_codes
 from rankcorr.errors import ColumnError, RankColumnWarning
 from rankcorr.inference._exchange import codes_of_scores
 from rankcorr.measures import average_precision, krippendorff_alpha, mean_pairwise_agreement

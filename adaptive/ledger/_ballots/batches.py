@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from adaptive._draw import draw_sets
 from adaptive._protocol import ballot_rng
 from adaptive.choices._choices import Choices
-from adaptive.choices._strengths import ChoiceStrengths, next_sets
+from adaptive.choices._sets import next_sets
+from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
@@ -25,7 +26,8 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.matching._matching import Matches, next_comparisons
-from adaptive.matching._rounds import RISK, SHORT, WHILE_MATCHING, StoppingRule, interim_strengths
+from adaptive.matching._rounds import WHILE_MATCHING, interim_strengths
+from adaptive.matching._stopping import RISK, SHORT, StoppingRule
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW

@@ -15,7 +15,7 @@ from adaptive._protocol import Position
 from adaptive._record import BallotRecord
 from adaptive._scores import UNANSWERED, Tally, Vote
 from adaptive.choices._choices import Choices
-from adaptive.choices._events import effective_clusters
+from adaptive.choices._standard_errors import effective_clusters
 from adaptive.comparisons._columns import ShownPairs
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction

@@ -26,7 +26,7 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, json_of, label_of, pair_at, pair_id, sum_of, value_of
 from adaptive.ledger.errors import BundleError
 from rankcorr._checks import repeated, shown
-from rankcorr._input.scores import LARGEST_EXACT
+from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.table import unguarded
 
 Array = NDArray[np.int64]

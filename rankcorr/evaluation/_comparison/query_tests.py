@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import alpha_of
-from rankcorr._input.scores import ROUNDING
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._workers import Draws, Values
 from rankcorr.evaluation._comparison.results import GroupComparison, PairedDifference, RunScore, Verdict, correct_pairs
 from rankcorr.inference._exchange_distribution import MAX_EXACT, POWER, ExchangeDistribution, all_swaps, power_margin

@@ -19,10 +19,11 @@ from rankcorr._input.scores import read_only
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes, places_in_groups
+from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
 from rankcorr.evaluation._metric_values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
 from rankcorr.evaluation._metrics import NDCG, AveragePrecision, IrMeasure, Metric, MetricLike, PrecisionAt, as_metrics
-from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents, group_coefficients
+from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
 from rankcorr.evaluation._partitions.joined_columns import (
     Documents,
     JoinedColumns,

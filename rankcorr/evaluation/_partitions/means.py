@@ -17,7 +17,7 @@ import numpy as np
 
 from rankcorr import _checks as checks
 from rankcorr._input.frames import arrow
-from rankcorr._input.scores import ROUNDING
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError

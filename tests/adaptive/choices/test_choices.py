@@ -17,7 +17,7 @@ from scipy.special import expit, softmax
 from scipy.stats import chi2, kendalltau, multivariate_normal, norm, t
 
 from adaptive import ChoiceAnswers, Choices, Comparisons, ModelError, bradley_terry, merge_swapped
-from adaptive.choices._events import cluster_products
+from adaptive.choices._standard_errors import cluster_products
 from adaptive.errors import AdaptiveError
 from adaptive.plots import plot_in_top, plot_strengths
 from rankcorr import OptionError, Ranking

@@ -12,7 +12,7 @@ from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import DrawError, ModelError, PlanError, ProtocolError, VoteError
-from adaptive.matching._rounds import MatchedBallots, draw_matched_ballot, run_matched_ballots
+from adaptive.matching._matched_ballots import MatchedBallots, draw_matched_ballot, run_matched_ballots
 from adaptive.model._models import bradley_terry
 from tests.adaptive.strategies import NO_INTEGERS
 

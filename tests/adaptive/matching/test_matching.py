@@ -14,9 +14,10 @@ from adaptive import Comparisons, bradley_terry, next_comparisons
 from adaptive._draw_kernels import contains, key_of, random_order
 from adaptive._scores import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.errors import ModelError, VoteError
+from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import FIRST, FOCUS, PAIR_SHARES, Matches, Matching, informative_distance
 from adaptive.matching._matching_kernels import by_load, seen_pairs
-from adaptive.matching._rounds import MatchedBallots, run_matched_ballots, run_matching
+from adaptive.matching._rounds import run_matching
 from adaptive.model._likelihood import Prior
 from tests.adaptive.strategies import NO_INTEGERS, comparisons, small_comparisons
 

@@ -21,8 +21,9 @@ from adaptive._protocol import run_protocol
 from adaptive._scores import borda_scores, select_top
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import PlanError, SimilarityError
+from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matching
-from adaptive.matching._rounds import MatchedBallots, run_matched_ballots, run_matching
+from adaptive.matching._rounds import run_matching
 from adaptive.model._models import bradley_terry
 from adaptive.simulation._approaches import (
     APPROACHES,

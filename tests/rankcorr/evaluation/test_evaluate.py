@@ -52,9 +52,9 @@ from rankcorr.evaluation import (
     streamed_means,
     worst,
 )
+from rankcorr.evaluation._grouped import GOLD_TIED, ONE_ITEM
 from rankcorr.evaluation._metric_values import NOT_IN_RUN
 from rankcorr.evaluation._metrics import LARGEST_GRADE, NDCG, as_metric, as_metrics, parsed_measure
-from rankcorr.evaluation._nulls import GOLD_TIED, ONE_ITEM
 from rankcorr.measures import rank_biased_overlap, tau_ap
 from tests import naive
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match

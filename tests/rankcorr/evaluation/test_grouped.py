@@ -11,18 +11,16 @@ from rankcorr._checks import collected_notices
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, TopK
 from rankcorr._workers import Draws
 from rankcorr.evaluation import _nulls as nulls
-from rankcorr.evaluation._nulls import (
+from rankcorr.evaluation._grouped import (
     GOLD_TIED,
-    MOST_DRAWN,
     NO_WEIGHT,
     ONE_ITEM,
     RUN_TIED,
     blocks_of,
-    drawn_exponents,
     group_coefficients,
     reasons,
-    standardization,
 )
+from rankcorr.evaluation._nulls import MOST_DRAWN, drawn_exponents, standardization
 from rankcorr.evaluation._query_kernels import MOST_PAIRED
 from rankcorr.inference._null import MAX_EXACT_ITEMS
 from tests import naive

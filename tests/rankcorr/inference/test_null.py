@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 from rankcorr import Hyperbolic, Ranking, TauW, TopK, UndefinedCorrelationWarning, Uniform, WeightError
 from rankcorr._coefficients import named_coefficient
-from rankcorr._input.scores import ROUNDING
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS
 from rankcorr.inference import _null as null_module
 from rankcorr.inference._null import null_distribution
