@@ -25,23 +25,12 @@ from adaptive._draw import Ballot, BallotCertificate, draw_assignment, draw_ball
 from adaptive._plan import Advice, BallotPlan, plan_ballots
 from adaptive._protocol import BallotVotes, InterimResult, run_protocol, score_ballots
 from adaptive._record import BallotRecord, ProtocolResult
-from adaptive._scores import (
-    LEFT,
-    RIGHT,
-    TIE,
-    UNANSWERED,
-    Selection,
-    Vote,
-    borda_scores,
-    rescale,
-    running_mean,
-    select_by_mean,
-    select_top,
-)
+from adaptive._scores import Selection, borda_scores, rescale, running_mean, select_by_mean, select_top
 from adaptive._token_pairs import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive._tuning.candidates import Candidate, candidates_for
 from adaptive._tuning.tune import TunedPlan, tune_plan
 from adaptive._tuning.votes_needed import VotesNeeded, votes_needed
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._choices import Choices
 from adaptive.choices._files import read_choices

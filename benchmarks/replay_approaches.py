@@ -31,7 +31,8 @@ from report import heading, row
 from adaptive._budget import plan_for_budget
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import run_protocol
-from adaptive._scores import UNANSWERED, borda_scores, rescale
+from adaptive._scores import borda_scores, rescale
+from adaptive._votes import UNANSWERED
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matching

@@ -45,7 +45,8 @@ from ties import ties_at_random
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive._protocol import run_protocol
-from adaptive._scores import LEFT, RIGHT, TIE, Scores, borda_scores
+from adaptive._scores import Scores, borda_scores
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._simulate import coefficients
 from rankcorr import Ranking

@@ -20,9 +20,10 @@ from adaptive._draw import Ballot, draw_ballot, draw_sets
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
 from adaptive._plan import LEAST_SET, MOST_SET, Advice, BallotPlan, checked_integer, checked_positive
 from adaptive._record import places_best_first
-from adaptive._scores import UNANSWERED, comparisons_of, score_ballot
+from adaptive._scores import score_ballot
 from adaptive._tables import csv_text, items_csv, read_items, set_columns
 from adaptive._token_pairs import pair_tokens, pairing_csv, read_tokens
+from adaptive._votes import UNANSWERED, comparisons_of
 from adaptive.comparisons._columns import columns_of_votes
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import VoteError

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from adaptive._formats.records import Records, is_missing
-from adaptive._scores import Vote
+from adaptive._votes import Vote
 from adaptive.errors import VoteError
 from rankcorr._checks import is_unhashable, shown
 from rankcorr._input.identifiers import identifier_text

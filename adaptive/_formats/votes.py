@@ -30,8 +30,8 @@ from adaptive._formats.records import (
     records_of_file,
     split_games,
 )
-from adaptive._scores import Comparison
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
+from adaptive._votes import Comparison
 from adaptive.errors import VoteError
 from rankcorr._checks import check_choice, real_number, shown
 from rankcorr._io.columnar import distinct

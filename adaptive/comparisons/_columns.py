@@ -21,8 +21,8 @@ from adaptive._formats.layouts import OWN_WORDS, Answers, read_answers, words_of
 from adaptive._formats.records import is_missing, listed_column
 from adaptive._formats.votes import VoteColumns
 from adaptive._protocol import Items, checked_labels
-from adaptive._scores import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from adaptive._tables import check_decimals
+from adaptive._votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from rankcorr._checks import counted, give_notice, is_unhashable, shown
 from rankcorr._input.identifiers import identifier_text, plain_identifier, warn_unicode_twins

@@ -18,7 +18,8 @@ from adaptive._formats.records import Frame
 from adaptive._formats.votes import Format, read_votes, vote_columns, votes_csv
 from adaptive._protocol import Items, checked_labels
 from adaptive._record import json_label
-from adaptive._scores import Counts, Tally, Vote, count_votes
+from adaptive._scores import Counts, Tally, count_votes
+from adaptive._votes import Vote
 from adaptive.comparisons._columns import (
     Columns,
     ShownPairs,

@@ -21,7 +21,7 @@ from adaptive._formats.votes import Format as VoteFormat
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
 from adaptive._record import BallotRecord, ProtocolResult
-from adaptive._scores import Comparison
+from adaptive._votes import Comparison
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger import _closing as closing
 from adaptive.ledger._ballots import batches, draws, pairs, stored

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from adaptive._draw import Asked
 from adaptive._protocol import Items, checked_labels
-from adaptive._scores import checked_answers
+from adaptive._votes import checked_answers
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.matching._matching import MATCHING, Matches, Matching, next_comparisons

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._scores import TIE
+from adaptive._votes import TIE
 from adaptive.errors import ModelError
 from adaptive.model import _newton as newton
 from adaptive.model._likelihood import INDEFINITE, MAX_DENSE, SD_RANGE, SD_START, Parameters, Prior, Rows, curvature_at

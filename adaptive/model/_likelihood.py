@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._scores import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import ModelError
 from rankcorr._checks import check_choice, real_number, shown
 from rankcorr._output.results import Result, read_only

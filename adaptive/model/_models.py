@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._blas import one_blas_thread
-from adaptive._scores import TIE
+from adaptive._votes import TIE
 from adaptive.comparisons._columns import same_labels
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._record import item_table, places_best_first
-from adaptive._scores import LEFT, RIGHT
+from adaptive._votes import LEFT, RIGHT
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model._models import n_unbounded, refit

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from adaptive._record import item_table, json_label, places_best_first
-from adaptive._scores import LEFT, RIGHT, TIE, Scores, Tally
+from adaptive._scores import Scores, Tally
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import AdaptiveError, ComparisonError, ModelError
 from adaptive.model._accuracy import N_SAMPLES, correlate_rows

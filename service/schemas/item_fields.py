@@ -9,7 +9,7 @@ from flask import g
 from marshmallow import ValidationError
 
 from adaptive._protocol import checked_labels
-from adaptive._scores import UNANSWERED, WORDS
+from adaptive._votes import UNANSWERED, WORDS
 from adaptive.errors import AdaptiveError
 from rankcorr import Ranking, RankingError
 from rankcorr._checks import counted

@@ -22,7 +22,6 @@ from typing import Any, Final, NoReturn
 from service.collect.settings import CollectSettings
 from service.environment import (
     FromEnvironment,
-    HttpSettings,
     SettingError,
     is_loopback,
     one_of,
@@ -33,6 +32,7 @@ from service.environment import (
     whole_number,
 )
 from service.http.metrics import METRICS_FOLDER, reserve_files
+from service.http.settings import HttpSettings
 from service.settings import Settings
 
 # Import names of the packages that rankcorr-service needs and rankcorr does not.

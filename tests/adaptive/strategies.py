@@ -13,7 +13,7 @@ from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
 from adaptive._protocol import Position, ballot_rng, checked_items, checked_labels, close_ballot, run_protocol
 from adaptive._record import ProtocolResult
-from adaptive._scores import LEFT, RIGHT, TIE, UNANSWERED, Vote, comparisons_of
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Vote, comparisons_of
 from adaptive.errors import ProtocolError
 from tests.adaptive import naive
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 from adaptive import Choices, Comparisons, ModelError, borda, bradley_terry
-from adaptive._scores import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.plots import agreement, plot_accuracy, plot_in_top, plot_strengths, plot_voters
 from rankcorr import OptionError
 from rankcorr.plots import MissingMatplotlibError

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from adaptive import BallotVotes, plan_ballots, score_ballots
 from adaptive._draw import draw_ballot
 from adaptive._protocol import ballot_rng, run_protocol
-from adaptive._scores import LEFT, TIE, UNANSWERED, Selection, select_top
+from adaptive._scores import Selection, select_top
+from adaptive._votes import LEFT, TIE, UNANSWERED
 from adaptive.errors import ProtocolError, VoteError
 from rankcorr import Ranking, RankingError
 from tests.adaptive import naive

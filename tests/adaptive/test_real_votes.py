@@ -16,7 +16,8 @@ from scipy.stats import sem, ttest_1samp
 
 from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
-from adaptive._scores import LEFT, RIGHT, TIE, borda_scores
+from adaptive._scores import borda_scores
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import PlanError, SimilarityError
 from adaptive.simulation._similarity import SIMILARITIES, exponential_similarity
 from adaptive.simulation._simulate import simulate

@@ -10,16 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._scores import (
-    LEFT,
-    RIGHT,
-    TIE,
-    UNANSWERED,
     BallotScores,
-    Comparison,
-    Vote,
     borda_scores,
-    checked_answers,
-    comparisons_of,
     rescale,
     running_mean,
     score_ballot,
@@ -28,6 +20,7 @@ from adaptive._scores import (
     select_top,
     tally,
 )
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Comparison, Vote, checked_answers, comparisons_of
 from adaptive.errors import ProtocolError, VoteError
 from tests.adaptive import naive
 from tests.adaptive.strategies import SEEDS, answers_to, naive_ballot

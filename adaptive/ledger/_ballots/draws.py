@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from adaptive._draw import Asked, draw_ballot
 from adaptive._protocol import ballot_rng
-from adaptive._scores import WORDS, Comparison, SetComparison
+from adaptive._votes import WORDS, Comparison, SetComparison
 from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
 from adaptive.ledger._campaign.plan import ContinuousPlan

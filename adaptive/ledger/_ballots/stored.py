@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from adaptive._draw import Ballot
 from adaptive._protocol import Position
 from adaptive._record import BallotRecord
-from adaptive._scores import UNANSWERED, Tally, Vote
+from adaptive._scores import Tally
+from adaptive._votes import UNANSWERED, Vote
 from adaptive.choices._choices import Choices
 from adaptive.choices._standard_errors import effective_clusters
 from adaptive.comparisons._columns import ShownPairs

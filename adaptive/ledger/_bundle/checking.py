@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord, ProtocolResult, places_best_first
-from adaptive._scores import UNANSWERED, select_again, select_top
+from adaptive._scores import select_again, select_top
 from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
+from adaptive._votes import UNANSWERED
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of

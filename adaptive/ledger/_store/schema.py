@@ -26,7 +26,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, I
 
 from adaptive._plan import MOST_SET
 from adaptive._record import json_label
-from adaptive._scores import Vote
+from adaptive._votes import Vote
 from adaptive.errors import VoteError
 from rankcorr._checks import shown
 

@@ -20,8 +20,8 @@ import sqlalchemy as sa
 
 from adaptive._formats.records import records_of_file
 from adaptive._formats.votes import VoteColumns, VoteFile, VoteRow, read_votes
-from adaptive._scores import Comparison, SetComparison
 from adaptive._tables import Label, csv_text, guarded, item_cells, set_columns
+from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
 from adaptive.ledger._ballots.stored import NO_VOTER, ballot_probes, drawn_columns, holders_of

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import ComparisonError, Comparisons, NumberedItemsWarning, TableError, VoteError, borda, read_comparisons
-from adaptive._scores import LEFT, RIGHT, TIE, UNANSWERED
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.comparisons._columns import ShownPairs
 from rankcorr import OptionError
 from tests.adaptive import naive

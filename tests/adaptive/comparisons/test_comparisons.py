@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import ComparisonError, Comparisons, Vote, VoteError, draw_ballot, plan_ballots
-from adaptive._scores import LEFT, RIGHT, TIE, UNANSWERED, tally
+from adaptive._scores import tally
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from rankcorr import DimensionError, OptionError
 from tests.adaptive.strategies import (
     CELLS,

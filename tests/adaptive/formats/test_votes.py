@@ -26,7 +26,7 @@ from adaptive import (
 )
 from adaptive._draw import draw_ballot
 from adaptive._formats.votes import comparisons_csv, read_votes
-from adaptive._scores import LEFT, RIGHT, TIE, Comparison, comparisons_of
+from adaptive._votes import LEFT, RIGHT, TIE, Comparison, comparisons_of
 from adaptive.ledger import Ledger
 from rankcorr import OptionError, UnicodeFormWarning
 from tests.adaptive.strategies import rows_of

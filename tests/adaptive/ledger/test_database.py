@@ -365,25 +365,25 @@ def pooler(server):
 def test_votes_by_a_pooler_that_gives_each_transaction_to_any_session(pooler):
     with closing(Ledger.create(pooler, patience=60.0)) as ledger, closing(Ledger.create(pooler)) as second:
         campaign = campaign_of(ledger, n_voters=4)
-        places, failed = [(place, voter) for place, _, voter in asked_comparisons(campaign)], []
+        places, failures = [(place, voter) for place, _, voter in asked_comparisons(campaign)], []
 
-        def votes(mine, several):
-            for place, voter in mine:
+        def cast_votes(share, connected_campaign):
+            for place, voter in share:
                 try:
-                    several.cast(vote(voter, place))
-                    several.status()
+                    connected_campaign.cast(vote(voter, place))
+                    connected_campaign.status()
                 except Exception as error:
-                    failed.append(error)
+                    failures.append(error)
 
         threads = [
-            threading.Thread(target=votes, args=(places[at::4], each.campaign(campaign.key)))
-            for at, each in enumerate([ledger, second, ledger, second])
+            threading.Thread(target=cast_votes, args=(places[start::4], connected.campaign(campaign.key)))
+            for start, connected in enumerate([ledger, second, ledger, second])
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert failed == []
+        assert failures == []
         assert query(ledger, "SELECT count(*), count(DISTINCT place) FROM vote_event") == [(len(places), len(places))]
         check_ledger(ledger)
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
 from adaptive._draw_kernels import contains, key_of, random_order
-from adaptive._scores import LEFT, RIGHT, TIE, UNANSWERED
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.errors import ModelError, VoteError
 from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import FIRST, FOCUS, PAIR_SHARES, Matches, Matching, informative_distance

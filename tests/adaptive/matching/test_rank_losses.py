@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
-from adaptive._scores import LEFT, RIGHT
+from adaptive._votes import LEFT, RIGHT
 from adaptive.matching import _matching as matching
 from adaptive.matching._matching import FAR, STEP, RankChances, rank_groups, rank_losses
 from adaptive.matching._matching_kernels import far_rank_losses

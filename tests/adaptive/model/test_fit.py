@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_ndtr, logsumexp
 
 from adaptive import Choices, Comparisons, Prior, bradley_terry, next_comparisons, thurstone, voter_report
-from adaptive._scores import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._fit import MarginalLikelihood
 from adaptive.model._fit import fit as fit_votes
 from adaptive.model._likelihood import VoteModel

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from adaptive import Comparisons, ModelError, Prior, bradley_terry
-from adaptive._scores import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._likelihood import (
     Parameters,
     VoteModel,

@@ -23,7 +23,7 @@ from adaptive import (
     rank_centrality,
     thurstone,
 )
-from adaptive._scores import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._models import fit_named
 from rankcorr import OptionError, TooFewItemsError
 from tests.adaptive import naive

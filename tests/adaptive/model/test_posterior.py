@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.stats import gennorm, t, truncnorm
 
 from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, thurstone
-from adaptive._scores import LEFT, RIGHT
+from adaptive._votes import LEFT, RIGHT
 from adaptive.model import _sweep_kernels as posterior_kernels
 from adaptive.model._likelihood import Rows, VoteModel
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance

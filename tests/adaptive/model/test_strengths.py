@@ -17,7 +17,7 @@ from adaptive import (
     score_system,
     thurstone,
 )
-from adaptive._scores import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from rankcorr import LabelError, LabelMismatchError, Ranking, Tau, TauW, correlation_interval, weighted_tau
 from tests.adaptive.strategies import MODELS, comparisons, simulate_votes
 

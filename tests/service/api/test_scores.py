@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive import plan_ballots
-from adaptive._scores import Vote
+from adaptive._votes import Vote
 from rankcorr import Ranking, correlate
 from tests.adaptive.strategies import PLANS, SEEDS, Voting, answers_to
 from tests.service.answers import answer, example, problem

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import Comparisons, bradley_terry, prediction_powered, read_choices, reliability, thurstone
-from adaptive._scores import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive.strategies import comparisons
 from tests.service.answers import answer, example, problem
 

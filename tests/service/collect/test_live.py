@@ -16,7 +16,7 @@ import pytest
 
 from adaptive._plan import plan_ballots
 from adaptive._protocol import Position, ballot_rng, close_ballot
-from adaptive._scores import Vote
+from adaptive._votes import Vote
 from adaptive.ledger._ballots.stored import votes_of
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation
