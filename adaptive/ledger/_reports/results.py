@@ -336,7 +336,7 @@ def by_item(transaction: Transaction) -> list[ItemProgress]:
             sheets = [number for ballot_id, number in dropped if ballot_id == stored.id]
             is_asked = np.isin(comparisons.sheet, sheets, invert=True)
             is_asked[votes.place] = True
-            presentations += count_sides(comparisons, n_items, is_asked)
+            presentations += count_sides(comparisons, n_items, np.flatnonzero(is_asked))
             answered += count_sides(comparisons, n_items, votes.excluding(excluded).place)
     return progress_of_items(transaction.info, presentations, answered)
 
