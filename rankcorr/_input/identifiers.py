@@ -22,7 +22,7 @@ def plain_identifier(identifier: Any) -> Any:
     >>> plain_identifier(np.int64(7)), plain_identifier(np.str_("a")), plain_identifier((np.int8(1), "b"))
     (7, 'a', (1, 'b'))
     """
-    if isinstance(identifier, np.integer):
+    if isinstance(identifier, np.integer) and not isinstance(identifier, np.timedelta64):
         return int(identifier)
     if isinstance(identifier, np.str_):
         return str(identifier)
@@ -123,7 +123,7 @@ def warn_unicode_twins(identifiers: Iterable[Hashable], noun: str, *, stacklevel
 def _kind(identifier: object) -> type | None:
     if isinstance(identifier, str):
         return str
-    is_number = isinstance(identifier, int | np.integer) and not isinstance(identifier, bool)
+    is_number = isinstance(identifier, int | np.integer) and not isinstance(identifier, bool | np.timedelta64)
     return int if is_number else None
 
 

@@ -124,15 +124,12 @@ def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
 def _unmask(values: ArrayLike) -> NDArray[Any]:
     """Return an array with nan for masked values, and with integers unchanged."""
     if is_masked(values):
-        array = np.array(values.data, dtype=object)
+        array = exact_array(values.data, "rating").astype(object)
         array[np.ma.getmaskarray(values)] = np.nan
         return array
     if isinstance(values, list | tuple):
         values = [_unmask(row) if is_masked(row) else row for row in values]  # numpy would drop the masks of rows
-    try:
-        return exact_array(values)
-    except ValueError as error:  # how numpy reports rows of different lengths
-        raise errors.DimensionError("ratings must form an array; their rows differ in length") from error
+    return exact_array(values, "rating")
 
 
 def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:
