@@ -136,8 +136,8 @@ def answer_text(entry: object) -> str | None:
         return "" if entry is Vote.UNANSWERED else entry.name.lower()
     if is_missing(entry):
         return ""
-    if isinstance(entry, bool):
-        return str(entry)
+    if isinstance(entry, bool | np.bool_):
+        return str(bool(entry))
     if isinstance(entry, Integral):
         return str(int(entry))
     if isinstance(entry, Real) and float(entry).is_integer():

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._draw import Asked
 from adaptive._formats.layouts import OWN_WORDS, Answers, read_answers, words_of
-from adaptive._formats.records import is_missing, listed_column
+from adaptive._formats.records import is_empty, is_missing, listed_column
 from adaptive._formats.votes import VoteColumns
 from adaptive._protocol import Items, checked_labels
 from adaptive._tables import check_decimals
@@ -33,6 +33,7 @@ Indices = NDArray[np.int32]
 # Place of a cell for messages, by column and row: "left[3]", or file, line and column.
 Where: TypeAlias = Callable[[str, int], str]
 _UNKNOWN: Final = -1
+_NO_LABEL: Final = "is not a valid label: use text, whole numbers or tuples of them"
 # Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
 MAX_SPARSE: Final = 100_000
 SPARSENESS: Final = 100
@@ -179,14 +180,16 @@ def coded_labels(
                 "is not written as a whole number, as others are: write all labels in one way",
                 where,
             )
+        if any(map(_is_array, kinds)):
+            _refuse(columns, lambda label: _is_array(type(label)), _NO_LABEL, where)
         if {int, tuple} & kinds and (odd := other_kind(tuple(dict.fromkeys(row_by_row)))):
             _refuse(columns, lambda label: plain_identifier(label) == odd[0], odd[1], where)
         if names is None:
             index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label at its first lookup
             codes = np.fromiter(map(index.__getitem__, row_by_row), np.int32, n_labels)
             names = tuple(index)
-            if any(map(is_missing, names)):
-                _refuse(columns, is_missing, f"is missing; every comparison needs its {kind} by label", where)
+            if any(map(is_empty, names)):
+                _refuse(columns, is_empty, f"is missing; every comparison needs its {kind} by label", where)
         else:
             index = dict(zip(names, range(len(names)), strict=True))
             codes = np.fromiter(map(index.get, row_by_row, repeat(_UNKNOWN)), np.int32, n_labels)
@@ -195,7 +198,7 @@ def coded_labels(
                 by_text = {identifier_text(name): place for place, name in enumerate(names)}
                 codes[unknown] = [by_text.get(identifier_text(row_by_row[row]), _UNKNOWN) for row in unknown]
     except TypeError:
-        _refuse(columns, is_unhashable, "is not a valid label: use text, whole numbers or tuples of them", where)
+        _refuse(columns, is_unhashable, _NO_LABEL, where)
     if (codes < 0).any():
         among = f"one of the {len(names)} {kind}s" if len(names) != 1 else f"{shown(names[0])}, the only {kind}"
         known = {*index, *map(identifier_text, index)}
@@ -216,6 +219,11 @@ def _in_order_of_rows(columns: Sequence[CodedColumn]) -> list[Any]:
 
 def _is_no_name(label: Any) -> bool:
     return isinstance(label, bool | np.bool_ | float) and not is_missing(label)
+
+
+def _is_array(kind: type) -> bool:
+    """Tell whether labels of a type are arrays, such as tensors of one number: equal tensors differ as labels."""
+    return hasattr(kind, "__array__") and not issubclass(kind, np.generic)
 
 
 def plain_labels(labels: list[Any]) -> list[Any]:

@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -447,7 +448,7 @@ def test_votes_of_ukpconvarg1(data_dir):
 
 @pytest.mark.parametrize("path", [None, 3, b"votes.csv"])
 def test_objects_that_are_no_paths_are_refused(path):
-    with pytest.raises(TableError, match="a file of comparisons is expected, as text or a path; got "):
+    with pytest.raises(TableError, match=r"the path of a file must be text or a pathlib\.Path; got "):
         read_comparisons(path)
 
 
@@ -474,3 +475,36 @@ def test_sparse_item_numbers_are_refused(write):
     with pytest.warns(NumberedItemsWarning, match="99,998 items have no vote"):
         assert read_comparisons(write("winner,loser\n99999,1\n")).n_items == 100_000
     assert read_comparisons(write("winner,loser\n100000,1\n"), items=200_000).n_items == 200_000
+
+
+class Tensor:
+    """The used part of a tensor of one number: equal ones are different labels."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(1, dtype=dtype)
+
+
+def test_arrays_are_no_labels():
+    with pytest.raises(ComparisonError, match=r"left\[0\]: .*Tensor .* is not a valid label: use text, whole numbers"):
+        Comparisons.from_labels([Tensor(), Tensor()], ["b", "c"], ["left", "left"])
+
+
+@pytest.mark.parametrize("column", ["left", "right", "voter"])
+@pytest.mark.parametrize("label", ["", " "])
+def test_text_without_characters_is_no_label(column, label):
+    labels = {"left": ["a", "b"], "right": ["c", "d"], "voter": ["Ann", "Bob"]}
+    labels[column][1] = label
+    with pytest.raises(ComparisonError, match=rf"{column}\[1\]: '{label}' is missing; every comparison needs its "):
+        Comparisons.from_labels(winner=["left", "tie"], **labels)
+
+
+def test_answers_may_be_booleans_of_numpy():
+    votes = Comparisons.from_labels(["a", "b"], ["b", "c"], [np.True_, np.False_], answers="left_won")
+    assert votes.winner.tolist() == [LEFT, RIGHT]
+
+
+def test_counts_may_be_decimals():
+    frame = pd.DataFrame({"left": ["a", "b"], "right": ["b", "a"], "winner": ["left", "left"]})
+    assert Comparisons.from_frame(frame.assign(n=[Decimal(2), Decimal(3)])).n_comparisons == 5
+    with pytest.raises(ComparisonError, match=r"n\[0\]: a count of votes must be a whole number .*; got Decimal"):
+        Comparisons.from_frame(frame.assign(n=[Decimal("0.5"), Decimal(3)]))
