@@ -189,7 +189,7 @@ class Ranking:
                 raise errors.LabelError(f"order[{position}] is an empty group of ties")
             ranks += [len(ranks) + (len(group) + 1) / 2] * len(group)
             labels += group
-        return cls.from_ranks(ranks, _checked_labels(labels, len(labels)))
+        return cls.from_ranks(ranks, checked_labels(labels, len(labels)))
 
     @classmethod
     def _from_numbers(
@@ -211,7 +211,7 @@ class Ranking:
         checked = checked_numbers(values, noun=noun, n_dimensions=1, labels=keys, least=least)
         names = keys if labels is None else labels
         ranks, best_first, n_ties = midranks(sortable(checked, noun), descending=descending)
-        names = None if names is None else _checked_labels(names, checked.size)
+        names = None if names is None else checked_labels(names, checked.size)
         scores = None if not descending else checked if isinstance(values, list | tuple) else checked.copy()
         return cls.unchecked(ranks, best_first, n_ties, names, scores)
 
@@ -351,7 +351,7 @@ def _is_no_list(value: object) -> bool:
     return is_other or not isinstance(value, Iterable)
 
 
-def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
+def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
     if _is_no_list(labels):
         raise errors.LabelError(f"labels must be a list of labels; got {checks.shown(labels)}")
     if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):

@@ -17,6 +17,7 @@ from rankcorr._input.frames import by_name
 from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats
 from rankcorr._input.scores import ScoresLike, is_masked, split_labels
 from rankcorr._output.results import read_only
+from rankcorr._ranking import checked_labels
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
 
@@ -108,6 +109,7 @@ def _of_annotators(
             raise errors.DuplicateLabelError(f"the ratings of {shown(name)} name an item more than once")
         for label in labels or ():
             place.setdefault(label, len(place))
+    checked_labels(list(place), len(place))
     matrix = np.full((len(rows), len(place)), np.nan)
     for row, ((labels, _), vector) in enumerate(zip(rows, vectors, strict=True)):
         matrix[row, [place[label] for label in labels or ()]] = vector
