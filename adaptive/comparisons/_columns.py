@@ -26,6 +26,7 @@ from adaptive._votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from rankcorr._checks import counted, give_notice, is_unhashable, shown
 from rankcorr._input.identifiers import identifier_text, plain_identifier, warn_unicode_twins
+from rankcorr._input.scores import is_masked
 from rankcorr._io.columnar import CodedColumn
 from rankcorr._output.results import Result, read_only
 
@@ -329,6 +330,8 @@ def _whole_numbers(column: str, values: object) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError as error:  # numpy's error for rows of different lengths
         raise ComparisonError(f"{column} must be a list of whole numbers; got {shown(values)}") from error
+    if is_masked(values):
+        raise ComparisonError(f"{column} has masked entries: leave these comparisons out")
     if array.ndim == 1 and array.size == 0 and array.dtype.kind == "f":  # an empty list
         return array.astype(np.int32)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -460,6 +463,8 @@ def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
         array = np.asarray(pairs)
     except ValueError as error:  # numpy's error for rows of different lengths
         raise ComparisonError(f"pairs must be a list of pairs (winner, loser); got {shown(pairs)}") from error
+    if is_masked(pairs):
+        raise ComparisonError("pairs have masked entries: leave these comparisons out")
     if array.size == 0:
         array = np.empty((0, 2), np.int32)
     if array.ndim != 2 or array.shape[1] != 2:

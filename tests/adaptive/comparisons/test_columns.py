@@ -508,3 +508,24 @@ def test_counts_may_be_decimals():
     assert Comparisons.from_frame(frame.assign(n=[Decimal(2), Decimal(3)])).n_comparisons == 5
     with pytest.raises(ComparisonError, match=r"n\[0\]: a count of votes must be a whole number .*; got Decimal"):
         Comparisons.from_frame(frame.assign(n=[Decimal("0.5"), Decimal(3)]))
+
+
+def test_masked_comparisons_are_no_votes():
+    masked = np.ma.array([1, 0], mask=[False, True])
+    for columns in ((masked, [2, 2], [1, 1]), ([0, 1], [2, 2], masked)):
+        with pytest.raises(ComparisonError, match="has masked entries: leave these comparisons out"):
+            Comparisons(["a", "b", "c"], *columns)
+    with pytest.raises(ComparisonError, match="pairs have masked entries: leave these comparisons out"):
+        Comparisons.from_pairs(np.ma.array([[0, 1], [1, 2]], mask=[[False, False], [False, True]]), 3)
+
+
+@pytest.mark.parametrize("item", [None, np.nan, pd.NA, pd.NaT, "", " "], ids=repr)
+def test_every_item_needs_a_label(item):
+    with pytest.raises(ComparisonError, match="items must have a label each; got"):
+        Comparisons(["a", item], [0], [1], [1])
+
+
+@pytest.mark.parametrize("items", [[1, True], [1.0, 1], ["a", "a"], [7, "7"]])
+def test_equal_items_are_refused(items):
+    with pytest.raises(ComparisonError, match="items must be unique; more than once: "):
+        Comparisons(items, [0], [1], [1])
