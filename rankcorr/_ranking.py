@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankcorr import _checks as checks
 from rankcorr import errors
 from rankcorr._input.frames import FrameColumns, is_rank_column, python_values
-from rankcorr._input.identifiers import identifier_text, warn_unicode_twins
+from rankcorr._input.identifiers import identifier_text, is_array, warn_unicode_twins
 from rankcorr._input.scores import (
     Positions,
     Ranks,
@@ -372,6 +372,8 @@ def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, 
             checks.offending("labels must be unique; more than once", checks.repeated(names))
         )
     kinds = set(map(type, names))
+    if any(map(is_array, kinds)):
+        raise errors.LabelError(f"labels must be text or numbers, not arrays; got {checks.shown(names)}")
     if len(kinds) > 1 and len(set(texts := list(map(identifier_text, names)))) < n_items:
         message = checks.offending("labels mix whole numbers with the same numbers as text", checks.repeated(texts))
         raise errors.DuplicateLabelError(f"{message}; write all labels as text, or all as whole numbers")

@@ -425,6 +425,7 @@ class _Reader:
         columns = {role: name for role, name in self.columns.items() if role in ROLES}
         more = dict.fromkeys(_BOTH_BAD, "tie")
         votes = vote_columns(self.records, form, columns, meanings, ignore=self.ignore, more_words=more)
+        votes.check_ties()
         self.used |= set(votes.names.values()) | (set(self.records.names) - set(votes.unused) - set(self.ignore))
         answers = list(votes.answer)
         if "winner" in votes.names and votes.names["winner"] in self.names:

@@ -25,7 +25,7 @@ from adaptive._tables import check_decimals
 from adaptive._votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from rankcorr._checks import counted, give_notice, is_unhashable, shown
-from rankcorr._input.identifiers import identifier_text, plain_identifier, warn_unicode_twins
+from rankcorr._input.identifiers import identifier_text, is_array, plain_identifier, warn_unicode_twins
 from rankcorr._input.scores import is_masked
 from rankcorr._io.columnar import CodedColumn
 from rankcorr._output.results import Result, read_only
@@ -181,8 +181,8 @@ def coded_labels(
                 "is not written as a whole number, as others are: write all labels in one way",
                 where,
             )
-        if any(map(_is_array, kinds)):
-            _refuse(columns, lambda label: _is_array(type(label)), _NO_LABEL, where)
+        if any(map(is_array, kinds)):
+            _refuse(columns, lambda label: is_array(type(label)), _NO_LABEL, where)
         if {int, tuple} & kinds and (odd := other_kind(tuple(dict.fromkeys(row_by_row)))):
             _refuse(columns, lambda label: plain_identifier(label) == odd[0], odd[1], where)
         if names is None:
@@ -220,11 +220,6 @@ def _in_order_of_rows(columns: Sequence[CodedColumn]) -> list[Any]:
 
 def _is_no_name(label: Any) -> bool:
     return isinstance(label, bool | np.bool_ | float) and not is_missing(label)
-
-
-def _is_array(kind: type) -> bool:
-    """Tell whether labels of a type are arrays, such as tensors of one number: equal tensors differ as labels."""
-    return hasattr(kind, "__array__") and not issubclass(kind, np.generic)
 
 
 def plain_labels(labels: list[Any]) -> list[Any]:

@@ -43,6 +43,17 @@ def identifier_text(identifier: Any) -> Any:
     return str(plain) if type(plain) is int else plain
 
 
+def is_array(kind: type) -> bool:
+    """Whether values of a type are arrays, such as tensors of one number: equal tensors differ as labels.
+
+    Examples
+    --------
+    >>> is_array(np.ndarray), is_array(np.int64), is_array(str)
+    (True, False, False)
+    """
+    return hasattr(kind, "__array__") and not issubclass(kind, np.generic)
+
+
 def check_identifiers(identifiers: Iterable[Hashable], noun: str) -> None:
     """Refuse identifiers that are empty, or not all text or all whole numbers; `noun` names them in messages.
 

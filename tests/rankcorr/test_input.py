@@ -287,6 +287,23 @@ def test_objects_that_numpy_can_convert_are_arrays():
     assert Ranking.from_scores(np.ma.array([3, 1])).ranks.tolist() == [1, 2]
 
 
+def test_labels_may_be_a_tensor_but_not_a_list_of_tensors():
+    class Labels(Tensor):
+        ndim = 1
+
+        def tolist(self):
+            return self.values
+
+        def __iter__(self):
+            return iter([Tensor(value) for value in self.values])
+
+    ranking = Ranking.from_scores([1, 2], labels=Labels([7, 8]))
+    assert set(map(type, ranking.labels)) == {int}
+    assert Ranking.from_order(Labels([8, 7])) == Ranking.from_order([8, 7])
+    with pytest.raises(rankcorr.LabelError, match="labels must be text or numbers, not arrays; got"):
+        Ranking.from_scores([1, 2], labels=list(Labels([7, 8])))
+
+
 class DataArray:
     """The used part of an array of xarray, whose coordinates are indexes."""
 

@@ -15,7 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from adaptive import ComparisonError, Comparisons, NumberedItemsWarning, TableError, VoteError, borda, read_comparisons
+from adaptive import (
+    ComparisonError,
+    Comparisons,
+    NumberedItemsWarning,
+    TableError,
+    VoteError,
+    borda,
+    read_choices,
+    read_comparisons,
+)
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.comparisons._columns import ShownPairs
 from rankcorr import OptionError
@@ -529,3 +538,16 @@ def test_every_item_needs_a_label(item):
 def test_equal_items_are_refused(items):
     with pytest.raises(ComparisonError, match="items must be unique; more than once: "):
         Comparisons(items, [0], [1], [1])
+
+
+@pytest.mark.parametrize("name", ["tie", "is_tie", "both_equal", "isDraw"])
+@pytest.mark.parametrize("marks", [[False, False, True], [0, 0, 1], ["false", "false", "true"]])
+@pytest.mark.parametrize("read", [Comparisons.from_frame, read_choices])
+def test_rows_without_a_winner_that_are_marked_as_ties_are_refused(read, name, marks):
+    frame = pd.DataFrame({"left": ["a", "a", "b"], "right": ["b", "c", "c"], "winner": ["left", "right", None]})
+    message = rf"^{name}\[2\]: this row is marked as a tie, but has no winner: write tie .* ignore=\[\"{name}\"\]"
+    with pytest.raises(ComparisonError, match=message):
+        read(frame.assign(**{name: marks}))
+    read(frame.assign(**{name: marks}), ignore=[name])
+    read(frame.assign(**{name: marks}).fillna({"winner": "tie"}))
+    read(frame.assign(**{name: [False] * 3}))
