@@ -237,7 +237,7 @@ def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = Protoc
     except TypeError:
         raise error(f"{role} must be hashable, as strings and tuples are; got {shown(names)}") from None
     for name in names:
-        if name is None or not equals_itself(name) or (isinstance(name, str) and not name.strip()):
+        if name is None or not equals_itself(name):
             raise error(f"{role} must have a label each; got {shown(name)}")
     return names
 

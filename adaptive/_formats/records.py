@@ -419,6 +419,11 @@ def is_empty(value: object) -> bool:
     return is_missing(value) or (isinstance(value, str) and not value.strip())
 
 
+def is_no_label(value: object) -> bool:
+    """Tell whether a value is missing or empty text, and so names nothing."""
+    return is_missing(value) or value == ""
+
+
 def split_games(records: Records) -> Records:
     """Return the votes of a judge of MT-bench, two of each row with both games; other rows stay as they are."""
     if not set(records.names) >= GAMES:

@@ -29,6 +29,7 @@ from adaptive._formats.records import (
     column_number,
     is_empty,
     is_missing,
+    is_no_label,
     plain_entry,
     records_of_file,
     split_games,
@@ -446,7 +447,7 @@ class _Reader:
     def check_pair(self, place: int, names: Mapping[str, str], row: Sequence[Any]) -> None:
         """Raise an error for a pair that lacks an item, or has one twice; `names` are columns by role."""
         for side, item in zip(("left", "right"), row, strict=False):
-            if is_empty(item):
+            if is_no_label(item):
                 self.fail(place, names[side], f"{shown(item)} is missing; every answer needs both items by label")
         if row[0] == row[1]:
             self.fail(place, names["winner"], f"an item is compared with itself: {shown(row[0])}")

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._draw import Asked
 from adaptive._formats.layouts import OWN_WORDS, Answers, read_answers, words_of
-from adaptive._formats.records import is_empty, is_missing, listed_column
+from adaptive._formats.records import is_missing, is_no_label, listed_column
 from adaptive._formats.votes import VoteColumns
 from adaptive._protocol import Items, checked_labels
 from adaptive._tables import check_decimals
@@ -189,8 +189,8 @@ def coded_labels(
             index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label at its first lookup
             codes = np.fromiter(map(index.__getitem__, row_by_row), np.int32, n_labels)
             names = tuple(index)
-            if any(map(is_empty, names)):
-                _refuse(columns, is_empty, f"is missing; every comparison needs its {kind} by label", where)
+            if any(map(is_no_label, names)):
+                _refuse(columns, is_no_label, f"is missing; every comparison needs its {kind} by label", where)
         else:
             index = dict(zip(names, range(len(names)), strict=True))
             codes = np.fromiter(map(index.get, row_by_row, repeat(_UNKNOWN)), np.int32, n_labels)

@@ -640,7 +640,7 @@ def test_an_answer_that_is_a_number_is_named_with_or_without_decimals(code):
     assert [row[2] for row in read_choices(versions, answers=meanings).rows] == ["left", "right"]
 
 
-MISSING = [None, "", " ", np.nan, pd.NA, pd.NaT]
+MISSING = [None, "", np.nan, pd.NA, pd.NaT]
 
 
 @pytest.mark.parametrize("entry", MISSING, ids=repr)
