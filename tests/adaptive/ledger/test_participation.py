@@ -496,5 +496,5 @@ def test_reports_and_files_call_a_voter_by_a_name_that_commands_know(ledger, tmp
     path = tmp_path / "rest.csv"
     path.write_text(campaign.comparisons_csv(rest).replace(",\n", ",tie\n"), encoding="utf-8")
     assert campaign.import_votes(path).n_new == len(rest) == 2
-    campaign.voters.give_sheets("Ann", sheets=[3])  # a voter of files is another Ann, who comes first from now on
+    campaign.voters.give_sheets("Ann", sheets=[3])  # another Ann, of files, has priority
     assert campaign.voters.named("Ann").id not in {voter.id for voter in voters}
