@@ -234,21 +234,20 @@ def _preview_ballot(
 
 def _silent_places(stored: StoredBallot, comparisons: DrawnColumns, votes: CurrentVotes) -> list[int]:
     """Return the places of the ballot's items without any vote other than "cannot say"."""
-    decided = comparisons.items[votes.place[votes.answer != CANNOT_SAY]]
-    return stored.places[~np.isin(stored.places, decided)].tolist()
+    decided = set(comparisons.items[votes.place[votes.answer != CANNOT_SAY]].ravel().tolist())
+    return [place for place in stored.places.tolist() if place not in decided]
 
 
 def _comparisons_to_void(
     stored: StoredBallot, comparisons: DrawnColumns, votes: CurrentVotes, silent: Sequence[int]
 ) -> tuple[str, ...]:
     """Return the comparisons of `ClosePreview.to_void`; `votes` include those of excluded voters."""
-    is_answered = np.isin(np.arange(len(comparisons.items)), votes.place)
+    open_items = set(np.delete(comparisons.items, votes.place, axis=0).ravel().tolist())
     to_void: list[int] = []
     for item in silent:
-        has_item = (comparisons.items == item).any(axis=1)
-        if is_answered[has_item].all():
-            to_void.append(int(np.flatnonzero(has_item)[0]))
-            is_answered[to_void[-1]] = False  # the other item of this comparison may be silent, too
+        if item not in open_items:
+            to_void.append(int(np.flatnonzero((comparisons.items == item).any(axis=1))[0]))
+            open_items.update(comparisons.items[to_void[-1]].tolist())  # the other item may be silent, too
     sheets, positions = comparisons.sheet[to_void].tolist(), comparisons.position[to_void].tolist()
     return tuple(file_id(pair_id(stored.number, *at)) for at in zip(sheets, positions, strict=True))
 

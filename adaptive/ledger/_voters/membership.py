@@ -173,9 +173,10 @@ def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, in
         for row in transaction.execute(of_campaign.where(is_named)):
             if row.source == FILE and row.external_hash in some:
                 ids[some[row.external_hash]] = row.id
-            for name in (row.key, some.get(row.external_hash)):
-                if name in some.values():
-                    ids.setdefault(name, row.id)
+            elif row.external_hash in some:
+                ids.setdefault(some[row.external_hash], row.id)
+            if row.key in some.values():
+                ids.setdefault(row.key, row.id)
     return ids
 
 

@@ -52,13 +52,17 @@ def test_a_ballot_full_of_cannot_say_names_the_comparisons_to_ask_again(voting):
     for voter in voters:
         while (sheet := voter.sheet()) is not None:
             for pair in sheet["pairs"]:
-                voter.vote(pair["id"], "cannot say" if "ash" in (pair["left"]["text"], pair["right"]["text"]) else "left")
+                voter.vote(
+                    pair["id"], "cannot say" if "ash" in (pair["left"]["text"], pair["right"]["text"]) else "left"
+                )
     preview = voting.get("/ballots/1/preview")
     assert preview.json["n_answered"] == preview.json["n_comparisons"]
     assert preview.json["preview"]["silent"] == ["ash"]
     (name,) = preview.json["preview"]["to_void"]
     refused = voting.post("/ballots/1/close", status=409, headers={"If-Match": preview.headers["ETag"]})
-    assert f"without any: 'ash'; void {name} with `ballots run correct`, so that it is asked again" in problem(refused)[1]
+    assert (
+        f"without any: 'ash'; void {name} with `ballots run correct`, so that it is asked again" in problem(refused)[1]
+    )
     # The way that the page names, without the command: void all answers of a voter, who may answer again.
     voting.change_pages(cannot_say=False)
     for row in voting.get("/voters").json["voters"]:
