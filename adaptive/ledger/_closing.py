@@ -23,7 +23,7 @@ from adaptive.ledger._ballots.batches import n_spent
 from adaptive.ledger._ballots.sheets import forget_addresses
 from adaptive.ledger._ballots.stored import CurrentVotes, DrawnColumns, StoredBallot, stored_ballots
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, closer_time, is_overdue
-from adaptive.ledger._reports.results import progress_of_items, result_of
+from adaptive.ledger._reports.results import count_sides, progress_of_items, result_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import CANNOT_SAY, digest_of, file_id, json_of, now, pair_id
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
