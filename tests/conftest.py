@@ -92,7 +92,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("real_data") and not DATA_DIR.is_dir():
-        pytest.skip(f"real data not found: there is no folder {DATA_DIR}")
+        pytest.skip(f"published data are not part of the repository: there is no folder {DATA_DIR}")
     if item.get_closest_marker("needs_numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         pytest.skip("too slow with kernels as plain Python")
 

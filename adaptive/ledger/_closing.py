@@ -198,7 +198,10 @@ def _preview_ballot(
     comparisons, slots = ballot_rows.drawn_with_slots(transaction, stored.id)
     votes = ballot_rows.current_votes(transaction, stored.id).excluding(excluded)
     decided_places = votes.place[votes.answer != CANNOT_SAY]
-    n_decided = count_sides(comparisons, transaction.info.n_items, decided_places)
+    presentations, n_answered, n_decided = (
+        count_sides(comparisons, transaction.info.n_items, places)
+        for places in (slice(None), votes.place, decided_places)
+    )
     silent = tuple(transaction.info.items[place] for place in stored.places.tolist() if not n_decided[place])
     n_going_on = plan.sizes[stored.number] if stored.number < plan.n_ballots else 0
     tied = None
@@ -212,7 +215,7 @@ def _preview_ballot(
         strengths = bradley_terry(ballot_rows.votes_of(transaction, excluded=excluded, read=read))
         strengths.drawn(progress=progress)
         cut = strengths.cut(n_going_on)
-    items = progress_of_items(transaction.info, [(comparisons, votes)])
+    items = progress_of_items(transaction.info, presentations, n_answered)
     return ClosePreview(
         ballot=stored.number,
         n_comparisons=stored.n_comparisons,

@@ -228,7 +228,7 @@ for rule in ("/", "/<path:_>"):
 voter = Blueprint("voter_pages", __name__, url_prefix="/v")
 
 
-def show(page: str, key: str) -> Response:
+def voter_page(page: str, key: str) -> Response:
     """Return a page of a campaign.
 
     `welcome` shows instructions and consent, and leads on to the comparisons. `vote` shows comparisons. `finish` shows
@@ -289,7 +289,7 @@ def show(page: str, key: str) -> Response:
 
 
 for page, rule in {"welcome": "/<key>", "vote": "/<key>/vote", "finish": "/<key>/finish"}.items():
-    voter.add_url_rule(rule, page, partial(show, page))
+    voter.add_url_rule(rule, page, partial(voter_page, page))
 for rule in ("/", "/<path:_>"):
     voter.add_url_rule(rule, "unknown", unknown)
 

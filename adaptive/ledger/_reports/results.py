@@ -14,9 +14,9 @@ from adaptive._rows import CampaignRow
 from adaptive._tables import guarded, items_csv
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from adaptive.comparisons._comparisons import Comparisons
+from adaptive.ledger._ballots.pairs import dropped_sheets
 from adaptive.ledger._ballots.stored import (
     Array,
-    CurrentVotes,
     DrawnColumns,
     StoredBallot,
     current_votes,
@@ -323,21 +323,25 @@ def _full_fit(transaction: Transaction, excluded: Collection[int]) -> ChoiceStre
 
 
 def by_item(transaction: Transaction) -> list[ItemProgress]:
-    """Return the number of answers about each item in the open ballots, without excluded voters, fewest first."""
-    excluded, ballots = transaction.excluded_voters(), stored_ballots(transaction)
-    open_ballots = [
-        (drawn_columns(transaction, stored.id), current_votes(transaction, stored.id).excluding(excluded))
-        for stored in ballots
-        if stored.state != "closed"
-    ]
-    return progress_of_items(transaction.info, open_ballots)
+    """Return the number of answers about each item in the open ballots, without excluded voters, fewest first.
+
+    Comparisons that others replace, because they found no voter, do not count.
+    """
+    excluded, dropped = transaction.excluded_voters(), dropped_sheets(transaction)
+    n_items = transaction.info.n_items
+    presentations, answered = (np.zeros(n_items, np.int64) for _ in range(2))
+    for stored in stored_ballots(transaction):
+        if stored.state != "closed":
+            comparisons, votes = drawn_columns(transaction, stored.id), current_votes(transaction, stored.id)
+            sheets = [number for ballot_id, number in dropped if ballot_id == stored.id]
+            is_asked = np.isin(comparisons.sheet, sheets, invert=True)
+            is_asked[votes.place] = True
+            presentations += count_sides(comparisons, n_items, np.flatnonzero(is_asked))
+            answered += count_sides(comparisons, n_items, votes.excluding(excluded).place)
+    return progress_of_items(transaction.info, presentations, answered)
 
 
-def progress_of_items(info: CampaignInfo, ballots: Sequence[tuple[DrawnColumns, CurrentVotes]]) -> list[ItemProgress]:
-    presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
-    for comparisons, votes in ballots:
-        presentations += count_sides(comparisons, info.n_items)
-        answered += count_sides(comparisons, info.n_items, votes.place)
+def progress_of_items(info: CampaignInfo, presentations: Array, answered: Array) -> list[ItemProgress]:
     places = np.flatnonzero(presentations)
     order = places[np.argsort(answered[places], kind="stable")]
     return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]

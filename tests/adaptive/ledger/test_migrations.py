@@ -131,6 +131,16 @@ def test_a_ledger_of_the_first_release_is_upgraded_with_its_votes(full):
     assert refused(full, "UPDATE comparison SET other_items = NULL")
 
 
+def test_a_change_of_the_tables_has_a_revision():
+    """If this fails, add a file to versions/ and write its number and the new digest here."""
+    columns = [
+        f"{table.name}.{column.name} {column.type} {column.nullable}"
+        for table in schema.metadata.sorted_tables
+        for column in table.columns
+    ]
+    assert (migrations.HEAD, schema.digest_of(sorted(columns))[:12]) == ("0004", "d264b4841d49")
+
+
 def test_each_table_of_history_has_its_triggers(ledger):
     names = (
         "SELECT name FROM sqlite_master WHERE type = 'trigger'"

@@ -193,6 +193,7 @@ def test_a_retracted_answer_on_an_abandoned_sheet_is_replaced():
     answer(second, replacing, replacing.pairs)
     status = campaign.status()
     assert (status.n_answered, status.n_comparisons, status.n_dropped) == (8, 8, 1)
+    assert all(item.presentations == item.n_answered for item in campaign.item_progress())
     first.retract(first.vote(receipts[0].event_id), new_id())
     assert campaign.status().n_answered == 7
     more = first.next_sheet(PAGES).sheet
