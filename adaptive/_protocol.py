@@ -28,7 +28,7 @@ from adaptive._scores import (
     select_items,
 )
 from adaptive.errors import AdaptiveError, ProtocolError, VoteError
-from rankcorr._checks import check_choice, check_unique, checked_seed, offending, shown
+from rankcorr._checks import check_choice, check_unique, checked_seed, equals_itself, offending, shown
 from rankcorr._input.identifiers import identifier_text, plain_identifier
 from rankcorr._output.results import Result, json_ready, read_only
 
@@ -231,9 +231,14 @@ def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = Protoc
         return labels
     names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else map(plain_identifier, labels))
     try:
-        check_unique(names if len(set(map(type, names))) <= 1 else map(identifier_text, names), role, error)
+        check_unique(names, role, error)
+        if len(set(map(type, names))) > 1:
+            check_unique(map(identifier_text, names), role, error)
     except TypeError:
         raise error(f"{role} must be hashable, as strings and tuples are; got {shown(names)}") from None
+    for name in names:
+        if name is None or not equals_itself(name):
+            raise error(f"{role} must have a label each; got {shown(name)}")
     return names
 
 

@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from rankcorr._checks import shown
+from rankcorr._io.source import path_text
 from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, list_names
 from rankcorr.errors import TableError
 
@@ -64,7 +65,7 @@ def check_spelling(table: TextTable, header: Record, columns: Iterable[str]) -> 
 
 def open_table(path: str | os.PathLike[str]) -> tuple[TextTable, Record, Iterator[Record]]:
     """Open a table whose first line names the columns, `item` among them, and return the rows after it."""
-    table = TextTable(os.fspath(path))
+    table = TextTable(path_text(path))
     text = table.text()
     if text.lstrip()[0] in "{[":
         table.fail('is JSON; a table like CSV is expected, whose first line names the columns, with "item" among them')

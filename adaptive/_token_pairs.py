@@ -20,6 +20,7 @@ from adaptive._rows import PairRow, names_of
 from adaptive._tables import check_spelling, csv_text, header_and_records
 from adaptive.errors import TokenError
 from rankcorr._checks import give_notice, real_number, shown, whole_number
+from rankcorr._io.source import path_text
 from rankcorr._io.table import Record, TextTable
 from rankcorr._output.results import TableResult, json_ready
 
@@ -182,7 +183,7 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     >>> tokens[0]
     Token(text='machine learning', area='computing', frequency=120.0)
     """
-    table = TextTable(os.fspath(path))
+    table = TextTable(path_text(path))
     header, records = header_and_records(table, table.text(), "token", "area")
     columns = _columns(table, header)
     tokens, lines = [], []

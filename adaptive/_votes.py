@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._draw import Asked, Ballot
 from adaptive.errors import VoteError
 from rankcorr._checks import counted_need, shown
+from rankcorr._input.scores import is_masked
 from rankcorr._output.results import read_only
 
 
@@ -133,6 +134,8 @@ def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:
         array = np.asarray(answers)
     except ValueError as error:  # numpy's error for rows of different lengths
         raise VoteError(f"answers must be a list of codes; got {shown(answers)}") from error
+    if is_masked(answers):
+        raise VoteError("answers are masked: write -2 where there is no answer")
     if array.shape != (ballot.n_comparisons,):
         size = array.size if array.ndim == 1 else f"an array of shape {array.shape}"
         raise VoteError(f"{counted_need(ballot.n_comparisons, 'comparison')} as many answers; got {size}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankcorr import _checks as checks
 from rankcorr import errors
 from rankcorr._input.frames import FrameColumns, is_rank_column, python_values
-from rankcorr._input.identifiers import identifier_text, warn_unicode_twins
+from rankcorr._input.identifiers import identifier_text, is_array, warn_unicode_twins
 from rankcorr._input.scores import (
     Positions,
     Ranks,
@@ -189,7 +189,7 @@ class Ranking:
                 raise errors.LabelError(f"order[{position}] is an empty group of ties")
             ranks += [len(ranks) + (len(group) + 1) / 2] * len(group)
             labels += group
-        return cls.from_ranks(ranks, _checked_labels(labels, len(labels)))
+        return cls.from_ranks(ranks, checked_labels(labels, len(labels)))
 
     @classmethod
     def _from_numbers(
@@ -211,7 +211,7 @@ class Ranking:
         checked = checked_numbers(values, noun=noun, n_dimensions=1, labels=keys, least=least)
         names = keys if labels is None else labels
         ranks, best_first, n_ties = midranks(sortable(checked, noun), descending=descending)
-        names = None if names is None else _checked_labels(names, checked.size)
+        names = None if names is None else checked_labels(names, checked.size)
         scores = None if not descending else checked if isinstance(values, list | tuple) else checked.copy()
         return cls.unchecked(ranks, best_first, n_ties, names, scores)
 
@@ -351,7 +351,7 @@ def _is_no_list(value: object) -> bool:
     return is_other or not isinstance(value, Iterable)
 
 
-def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
+def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
     if _is_no_list(labels):
         raise errors.LabelError(f"labels must be a list of labels; got {checks.shown(labels)}")
     if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):
@@ -372,6 +372,8 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
             checks.offending("labels must be unique; more than once", checks.repeated(names))
         )
     kinds = set(map(type, names))
+    if any(map(is_array, kinds)):
+        raise errors.LabelError(f"labels must be text or numbers, not arrays; got {checks.shown(names)}")
     if len(kinds) > 1 and len(set(texts := list(map(identifier_text, names)))) < n_items:
         message = checks.offending("labels mix whole numbers with the same numbers as text", checks.repeated(texts))
         raise errors.DuplicateLabelError(f"{message}; write all labels as text, or all as whole numbers")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rankcorr._checks import repeated, shown
+from rankcorr._io.source import path_text
 from rankcorr._io.table import TextTable, json_values
 
 _ANSWERED_KINDS: Final = ("pairwise", "choices")
@@ -242,7 +243,7 @@ def potato_instances(path: str | os.PathLike[str], *, encoding: str = "utf-8") -
     TableError
         With file and line: a file that is not JSON, an instance without an id or without two items, or a repeated id.
     """
-    table = TextTable(os.fspath(path), encoding=encoding)
+    table = TextTable(path_text(path), encoding=encoding)
     instances: dict[str, tuple[str, str]] = {}
     lines: dict[str, int] = {}
     for line, value in json_values(table, table.text(), _JSON):

@@ -32,12 +32,12 @@ Sides: TypeAlias = Mapping[str, Sequence[Hashable]]
 MEANINGS: Final = get_args(Answer)
 BOTH_BAD: Final = "both bad"
 # pandas writes a column of whole numbers with gaps as 1.0 and 0.0.
-_MARKS: Final = {
+MARKS: Final = {
     **dict.fromkeys(("1", "1.0", "True", "true"), True),
     **dict.fromkeys(("0", "0.0", "False", "false"), False),
 }
 NAMED_ANSWERS: Final[dict[str, dict[str, str | None]]] = {
-    "left_won": {text: "left" if is_set else "right" for text, is_set in _MARKS.items()},
+    "left_won": {text: "left" if is_set else "right" for text, is_set in MARKS.items()},
     "codes": {
         f"{code}{end}": meaning
         for code, meaning in {1: "left", 0: "tie", -1: "right", -2: None}.items()
@@ -136,8 +136,8 @@ def answer_text(entry: object) -> str | None:
         return "" if entry is Vote.UNANSWERED else entry.name.lower()
     if is_missing(entry):
         return ""
-    if isinstance(entry, bool):
-        return str(entry)
+    if isinstance(entry, bool | np.bool_):
+        return str(bool(entry))
     if isinstance(entry, Integral):
         return str(int(entry))
     if isinstance(entry, Real) and float(entry).is_integer():
@@ -212,7 +212,7 @@ def _marks_in_columns(records: Records, *_: object) -> Winners:
     names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
     winners: list[str | None] = []
     for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
-        marks = [_MARKS.get(answer_text(entry) or "") for entry in entries]
+        marks = [MARKS.get(answer_text(entry) or "") for entry in entries]
         if all(entry == "" or is_missing(entry) for entry in entries):
             winners.append(None)
         elif None in marks or marks.count(True) != 1:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import math
 import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from decimal import Decimal
 from itertools import chain
 from typing import Any, Final, NoReturn
 
@@ -16,10 +18,11 @@ from adaptive._formats.annotation_tools import GAMES, json_rows, votes_of_object
 from adaptive._record import has_half_a_pair
 from adaptive._tables import check_spelling, check_text, guarded, header_and_records, label_columns
 from adaptive.errors import ComparisonError
-from rankcorr._checks import shown
+from rankcorr._checks import real_number, shown
 from rankcorr._input.frames import columns_of, python_values
+from rankcorr._input.identifiers import plain_identifier
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile, CodedColumn, coded_column, distinct
-from rankcorr._io.source import printable
+from rankcorr._io.source import path_text, printable
 from rankcorr._io.table import Record, TextTable, plain_bytes, read_plain, unguarded
 from rankcorr.errors import OptionError, TableError
 
@@ -56,15 +59,13 @@ def records_of_file(
     MissingArrowError
         A Parquet or Arrow file, without pyarrow.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise TableError(f"a file of comparisons is expected, as text or a path; got {shown(path)}")
     try:
         "a".encode(encoding)
     except (LookupError, TypeError):
         raise OptionError(
             f"encoding must be one that Python knows, as 'utf-16' or 'latin-1'; got {shown(encoding)}"
         ) from None
-    table = TextTable(os.fspath(path), data=data, encoding=encoding)
+    table = TextTable(path_text(path), data=data, encoding=encoding)
     table.data = table.read_bytes()
     if table.data.startswith(ARROW_FILES):
         return ColumnFile(table)
@@ -387,8 +388,11 @@ def listed_column(values: Iterable[Any], column: str) -> list[Any]:
 
 
 def plain_entry(entry: Any) -> Any:
-    """Return an entry of a data frame as JSON would have it: a list, where pandas has an array."""
-    return entry.tolist() if isinstance(entry, np.ndarray) else entry
+    """Return an entry of a data frame as JSON would have it: a list, where pandas has an array, and Python's types."""
+    if type(entry) is str:  # as nearly always
+        return entry
+    plain = entry.tolist() if isinstance(entry, np.ndarray) else plain_identifier(entry)
+    return list(map(plain_entry, plain)) if isinstance(plain, list) else plain
 
 
 def is_missing(value: object) -> bool:
@@ -401,6 +405,23 @@ def is_missing(value: object) -> bool:
         return True
     except ValueError:  # an array, whose entries are compared one by one
         return False
+
+
+def column_number(entry: object) -> float:
+    """Return the real number in an entry, which a database may have made a Decimal; nan if it holds anything else."""
+    if isinstance(entry, Decimal):
+        return math.nan if entry.is_nan() else float(entry)  # float() refuses a signaling nan
+    return real_number(entry)
+
+
+def is_empty(value: object) -> bool:
+    """Tell whether a value is missing, or text without a character other than a space."""
+    return is_missing(value) or (isinstance(value, str) and not value.strip())
+
+
+def is_no_label(value: object) -> bool:
+    """Tell whether a value is missing or empty text, and so names nothing."""
+    return is_missing(value) or value == ""
 
 
 def split_games(records: Records) -> Records:

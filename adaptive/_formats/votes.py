@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._formats.annotation_tools import potato_instances
-from adaptive._formats.layouts import LAYOUTS, Answers, words_of
+from adaptive._formats.layouts import LAYOUTS, MARKS, Answers, answer_text, words_of
 from adaptive._formats.records import (
     WHOLE_NUMBER,
     Objects,
     Records,
     check_columns,
     check_games,
+    column_number,
     map_column,
     records_of_file,
     split_games,
@@ -33,7 +34,7 @@ from adaptive._formats.records import (
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison
 from adaptive.errors import VoteError
-from rankcorr._checks import check_choice, real_number, shown
+from rankcorr._checks import check_choice, shown
 from rankcorr._io.columnar import distinct
 from rankcorr._io.source import printable
 from rankcorr._io.table import list_names
@@ -55,6 +56,7 @@ _COUNTED: Final = frozenset((
 ))  # fmt: skip
 _TALLIES: Final = frozenset({"votes", "wins", "losses", "ties", "weight", "weights", "multiplicity"})
 _SIDE_WORDS: Final = frozenset({"n", "count", "a", "b", "left", "right", "winner", "loser", "tie", "ties"})
+_TIES: Final = frozenset({"tie", "tied", "equal", "draw"})
 # Words in the names of columns that change what a vote means.
 _GRADES: Final = frozenset((
     "degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength", "intensity", "rating",
@@ -164,6 +166,7 @@ class VoteColumns:
             With the place: a count that is not a whole number, several columns of counts, or a column whose name says
             that it changes the meaning of a vote, such as a grade, or a prompt that differs between votes on one item.
         """
+        self.check_ties()
         for name in self.unused:
             check_meaning(self.records, name)
             if name_words(name) & _PROMPTS and self._mixes(name):
@@ -192,6 +195,24 @@ class VoteColumns:
         if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:
             _refuse(self.records, names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
         return np.array(numbers, np.int64)
+
+    def check_ties(self) -> None:
+        """Refuse a column that marks rows without a winner as ties, which would be comparisons without an answer.
+
+        Raises
+        ------
+        TableError, ComparisonError
+            With the place of the first such row.
+        """
+        for name in self.unused:
+            entries = self.records.column(name, optional=True) if name_words(name) & _TIES else ()
+            for row, (entry, answer) in enumerate(zip(entries, self.answer, strict=False)):
+                if answer is None and MARKS.get(answer_text(entry) or ""):
+                    place = self.records.place(row, name)
+                    raise self.records.table.error(
+                        f"{place}: this row is marked as a tie, but has no winner: write tie in the column of winners. "
+                        f"{_leave_out(name)}"
+                    )
 
     def _mixes(self, column: str) -> bool:
         """Tell whether votes on the same item have several values of this column, some of which come again."""
@@ -553,7 +574,7 @@ def _count(entry: object) -> int | None:
     """Return the whole number from 0 on that a cell holds; None if it holds anything else."""
     if isinstance(entry, str):
         return int(float(entry)) if re.fullmatch(r"[0-9]{1,12}(\.0*)?", entry.strip()) else None
-    number = real_number(entry)
+    number = column_number(entry)
     return int(number) if number >= 0 and number.is_integer() and number < 1e12 else None
 
 

@@ -30,6 +30,7 @@ from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
 from adaptive.model._signal import SIGNAL_LEVEL
 from rankcorr import Ranking
 from rankcorr._checks import check_choice, counted, is_unhashable, offending, real_number, shown, whole_number
+from rankcorr._input.scores import is_masked
 
 Array: TypeAlias = NDArray[Any]
 Unlisted: TypeAlias = Literal["absent", "below"]
@@ -629,7 +630,7 @@ def _of_subset(subset: tuple[int, ...], parameter: Mapping[int, int]) -> dict[in
 
 def _whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(values)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+    if is_masked(values) or array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         wrong = [value for value in np.ravel(array).tolist() if whole_number(value) is None]
         raise ModelError(offending(f"{name} must be a column of whole numbers; got", wrong or [shown(values)]))
     return array.astype(np.int64)
@@ -642,7 +643,7 @@ def _checked_weights(weights: ArrayLike | None, number: int) -> Array:
         array = np.asarray(weights, np.float64)
     except (TypeError, ValueError):
         array = np.empty(0)
-    if array.shape != (number,) or not (np.isfinite(array) & (array >= 0)).all():
+    if is_masked(weights) or array.shape != (number,) or not (np.isfinite(array) & (array >= 0)).all():
         raise ModelError(f"weights must be {number:,} finite numbers from 0; got {shown(weights)}")
     return array
 

@@ -26,7 +26,10 @@ from adaptive._formats.records import (
     Records,
     check_columns,
     check_games,
+    column_number,
+    is_empty,
     is_missing,
+    is_no_label,
     plain_entry,
     records_of_file,
     split_games,
@@ -44,7 +47,7 @@ from adaptive._formats.votes import (
 from adaptive._tables import check_decimals, check_spelling
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind, items_of_row
 from adaptive.errors import VoteError
-from rankcorr._checks import real_number, shown
+from rankcorr._checks import shown
 from rankcorr._io.source import printable
 from rankcorr._io.table import Record, TextTable, parse_number
 from rankcorr._output.results import read_only
@@ -287,8 +290,8 @@ class _Reader:
         if winner is None or winner in self.used:
             return
         for place, (row, entry) in enumerate(zip(rows, self.records.column(winner, optional=True), strict=True)):
-            has_answer = not _is_empty(row[1]) if kind == "rankings" and self._has_ranked_items else row is not None
-            if not has_answer and not _is_empty(entry) and entry != "cannot say":
+            has_answer = not is_empty(row[1]) if kind == "rankings" and self._has_ranked_items else row is not None
+            if not has_answer and not is_empty(entry) and entry != "cannot say":
                 self.fail(
                     place,
                     winner,
@@ -319,7 +322,7 @@ class _Reader:
         if _TURN not in self.names:
             return None
         entries = self.entries(_TURN, optional=True)
-        return tuple(None if _is_empty(entry) else _turn_number(entry) or _name(entry) for entry in entries)
+        return tuple(None if is_empty(entry) else _turn_number(entry) or _name(entry) for entry in entries)
 
     def labels(self, role: str) -> tuple[Hashable, ...] | None:
         """Return voters or prompts; None without such a column, or if it is empty."""
@@ -423,6 +426,7 @@ class _Reader:
         columns = {role: name for role, name in self.columns.items() if role in ROLES}
         more = dict.fromkeys(_BOTH_BAD, "tie")
         votes = vote_columns(self.records, form, columns, meanings, ignore=self.ignore, more_words=more)
+        votes.check_ties()
         self.used |= set(votes.names.values()) | (set(self.records.names) - set(votes.unused) - set(self.ignore))
         answers = list(votes.answer)
         if "winner" in votes.names and votes.names["winner"] in self.names:
@@ -434,13 +438,19 @@ class _Reader:
                 for answer, entry in zip(answers, entries, strict=True)
             ]
         left, right = votes.left or (), votes.right or ()
-        winner = votes.names.get("winner", "winner")
         rows: list[Any] = []
         for place, row in enumerate(zip(left, right, answers, strict=True)):
-            if row[0] == row[1]:
-                self.fail(place, winner, f"an item is compared with itself: {shown(row[0])}")
+            self.check_pair(place, votes.names, row)
             rows.append(None if row[2] in (None, "cannot say") else row)
         return rows
+
+    def check_pair(self, place: int, names: Mapping[str, str], row: Sequence[Any]) -> None:
+        """Raise an error for a pair that lacks an item, or has one twice; `names` are columns by role."""
+        for side, item in zip(("left", "right"), row, strict=False):
+            if is_no_label(item):
+                self.fail(place, names[side], f"{shown(item)} is missing; every answer needs both items by label")
+        if row[0] == row[1]:
+            self.fail(place, names["winner"], f"an item is compared with itself: {shown(row[0])}")
 
     def grades(self, meanings: Any) -> list[Any]:
         """Return (left, right, grade) of each row; None without a grade."""
@@ -454,14 +464,14 @@ class _Reader:
         if isinstance(meanings, str):
             raise OptionError(f"answers {shown(meanings)} applies to winners; grades are whole numbers")
         table, has_own_scale = _grade_table(meanings or {})
+        names = {side: columns[0] for side, columns in used.items()} | {"winner": name}
         rows: list[Any] = []
         for place, row in enumerate(zip(sides["left"], sides["right"], self.entries(name), strict=True)):
             grade = _grade(row[2], table, has_own_scale)
             if grade is None and not (is_missing(row[2]) or row[2] == ""):
                 form = "" if has_own_scale else "a whole number, or "
                 self.fail(place, name, f"a grade must be {form}{', '.join(table)}; got {shown(row[2])}")
-            if row[0] == row[1]:
-                self.fail(place, name, f"an item is compared with itself: {shown(row[0])}")
+            self.check_pair(place, names, row)
             rows.append(None if grade is None else (row[0], row[1], grade))
         rows = self.with_signs(rows, name, sides, has_own_scale)
         if rows and not any(row[2] for row in rows if row):
@@ -473,7 +483,7 @@ class _Reader:
         winner = self.column_of("winner")
         is_signed = any(row[2] < 0 for row in rows if row)
         entries: Sequence[Any] = [None] * len(rows) if winner is None else self.records.column(winner, optional=True)
-        if winner is None or all(row is None or _is_empty(entry) for row, entry in zip(rows, entries, strict=True)):
+        if winner is None or all(row is None or is_empty(entry) for row, entry in zip(rows, entries, strict=True)):
             if not is_signed and not has_own_scale:
                 self.check_scale([row[2] for row in rows if row], name)
             return rows
@@ -538,7 +548,7 @@ class _Reader:
                 separated = ", separated by |" if column else ""
                 self.fail(place, where, f"an answer must show two items or more{separated}; got {shown(items)}")
             self.check_items(place, where, items)
-            if _is_empty(top) and _is_empty(last):
+            if is_empty(top) and is_empty(last):
                 rows.append(None)
                 continue
             for name, entry in zip(names, (top, last), strict=True):
@@ -567,9 +577,9 @@ class _Reader:
 
     def listed_cells(self, place: int, names: Sequence[str], cells: Sequence[Any], noun: str) -> list[Any]:
         """Return the cells of numbered columns; only the last of them may be empty."""
-        listed = [cell for cell in cells if not _is_empty(cell)]
-        if any(map(_is_empty, cells[: len(listed)])):
-            gap = next(number for number, cell in enumerate(cells) if _is_empty(cell))
+        listed = [cell for cell in cells if not is_empty(cell)]
+        if any(map(is_empty, cells[: len(listed)])):
+            gap = next(number for number, cell in enumerate(cells) if is_empty(cell))
             self.fail(place, names[gap], f"this {noun} is empty, but a later one is not")
         return listed
 
@@ -578,7 +588,7 @@ class _Reader:
             return None
         if not isinstance(order, list):
             self.fail(place, name, f"a ranking must be a list of items, or text such as a > b = c; got {shown(order)}")
-        if not all(order) or any(_is_empty(item) for group in order for item in group):
+        if not all(order) or any(is_empty(item) for group in order for item in group):
             self.fail(place, name, "a ranking has an empty item")
         self.check_items(place, name, list(chain.from_iterable(order)))
         if sum(map(len, order)) < 2:
@@ -588,7 +598,7 @@ class _Reader:
     def check_items(self, place: int, name: str, items: Sequence[Any]) -> None:
         """Raise an error for entries that are not labels, and for repeated items."""
         for item in items:
-            if isinstance(item, bool) or not isinstance(item, str | int) or _is_empty(item):
+            if isinstance(item, bool) or not isinstance(item, str | int) or is_empty(item):
                 self.fail(place, name, f"an item must be text or a whole number; got {shown(item)}")
             if isinstance(item, str) and not self.records.are_texts and (item != item.strip() or "\n" in item):
                 self.fail(place, name, f"a space or a line break at an end of {shown(item)}")
@@ -620,7 +630,7 @@ class _Reader:
                     self.fail(place, item, f"the rows of one ranking have different {noun}s")
             if label in ranks:
                 self.fail(place, item, f"{shown(label)} occurs twice in one ranking")
-            if _is_empty(entry):
+            if is_empty(entry):
                 continue
             ranks[label] = _number(entry)
             if not 0 < ranks[label] < math.inf:
@@ -658,10 +668,6 @@ def _inner_forms(name: str) -> list[tuple[str, str]]:
     return [(f"{head}_a_{last}", f"{head}_b_{last}")] if head else []
 
 
-def _is_empty(entry: object) -> bool:
-    return is_missing(entry) or (isinstance(entry, str) and not entry.strip())
-
-
 def _number(entry: object) -> float:
     """Return the number in a cell; nan if it holds none."""
     if isinstance(entry, str):
@@ -670,7 +676,7 @@ def _number(entry: object) -> float:
         except OverflowError:
             number = None
         return math.nan if number is None else float(number)
-    return real_number(entry)
+    return column_number(entry)
 
 
 def _turn_number(entry: object) -> int | None:
@@ -714,7 +720,7 @@ def _grade_table(meanings: Mapping[Any, Any]) -> tuple[dict[str, int], bool]:
 
 def _order(entry: object) -> object:
     """Return the groups of ties in a cell; an empty list if the cell is empty."""
-    if _is_empty(entry):
+    if is_empty(entry):
         return []
     if isinstance(entry, str):
         return [[item.strip() for item in group.split("=")] for group in entry.split(">")]

@@ -18,14 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._draw import Asked
 from adaptive._formats.layouts import OWN_WORDS, Answers, read_answers, words_of
-from adaptive._formats.records import is_missing, listed_column
+from adaptive._formats.records import is_missing, is_no_label, listed_column
 from adaptive._formats.votes import VoteColumns
 from adaptive._protocol import Items, checked_labels
 from adaptive._tables import check_decimals
 from adaptive._votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from rankcorr._checks import counted, give_notice, is_unhashable, shown
-from rankcorr._input.identifiers import identifier_text, plain_identifier, warn_unicode_twins
+from rankcorr._input.identifiers import identifier_text, is_array, plain_identifier, warn_unicode_twins
+from rankcorr._input.scores import is_masked
 from rankcorr._io.columnar import CodedColumn
 from rankcorr._output.results import Result, read_only
 
@@ -33,6 +34,7 @@ Indices = NDArray[np.int32]
 # Place of a cell for messages, by column and row: "left[3]", or file, line and column.
 Where: TypeAlias = Callable[[str, int], str]
 _UNKNOWN: Final = -1
+_NO_LABEL: Final = "is not a valid label: use text, whole numbers or tuples of them"
 # Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
 MAX_SPARSE: Final = 100_000
 SPARSENESS: Final = 100
@@ -179,14 +181,16 @@ def coded_labels(
                 "is not written as a whole number, as others are: write all labels in one way",
                 where,
             )
+        if any(map(is_array, kinds)):
+            _refuse(columns, lambda label: is_array(type(label)), _NO_LABEL, where)
         if {int, tuple} & kinds and (odd := other_kind(tuple(dict.fromkeys(row_by_row)))):
             _refuse(columns, lambda label: plain_identifier(label) == odd[0], odd[1], where)
         if names is None:
             index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label at its first lookup
             codes = np.fromiter(map(index.__getitem__, row_by_row), np.int32, n_labels)
             names = tuple(index)
-            if any(map(is_missing, names)):
-                _refuse(columns, is_missing, f"is missing; every comparison needs its {kind} by label", where)
+            if any(map(is_no_label, names)):
+                _refuse(columns, is_no_label, f"is missing; every comparison needs its {kind} by label", where)
         else:
             index = dict(zip(names, range(len(names)), strict=True))
             codes = np.fromiter(map(index.get, row_by_row, repeat(_UNKNOWN)), np.int32, n_labels)
@@ -195,7 +199,7 @@ def coded_labels(
                 by_text = {identifier_text(name): place for place, name in enumerate(names)}
                 codes[unknown] = [by_text.get(identifier_text(row_by_row[row]), _UNKNOWN) for row in unknown]
     except TypeError:
-        _refuse(columns, is_unhashable, "is not a valid label: use text, whole numbers or tuples of them", where)
+        _refuse(columns, is_unhashable, _NO_LABEL, where)
     if (codes < 0).any():
         among = f"one of the {len(names)} {kind}s" if len(names) != 1 else f"{shown(names[0])}, the only {kind}"
         known = {*index, *map(identifier_text, index)}
@@ -321,6 +325,8 @@ def _whole_numbers(column: str, values: object) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError as error:  # numpy's error for rows of different lengths
         raise ComparisonError(f"{column} must be a list of whole numbers; got {shown(values)}") from error
+    if is_masked(values):
+        raise ComparisonError(f"{column} has masked entries: leave these comparisons out")
     if array.ndim == 1 and array.size == 0 and array.dtype.kind == "f":  # an empty list
         return array.astype(np.int32)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -452,6 +458,8 @@ def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
         array = np.asarray(pairs)
     except ValueError as error:  # numpy's error for rows of different lengths
         raise ComparisonError(f"pairs must be a list of pairs (winner, loser); got {shown(pairs)}") from error
+    if is_masked(pairs):
+        raise ComparisonError("pairs have masked entries: leave these comparisons out")
     if array.size == 0:
         array = np.empty((0, 2), np.int32)
     if array.ndim != 2 or array.shape[1] != 2:

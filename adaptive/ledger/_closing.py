@@ -5,11 +5,12 @@ A ballot is scored between two transactions, and is in the state "closing" in th
 
 import math
 import uuid
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import sqlalchemy as sa
 
 from adaptive._draw import Ballot
@@ -20,15 +21,15 @@ from adaptive.errors import VoteError
 from adaptive.ledger._ballots import stored as ballot_rows
 from adaptive.ledger._ballots.batches import n_spent
 from adaptive.ledger._ballots.sheets import forget_addresses
-from adaptive.ledger._ballots.stored import CurrentVotes, StoredBallot, stored_ballots
+from adaptive.ledger._ballots.stored import CurrentVotes, DrawnColumns, StoredBallot, stored_ballots
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, closer_time, is_overdue
-from adaptive.ledger._reports.results import count_sides, progress_of_items, result_of
+from adaptive.ledger._reports.results import progress_of_items, result_of
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, digest_of, json_of, now
+from adaptive.ledger._store.schema import CANNOT_SAY, digest_of, file_id, json_of, now, pair_id
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
 from adaptive.model._models import bradley_terry
-from rankcorr._checks import counted, told_apart
+from rankcorr._checks import counted, first_few, told_apart
 from rankcorr._workers import Progress
 
 
@@ -43,6 +44,9 @@ class ClosePreview:
         Share of the comparisons that must be answered.
     silent : tuple of hashable
         Items without any answer other than "cannot say"; they prevent closing.
+    to_void : tuple of str
+        Comparisons to void with `Campaign.correct`, one for each silent item whose comparisons all have an answer:
+        "cannot say", or that of an excluded voter. Otherwise the item would get no further answer.
     fewest : tuple of (hashable, int)
         The five items with the fewest answers, and how many they have.
     n_going_on : int
@@ -76,6 +80,7 @@ class ClosePreview:
     n_answered: int
     least_answered: float
     silent: tuple[Hashable, ...]
+    to_void: tuple[str, ...]
     fewest: tuple[tuple[Hashable, int], ...]
     n_going_on: int
     n_tied_at_cut: int | None
@@ -90,7 +95,8 @@ class ClosePreview:
     def reason(self) -> str:
         """The reason why the ballot cannot be closed yet; empty if it can be."""
         few = too_few(self.n_answered, self.n_comparisons, self.least_answered)
-        return few or (f"{counted(len(self.silent), 'item')} without any answer" if self.silent else "")
+        silent = f'{counted(len(self.silent), "item")} without any answer other than "cannot say"'
+        return (few or (silent if self.silent else "")) + advise_voiding(self.to_void)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,13 +202,9 @@ def _preview_ballot(
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")
     excluded = transaction.excluded_voters()
     comparisons, slots = ballot_rows.drawn_with_slots(transaction, stored.id)
-    votes = ballot_rows.current_votes(transaction, stored.id).excluding(excluded)
-    decided_places = votes.place[votes.answer != CANNOT_SAY]
-    presentations, n_answered, n_decided = (
-        count_sides(comparisons, transaction.info.n_items, places)
-        for places in (slice(None), votes.place, decided_places)
-    )
-    silent = tuple(transaction.info.items[place] for place in stored.places.tolist() if not n_decided[place])
+    all_votes = ballot_rows.current_votes(transaction, stored.id)
+    votes = all_votes.excluding(excluded)
+    silent = _silent_places(stored, comparisons, votes)
     n_going_on = plan.sizes[stored.number] if stored.number < plan.n_ballots else 0
     tied = None
     with suppress(VoteError):  # an item has no answers, or only "cannot say"
@@ -215,18 +217,56 @@ def _preview_ballot(
         strengths = bradley_terry(ballot_rows.votes_of(transaction, excluded=excluded, read=read))
         strengths.drawn(progress=progress)
         cut = strengths.cut(n_going_on)
-    items = progress_of_items(transaction.info, presentations, n_answered)
+    n_drawn = count_sides(comparisons, transaction.info.n_items)
+    n_answered = count_sides(comparisons, transaction.info.n_items, votes.place)
+    items = progress_of_items(transaction.info, n_drawn, n_answered)
     return ClosePreview(
         ballot=stored.number,
         n_comparisons=stored.n_comparisons,
         n_answered=votes.n_answered,
         least_answered=transaction.info.settings.least_answered if least_answered is None else least_answered,
-        silent=silent,
+        silent=tuple(transaction.info.items[place] for place in silent),
+        to_void=_comparisons_to_void(stored, comparisons, all_votes, silent),
         fewest=tuple((item.item, item.n_answered) for item in items[:5]),
         n_going_on=n_going_on,
         n_tied_at_cut=tied,
         cut=cut,
     )
+
+
+def _silent_places(stored: StoredBallot, comparisons: DrawnColumns, votes: CurrentVotes) -> list[int]:
+    """Return the places of the ballot's items without any vote other than "cannot say"."""
+    decided = set(comparisons.items[votes.place[votes.answer != CANNOT_SAY]].ravel().tolist())
+    return [place for place in stored.places.tolist() if place not in decided]
+
+
+def _comparisons_to_void(
+    stored: StoredBallot, comparisons: DrawnColumns, votes: CurrentVotes, silent: Sequence[int]
+) -> tuple[str, ...]:
+    """Return the comparisons of `ClosePreview.to_void`; `votes` include those of excluded voters."""
+    open_items = set(np.delete(comparisons.items, votes.place, axis=0).ravel().tolist())
+    to_void: list[int] = []
+    for item in silent:
+        if item not in open_items:
+            to_void.append(int(np.flatnonzero((comparisons.items == item).any(axis=1))[0]))
+            open_items.update(comparisons.items[to_void[-1]].tolist())  # the other item may be silent, too
+    sheets, positions = comparisons.sheet[to_void].tolist(), comparisons.position[to_void].tolist()
+    return tuple(file_id(pair_id(stored.number, *at)) for at in zip(sheets, positions, strict=True))
+
+
+def advise_voiding(comparisons: Sequence[str]) -> str:
+    """Return the advice to void comparisons, to follow the reason why a ballot cannot be closed; empty without any.
+
+    Examples
+    --------
+    >>> print(advise_voiding(["b1-0-1"]))
+    ; void b1-0-1 with `ballots run correct`, so that it is asked again: an item on each has no open comparison
+    """
+    if not comparisons:
+        return ""
+    asked = "it is asked" if len(comparisons) == 1 else "they are asked"
+    way = f"void {first_few(comparisons)} with `ballots run correct`, so that {asked} again"
+    return f"; {way}: an item on each has no open comparison"
 
 
 def close(
@@ -284,7 +324,8 @@ def _score(transaction: Transaction, ballot_id: int, least: float) -> _Scored:
     info, ballots = transaction.info, stored_ballots(transaction)
     stored = next(ballot for ballot in ballots if ballot.id == ballot_id)
     excluded = transaction.excluded_voters()
-    votes = ballot_rows.current_votes(transaction, stored.id).excluding(excluded)
+    all_votes = ballot_rows.current_votes(transaction, stored.id)
+    votes = all_votes.excluding(excluded)
     few = too_few(votes.n_answered, stored.n_comparisons, least)
     digest, ballot = ballot_rows.votes_digest(transaction, stored.id), ballot_rows.load_ballot(transaction, stored)
     closed = ballots[: stored.number - 1]
@@ -294,7 +335,10 @@ def _score(transaction: Transaction, ballot_id: int, least: float) -> _Scored:
     except VoteError as error:
         unit = f"ballot {stored.number}"
         fault = f"{unit}: {few}; nothing was closed, and a lower share cannot close it" if few else ""
-        raise NotReadyError(f"{fault or f'{unit} cannot be scored, and was not closed'}: {error}") from error
+        comparisons = ballot_rows.drawn_columns(transaction, stored.id)
+        silent = _silent_places(stored, comparisons, votes)
+        advice = advise_voiding(_comparisons_to_void(stored, comparisons, all_votes, silent))
+        raise NotReadyError(f"{fault or f'{unit} cannot be scored, and was not closed'}: {error}{advice}") from error
     if few:
         raise not_ready(f"ballot {stored.number}: ", few, votes.n_answered, stored.n_comparisons)
     fields = record_dict(record, after, votes.n_answered, excluded.values())

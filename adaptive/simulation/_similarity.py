@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._tables import check_spelling, header_and_records
 from adaptive.errors import SimilarityError
 from rankcorr._checks import checked_count, shown
+from rankcorr._io.source import path_text
 from rankcorr._io.table import TextTable, list_names
 
 _MOST_NAMED = 5
@@ -248,7 +249,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     ...     read_similarities(file)
     array([ 0.71, -0.02])
     """
-    table = TextTable(os.fspath(path))
+    table = TextTable(path_text(path))
     header, records = header_and_records(table, table.text(), column)
     check_spelling(table, header, [column])
     if header.cells.count(column) != 1:

@@ -178,8 +178,13 @@ def by_name(value: Any) -> Mapping[Any, Any] | None:
 
 
 def python_values(values: Iterable[Any]) -> Iterable[Any]:
-    """Convert an array of pyarrow to Python values, which labels are compared with; return anything else unchanged."""
-    converted: Iterable[Any] = values.to_pylist() if hasattr(values, "to_pylist") else values
+    """Convert a column of pyarrow, pandas, torch or jax to Python values, which labels are compared with.
+
+    Anything else is unchanged.
+    """
+    name = "to_pylist" if hasattr(values, "to_pylist") else "tolist"
+    has_one_dimension = getattr(values, "ndim", 1) == 1
+    converted: Iterable[Any] = getattr(values, name)() if has_one_dimension and hasattr(values, name) else values
     return converted
 
 

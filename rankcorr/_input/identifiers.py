@@ -22,7 +22,7 @@ def plain_identifier(identifier: Any) -> Any:
     >>> plain_identifier(np.int64(7)), plain_identifier(np.str_("a")), plain_identifier((np.int8(1), "b"))
     (7, 'a', (1, 'b'))
     """
-    if isinstance(identifier, np.integer):
+    if isinstance(identifier, np.integer) and not isinstance(identifier, np.timedelta64):
         return int(identifier)
     if isinstance(identifier, np.str_):
         return str(identifier)
@@ -41,6 +41,17 @@ def identifier_text(identifier: Any) -> Any:
     if type(plain) is tuple:
         return tuple(map(identifier_text, plain))
     return str(plain) if type(plain) is int else plain
+
+
+def is_array(kind: type) -> bool:
+    """Whether values of a type are arrays, such as tensors of one number: equal tensors differ as labels.
+
+    Examples
+    --------
+    >>> is_array(np.ndarray), is_array(np.int64), is_array(str)
+    (True, False, False)
+    """
+    return hasattr(kind, "__array__") and not issubclass(kind, np.generic)
 
 
 def check_identifiers(identifiers: Iterable[Hashable], noun: str) -> None:
@@ -123,7 +134,7 @@ def warn_unicode_twins(identifiers: Iterable[Hashable], noun: str, *, stacklevel
 def _kind(identifier: object) -> type | None:
     if isinstance(identifier, str):
         return str
-    is_number = isinstance(identifier, int | np.integer) and not isinstance(identifier, bool)
+    is_number = isinstance(identifier, int | np.integer) and not isinstance(identifier, bool | np.timedelta64)
     return int if is_number else None
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.errors import NonNumericError
+from rankcorr.errors import DimensionError, NonNumericError
 
 LARGEST_EXACT: Final = 2**53  # float64 holds every whole number up to here; 2^53 + 1 becomes 2^53
 # The precision that coefficients promise. Values at most this far apart are equal: in short lists a coefficient takes
@@ -17,27 +17,46 @@ ROUNDING: Final = 1e-12
 DECIMALS: Final = 12  # of values that are put in order
 
 
-def exact_array(values: ArrayLike) -> NDArray[Any]:
+def exact_array(values: ArrayLike, noun: str = "number") -> NDArray[Any]:
     """Return an array that holds the numbers as they were: as objects where numpy would round integers to floats.
 
     Raises
     ------
-    ValueError
-        Rows of different lengths; the error is numpy's.
+    DimensionError
+        Rows of different lengths.
+    NonNumericError
+        Dates or durations, which numpy would convert to whole numbers, or a tensor that numpy cannot hold.
 
     Examples
     --------
     >>> exact_array([2**53 + 1, 0.5])
     array([9007199254740993, 0.5], dtype=object)
     """
-    array = np.asarray(values)
+    try:
+        values = detach_tensor(values)
+        array = np.asarray(values)
+    except ValueError as error:
+        raise DimensionError(f"{noun}s must form an array; their rows differ in length") from error
+    except (TypeError, RuntimeError) as error:  # of torch and jax
+        raise NonNumericError(f"{noun}s cannot be read as an array: {str(error).splitlines()[0]}") from error
+    if array.dtype.kind in "mM":
+        raise NonNumericError(f"every {noun} must be a real number; got an array of {array.dtype}")
     if not isinstance(values, np.ndarray) and (array.dtype.kind in "US" or _may_be_rounded(array)):
         return np.array(values, dtype=object)
     return array
 
 
 def _may_be_rounded(array: NDArray[Any]) -> bool:
-    return array.dtype.kind == "f" and bool((np.abs(array[np.isfinite(array)]) >= LARGEST_EXACT).any())
+    largest_exact = np.float64(LARGEST_EXACT)  # beyond the range of float16
+    return array.dtype.kind == "f" and bool((np.abs(array[np.isfinite(array)]) >= largest_exact).any())
+
+
+def detach_tensor(values: Any) -> Any:
+    """Return a tensor of torch as an array of numpy, off its device; anything else unchanged."""
+    if not hasattr(values, "detach"):
+        return values
+    tensor = values.detach().cpu()
+    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()  # numpy has no bfloat16
 
 
 def numbers_beyond_floats(array: NDArray[Any]) -> list[Any]:

@@ -21,10 +21,17 @@ Positions: TypeAlias = NDArray[np.int32]
 
 
 def split_labels(numbers_: ScoresLike, noun: str) -> tuple[list[Hashable] | None, ArrayLike]:
-    """Split a mapping or a pandas Series into labels and numbers; an array or another series has None as labels."""
+    """Split a mapping or a pandas Series into labels and numbers; an array or another series has None as labels.
+
+    An array of xarray with coordinates is read as a pandas Series.
+    """
     if isinstance(numbers_, Mapping):
         return list(numbers_), list(numbers_.values())
-    return series_of(numbers_, noun) or (None, numbers_)
+    xarray = sys.modules.get("xarray")
+    values: Any = numbers_
+    if xarray is not None and isinstance(values, xarray.DataArray) and values.indexes and values.ndim == 1:
+        values = values.to_series()
+    return series_of(values, noun) or (None, values)
 
 
 def checked_numbers(
@@ -38,10 +45,7 @@ def checked_numbers(
         form = "" if isinstance(values, bytearray) else ": write list(...)"
         instead = ", which has no order" if isinstance(values, set | frozenset) else form
         raise DimensionError(f"{noun}s must be a list or an array; got {shown(values)}{instead}")
-    try:
-        array = exact_array(values)
-    except ValueError as error:  # rows of different lengths
-        raise DimensionError(f"{noun}s must form an array; their rows differ in length") from error
+    array = exact_array(values, noun)
     if array.ndim != n_dimensions:
         dimensions = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
         got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from rankcorr._checks import check_choice, counted, give_notice, real_text, shown
 from rankcorr._input.frames import is_rank_column
-from rankcorr._io.source import printable
+from rankcorr._io.source import path_text, printable
 from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, is_json, list_names, unguarded
 from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError, RankColumnWarning
@@ -138,7 +138,7 @@ def read_numbers(
     check_choice("duplicates", duplicates, DUPLICATES)
     if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
         raise OptionError(f"id_columns must be a list of one or more column names; got {shown(id_columns)}")
-    table = TextTable(os.fspath(path))
+    table = TextTable(path_text(path))
     text = table.text()
     if is_json(text):
         table.fail("is JSON: save it as CSV")
@@ -217,6 +217,13 @@ def _find_columns(
         )
     if header:
         _check_header(table, names[score], first.line)
+        if id_columns is None and n_ids == 1 and (names[ids[0]] in _FITTED or is_rank_column(names[ids[0]])):
+            table.fail(
+                "by its name, this column holds numbers, but it would be read as the ids; name both columns (--id and "
+                "--score)",
+                first.line,
+                names[ids[0]],
+            )
     return _Columns(names, ids, score)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final, NoReturn, cast
 
+from rankcorr._checks import shown
 from rankcorr.errors import TableError
 
 HEAD_BYTES: Final = 1 << 16
@@ -47,6 +48,20 @@ def printable(text: str, limit: int | None = _SHOWN_CHARACTERS) -> str:
     """Return text fit for one line of a terminal: control characters escaped, a long end cut off."""
     cut = text if limit is None or len(text) <= limit else text[:limit] + "..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+
+
+def path_text(path: object, error: type[Exception] = TableError) -> str:
+    """Return a path as text; raise `error` for an open file, bytes or anything else.
+
+    Examples
+    --------
+    >>> path_text(Path("folder", "gold.csv"))
+    'folder/gold.csv'
+    """
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise error(f"the path of a file must be text or a pathlib.Path; got {shown(path)}")
+    return text
 
 
 @dataclass(eq=False)

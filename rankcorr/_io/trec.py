@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import counted, first_few, give_notice, real_text, shown
-from rankcorr._io.source import printable
+from rankcorr._io.source import path_text, printable
 from rankcorr._io.table import Kind, TextTable, is_json, json_values, parse_number, plain_bytes, read_plain
 from rankcorr.errors import RankColumnWarning, TableError
 
@@ -167,7 +167,7 @@ def is_trec(path: str | os.PathLike[str]) -> bool:
     if path == "-":
         return False
     try:
-        fields = _split(_first_line(TextTable(os.fspath(path)).text()), None)
+        fields = _split(_first_line(TextTable(path_text(path)).text()), None)
     except TableError:
         return False
     n_numbers = {6: 2, 4: 1}.get(len(fields), 0)  # a run has a rank and a score after the document, qrels a relevance

@@ -79,6 +79,11 @@ def encode_ids(column: Any, noun: str) -> Ids:
         if isinstance(series, nw.Series):
             plain = str(series.dtype) in WHOLE_NUMBERS and not series.is_null().any()
             column = series.to_numpy() if plain else series.to_list()
+    if is_masked(column):
+        n_masked = int(np.ma.getmaskarray(column).sum())
+        raise ColumnError(f"each row needs a {noun} id; masked: {counted(n_masked, 'row')}")
+    if isinstance(column, np.ndarray) and column.dtype.kind in "mM":  # whose nanoseconds would become numbers
+        raise ColumnError(f"each {noun} id must be text or a whole number; got an array of {column.dtype}")
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1:
         ids, first, codes = np.unique(column, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -87,7 +92,7 @@ def encode_ids(column: Any, noun: str) -> Ids:
         return Ids(place[codes], tuple(ids[order].tolist()))
     if isinstance(column, np.ndarray):
         column = column.tolist()
-    if isinstance(column, str | bytes) or not isinstance(column, Iterable):
+    if isinstance(column, str | bytes | set | frozenset) or not isinstance(column, Iterable):
         raise ColumnError(f"the column of {noun} ids must be a list or a series; got {shown(column)}")
     identifiers = list(column)
     places: dict[Hashable, int] = {}
@@ -105,8 +110,8 @@ def checked_values(column: Any, noun: str) -> NDArray[np.float64]:
 
     Raises
     ------
-    ColumnError
-        The column is not one-dimensional.
+    ColumnError, DimensionError
+        The column is not one-dimensional; `DimensionError` if its rows differ in length.
     NonNumericError
         A value is not a real number, or is an integer that a float cannot represent, so that different values could
         become ties.
@@ -140,10 +145,7 @@ def is_number(value: object) -> bool:
 
 def _numbers(entries: Any, noun: str) -> NDArray[np.float64]:
     """Return numbers as a new float64 array."""
-    try:
-        array = exact_array(entries)
-    except ValueError as error:  # rows of different lengths
-        raise ColumnError(f"the column of {noun}s must have one dimension; its rows differ in length") from error
+    array = exact_array(entries, noun)
     if array.ndim != 1:
         raise ColumnError(f"the column of {noun}s must have one dimension; got {shown(entries)}")
     if array.dtype.kind not in "biuf":

@@ -18,10 +18,10 @@ from rankcorr._checks import check_choice, check_unique, counted, equals_itself,
 from rankcorr._input.frames import arrow, columns_of, labelled_values
 from rankcorr._input.identifiers import comparable
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
-from rankcorr._io.source import printable
+from rankcorr._io.source import path_text, printable
 from rankcorr._io.table import TextTable
 from rankcorr._io.trec import FORMATS, Form, check_ranks, is_hit, read_columns
-from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankingError, SplitQueryError
+from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankingError, SplitQueryError, TableError
 from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
 from rankcorr.evaluation._qrels import QUERY, RANK, Qrels, QueryColumns, Run, note_rank_column
@@ -154,7 +154,7 @@ def read_run(
     ...     read_run(file)
     <Run 'bm25' of 1 query, 2 documents>
     """
-    stem = "stdin" if path == "-" else _ENDINGS.sub("", Path(path).name)
+    stem = "stdin" if path == "-" else _ENDINGS.sub("", Path(path_text(path)).name)
     return cast(Run, _read(Run, path, form, duplicates, stem if name is None else name))
 
 
@@ -223,7 +223,7 @@ def _read_group_rows(
     unordered: bool = False,
 ) -> dict[tuple[str, ...], str]:
     """Read the group of each tuple of ids; `columns`, `noun` and `group_noun` are words for error messages."""
-    table = TextTable(os.fspath(path), content=f"a {columns[0]} and a {group_noun} are expected")
+    table = TextTable(path_text(path), content=f"a {columns[0]} and a {group_noun} are expected")
     text = table.text()
     groups: dict[tuple[str, ...], str] = {}
     for number, record in enumerate(table.records(text, table.delimiter(text, ()))):
@@ -330,7 +330,7 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     check_choice("duplicates", duplicates, DUPLICATES)
     if form is not None:
         check_choice("form", form, FORMATS)
-    table = TextTable(os.fspath(path), content=_CONTENT, form="Parquet, or as text of TREC or BEIR")
+    table = TextTable(path_text(path), content=_CONTENT, form="Parquet, or as text of TREC or BEIR")
     table.data = table.read_bytes()
     if table.data.startswith(ARROW_FILES):
         return _of_arrow(kind, table, duplicates, name)
@@ -357,6 +357,8 @@ def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) ->
         rows = kind.from_columns(*ids, values, duplicates=duplicates, name=name)
         if ranks:
             note_rank_column(rows, ids[0], ids[1], ranks[0], table.name, 7)
+    except TableError:  # which names the file
+        raise
     except RankingError as error:
         raise type(error)(f"{table.name}: {error}") from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import shown
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._input.numbers import detach_tensor
+from rankcorr._input.scores import is_masked
 from rankcorr.errors import DimensionError, LengthError, OptionError
 from rankcorr.evaluation._columns import checked_values
 from rankcorr.evaluation._evaluate import correlate_groups
@@ -155,22 +157,14 @@ class RankMetric:
 
 
 def _column(values: Any, role: str) -> NDArray[np.float64]:
-    array = _of_tensor(values)
+    array = detach_tensor(values)
     if np.ndim(array) != 1:
         raise DimensionError(f"{role}s must have one dimension; got {np.ndim(array)}")
     return np.array(checked_values(array, role))
 
 
 def _queries(indexes: Any) -> NDArray[np.int64]:
-    query_codes = np.asarray(_of_tensor(indexes))
-    if query_codes.ndim != 1 or (query_codes.size and query_codes.dtype.kind not in "iu"):
+    query_codes = np.asarray(detach_tensor(indexes))
+    if is_masked(indexes) or query_codes.ndim != 1 or (query_codes.size and query_codes.dtype.kind not in "iu"):
         raise OptionError(f"indexes must be whole numbers in one dimension; got {shown(indexes)}")
     return query_codes.astype(np.int64)
-
-
-def _of_tensor(values: Any) -> Any:
-    """A tensor of torch as an array of numpy, without a gradient and off its device; anything else unchanged."""
-    if not hasattr(values, "detach"):
-        return values
-    tensor = values.detach().cpu()
-    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()  # numpy has no bfloat16

@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 import torchmetrics
 from torchmetrics.utilities import dim_zero_cat
@@ -50,13 +49,16 @@ class RankMetric(torchmetrics.Metric):  # type: ignore[misc]
 
     def update(self, preds: Any, target: Any, indexes: Any = None) -> None:
         """Add a batch; arguments and errors as for `rankcorr.integrations.metric.RankMetric.update`."""
-        metric.RankMetric(self.coefficient).update(preds, target, indexes)  # checks the batch
+        batch = metric.RankMetric(self.coefficient)
+        batch.update(preds, target, indexes)
         if self.preds and (indexes is None) == bool(self.indexes):
             raise OptionError("indexes must come with every batch, or with none")
-        for state, column in ((self.preds, preds), (self.target, target), (self.indexes, indexes)):
-            if column is not None:
-                values = column.detach() if isinstance(column, torch.Tensor) else torch.as_tensor(np.asarray(column))
-                state.append(values.to(self.device))
+        columns = {"preds": preds, "target": target, "indexes": indexes}
+        for state, array in batch.state_dict().items():
+            if array is not None:
+                column = columns[state]
+                values = column.detach() if isinstance(column, torch.Tensor) else torch.as_tensor(array)
+                getattr(self, state).append(values.to(self.device))
 
     def compute(self) -> torch.Tensor:
         """Value of all rows, or the mean over queries; nan, with a warning, if undefined.

@@ -17,6 +17,7 @@ from rankcorr._input.frames import by_name
 from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats
 from rankcorr._input.scores import ScoresLike, is_masked, split_labels
 from rankcorr._output.results import read_only
+from rankcorr._ranking import checked_labels
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
 
@@ -108,6 +109,7 @@ def _of_annotators(
             raise errors.DuplicateLabelError(f"the ratings of {shown(name)} name an item more than once")
         for label in labels or ():
             place.setdefault(label, len(place))
+    checked_labels(list(place), len(place))
     matrix = np.full((len(rows), len(place)), np.nan)
     for row, ((labels, _), vector) in enumerate(zip(rows, vectors, strict=True)):
         matrix[row, [place[label] for label in labels or ()]] = vector
@@ -124,15 +126,12 @@ def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
 def _unmask(values: ArrayLike) -> NDArray[Any]:
     """Return an array with nan for masked values, and with integers unchanged."""
     if is_masked(values):
-        array = np.array(values.data, dtype=object)
+        array = exact_array(values.data, "rating").astype(object)
         array[np.ma.getmaskarray(values)] = np.nan
         return array
     if isinstance(values, list | tuple):
         values = [_unmask(row) if is_masked(row) else row for row in values]  # numpy would drop the masks of rows
-    try:
-        return exact_array(values)
-    except ValueError as error:  # how numpy reports rows of different lengths
-        raise errors.DimensionError("ratings must form an array; their rows differ in length") from error
+    return exact_array(values, "rating")
 
 
 def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:

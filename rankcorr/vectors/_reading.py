@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, shown
-from rankcorr._io.source import Source
+from rankcorr._io.source import Source, path_text
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import OptionError
 from rankcorr.vectors._words import (
@@ -118,7 +118,7 @@ def read_vectors(
     check_choice("undecodable", undecodable, UNDECODABLE)
     if isinstance(words, str):
         raise OptionError(f"words must be a collection of words; got {shown(words)}")
-    name = os.fspath(path)
+    name = path_text(path, VectorFileError)
     if form == "gensim" or (form is None and name.endswith(GENSIM_ENDINGS)):
         return read_gensim(name, words)
     _check_encoding(encoding)

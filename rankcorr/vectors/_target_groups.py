@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from rankcorr._checks import counted, offending, real_number, shown, whole_number
-from rankcorr._io.source import write_atomically
+from rankcorr._io.source import path_text, write_atomically
 from rankcorr._io.table import Record, TextTable, is_json, list_names
 from rankcorr._output.results import Result
 from rankcorr.errors import RankingError, TableError
@@ -377,7 +377,7 @@ def read_target_groups(path: str | os.PathLike[str]) -> TargetGroups:
     ...     read_target_groups(file)
     <TargetGroups of 1 target, 3 candidates, 1 comparison>
     """
-    table = TextTable(os.fspath(path), content="target groups are expected")
+    table = TextTable(path_text(path), content="target groups are expected")
     text = table.text()
     try:
         return _json_groups(table, text) if is_json(text) else TargetGroups(*_table_groups(table, text))
@@ -421,7 +421,7 @@ def read_candidates(path: str | os.PathLike[str]) -> dict[str, dict[str, Categor
     {'oak': {'tree': 'positive', 'plant': 'positive'}}
     """
     names = ("target", "candidate", "category")
-    table = TextTable(os.fspath(path), content="candidates of targets are expected")
+    table = TextTable(path_text(path), content="candidates of targets are expected")
     text = table.text()
     records = table.records(text, table.delimiter(text, names))
     header = next(records)

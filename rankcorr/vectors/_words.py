@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import shown
 from rankcorr._input.identifiers import warn_unicode_twins
+from rankcorr._input.numbers import detach_tensor
 from rankcorr._input.scores import is_masked
 from rankcorr._output.results import read_only
 from rankcorr.errors import RankingError
@@ -369,8 +370,8 @@ class KeptVectors:
         if word in self._places:
             raise DuplicateWordError(f"{place}: {shown(word)} has a vector already, in {self._places[word]}")
         try:
-            values = np.asarray(vector)
-        except ValueError:  # rows of different lengths
+            values = np.asarray(detach_tensor(vector))
+        except (ValueError, TypeError, RuntimeError):  # rows of different lengths, a tensor that numpy cannot hold
             values = np.empty(0)
         if is_masked(vector) or values.dtype.kind not in "iuf" or values.ndim != 1 or not values.size:
             raise VectorValueError(f"{place}: a vector of numbers is expected for {shown(word)}; got {shown(vector)}")

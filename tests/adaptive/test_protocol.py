@@ -79,6 +79,8 @@ def test_the_published_variants_can_be_plugged_in(plan, seed):
 def test_the_answers_are_checked():
     with pytest.raises(VoteError, match="need as many answers"):
         run_protocol(PLAN, lambda _: [1], items=8, rng=np.random.default_rng(0))
+    with pytest.raises(VoteError, match="answers are masked: write -2 where there is no answer"):
+        run_protocol(PLAN, lambda b: np.ma.masked_all(b.n_comparisons, int), items=8, rng=np.random.default_rng(0))
     with pytest.raises(VoteError, match="every item needs an answered comparison"):
         run_protocol(PLAN, lambda b: [UNANSWERED] * b.n_comparisons, items=8, rng=np.random.default_rng(0))
 
@@ -94,6 +96,7 @@ def test_the_answers_are_checked():
         ({"a": 1}, "items must be a number or a list of labels; got {'a': 1}"),
         (["a", "b", "a", *"cdefg"], "items must be unique; more than once: 'a'"),
         ([["a"], *"bcdefgh"], "items must be hashable"),
+        ([np.nan, *"bcdefgh"], "items must have a label each; got nan"),
     ],
 )
 def test_the_items_must_match_the_plan(items, message):

@@ -44,7 +44,9 @@ def test_a_value_is_shown_by_its_repr_on_one_line(value):
     assert shown(value) == (text if len(text) <= 60 else f"{text[:57]}...")
 
 
-@pytest.mark.parametrize("value", ["1", None, True, np.True_, 1j, [1], Decimal(1), np.array([1.0])])
+@pytest.mark.parametrize(
+    "value", ["1", None, True, np.True_, 1j, [1], Decimal(1), np.array([1.0]), np.timedelta64(1, "s")]
+)
 def test_options_must_be_numbers(value):
     """Many functions use these checks; their tests have one value out of range."""
     assert math.isnan(real_number(value))

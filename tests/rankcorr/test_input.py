@@ -3,8 +3,10 @@
 import datetime
 import math
 import numbers
+import sys
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 from unicodedata import normalize
 
 import numpy as np
@@ -32,7 +34,9 @@ from rankcorr import (
 from rankcorr._input.identifiers import check_identifiers, comparable, identifier_text, plain_identifier, unicode_twins
 from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats, order_codes
 from rankcorr.errors import ColumnError, RankColumnWarning
+from rankcorr.evaluation import Run
 from rankcorr.inference._exchange import codes_of_scores
+from rankcorr.integrations.metric import RankMetric
 from rankcorr.measures import average_precision, krippendorff_alpha, mean_pairwise_agreement
 from tests import naive
 
@@ -283,6 +287,104 @@ def test_objects_that_numpy_can_convert_are_arrays():
     assert Ranking.from_scores(np.ma.array([3, 1])).ranks.tolist() == [1, 2]
 
 
+def test_labels_may_be_a_tensor_but_not_a_list_of_tensors():
+    class Labels(Tensor):
+        ndim = 1
+
+        def tolist(self):
+            return self.values
+
+        def __iter__(self):
+            return iter([Tensor(value) for value in self.values])
+
+    ranking = Ranking.from_scores([1, 2], labels=Labels([7, 8]))
+    assert set(map(type, ranking.labels)) == {int}
+    assert Ranking.from_order(Labels([8, 7])) == Ranking.from_order([8, 7])
+    with pytest.raises(rankcorr.LabelError, match="labels must be text or numbers, not arrays; got"):
+        Ranking.from_scores([1, 2], labels=list(Labels([7, 8])))
+
+
+class DataArray:
+    """The used part of an array of xarray, whose coordinates are indexes."""
+
+    ndim = 1
+
+    def __init__(self, scores):
+        self._series = pd.Series(scores)
+        self.indexes = {"item": self._series.index}
+
+    def to_series(self):
+        return self._series
+
+
+@pytest.fixture
+def data_array(monkeypatch):
+    try:
+        import xarray
+    except ImportError:  # it is not in the development extra
+        monkeypatch.setitem(sys.modules, "xarray", SimpleNamespace(DataArray=DataArray))
+        return DataArray
+    return lambda scores: xarray.DataArray(list(scores.values()), coords={"item": list(scores)}, dims="item")
+
+
+def test_arrays_of_xarray_are_matched_by_their_coordinates(data_array):
+    gold, system = data_array({"a": 3, "b": 2, "c": 1}), data_array({"c": 10, "b": 20, "a": 30})
+    assert weighted_tau(gold, system) == 1
+    assert correlate_many(gold, {"system": system}).statistic.tolist() == [1]
+    with pytest.raises(rankcorr.LabelError, match="x has labels and y has none"):
+        weighted_tau(gold, [3, 2, 1])
+
+
+class Parameter(Tensor):
+    """The used part of a torch tensor with a gradient, of a type that numpy lacks."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def detach(self):
+        return self
+
+    cpu = double = detach
+
+    def is_floating_point(self):
+        return True
+
+    def numpy(self):
+        return np.array(self.values)
+
+
+def test_tensors_with_a_gradient_are_arrays():
+    values = [[3.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
+    assert correlation_matrix(Parameter(values)).statistic.tolist() == correlation_matrix(values).statistic.tolist()
+    assert Ranking.from_scores(Parameter([3, 1])).ranks.tolist() == [1, 2]
+    with pytest.raises(NonNumericError, match=r"scores cannot be read as an array: Can't call numpy\(\) on Tensor"):
+        Ranking.from_scores([Parameter(3), Parameter(1)])
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_narrow_floats_in_a_list_are_ranked_without_a_warning(kind):
+    assert Ranking.from_scores([kind(1), kind(3), kind(2)]).ranks.tolist() == [3, 1, 2]
+
+
+DATES = [np.array([3, 1, 2], kind) for kind in ("M8[ns]", "M8[D]", "m8[ns]", "m8[Y]", "m8")]
+
+
+@pytest.mark.parametrize("dates", [*DATES, [np.timedelta64(days, "D") for days in (3, 1, 2)]], ids=repr)
+def test_dates_and_durations_are_no_numbers(dates):
+    calls = [
+        Ranking.from_scores,
+        lambda scores: Run.from_columns(["q"] * 3, ["a", "b", "c"], scores),
+        lambda scores: RankMetric().update(scores, [1, 2, 3]),
+        lambda ratings: krippendorff_alpha([ratings, ratings]),
+    ]
+    for call in calls:
+        with pytest.raises(NonNumericError, match=r"must be a real number; got an array of (datetime|timedelta)64"):
+            call(dates)
+    for ids in ((dates, ["a", "b", "c"]), (["q"] * 3, dates)):
+        with pytest.raises(ColumnError, match="id must be text or a whole number; got"):
+            Run.from_columns(*ids, [1, 2, 3])
+
+
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_a_series_named_rank_is_not_read_as_scores(kind):
     frame = kind({"rank": [1, 2, 3], "mean_rank": [1.5, 2.5, 9.0], "page_rank": [3, 2, 1], "score": [9, 5, 1]})
@@ -467,7 +569,7 @@ def test_integers_that_numpy_would_round_are_kept():
     for values in ([BIG + 1, 0.5], [2**64, -1], [np.uint64(BIG + 1), np.int64(-1)], [["x"], [2]]):
         assert exact_array(values).tolist() == values
     assert exact_array([1, 0.5, math.inf]).dtype == np.float64
-    with pytest.raises(ValueError, match="inhomogeneous"):
+    with pytest.raises(rankcorr.DimensionError, match="numbers must form an array; their rows differ in length"):
         exact_array([[1], [1, 2]])
 
 

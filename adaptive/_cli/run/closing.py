@@ -206,7 +206,7 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
     )
     if preview.silent:
         some = first_few([" ".join(item_cells(item)) for item in preview.silent])
-        click.echo(f"{counted(len(preview.silent), 'item')} without any answer: {some}")
+        click.echo(f'{counted(len(preview.silent), "item")} without any answer other than "cannot say": {some}')
     else:
         few = ", ".join(f"{' '.join(item_cells(item))} {number}" for item, number in preview.fewest)
         click.echo(f"fewest answers: {few}")

@@ -27,7 +27,11 @@ _DROPPED: Final = "dropped"
 _ITEMS: Final = (schema.comparison.c.left_item, schema.comparison.c.right_item, schema.comparison.c.other_items)
 # A repeat does not count as a pair: if another voter answers the comparison that it repeats, the pair stays open.
 _IS_ASKED_ONCE: Final = sa.or_(schema.comparison.c.probe.is_(None), schema.comparison.c.probe == "overlap")
-_PAIRS: Final = sa.select(schema.comparison.c.ballot_id, schema.comparison.c.sheet, *_ITEMS).where(_IS_ASKED_ONCE)
+_PAIRS: Final = (
+    sa.select(schema.comparison.c.ballot_id, schema.comparison.c.sheet, schema.comparison.c.place, *_ITEMS)
+    .add_columns(schema.comparison.c.probe)
+    .where(_IS_ASKED_ONCE)
+)
 _VOTER: Final[sa.BindParameter[Any]] = sa.bindparam("voter")
 # The pairs that a ``voter`` has answered, and those still to answer on a sheet held.
 _ANSWERED_PAIRS: Final = _PAIRS.join(schema.vote_event, schema.OF_COMPARISON).where(
@@ -74,7 +78,8 @@ class VoterPairs(NamedTuple):
     """The pairs that a voter has answered, and those still to answer on a sheet that the voter holds.
 
     Both map a pair to its sheets. Known pairs are excluded, because they may be asked again. Pairs on the voter's sheet
-    that another voter answered are excluded, because this voter may answer them on another sheet.
+    that another voter answered, or that are withheld from this voter, are excluded, because this voter may answer them
+    on another sheet.
     """
 
     answered: Mapping[Pair, Collection[Sheet]]
@@ -125,13 +130,18 @@ def open_pairs(transaction: Transaction, sheets: Iterable[Sheet], voter_id: int 
 def pairs_of_voter(transaction: Transaction, voter_id: int) -> VoterPairs:
     """Return the pairs that a voter has answered or holds."""
 
-    def sheets_by_pair(statement: sa.Select[Any]) -> Mapping[Pair, Collection[Sheet]]:
+    def sheets_by_pair(rows: Iterable[Any]) -> Mapping[Pair, Collection[Sheet]]:
         sheets: defaultdict[Pair, set[Sheet]] = defaultdict(set)
-        for row in transaction.execute(statement, {"voter": voter_id}):
+        for row in rows:
             sheets[_pair(row)].add((row.ballot_id, row.sheet))
         return sheets
 
-    return VoterPairs(sheets_by_pair(_ANSWERED_PAIRS), sheets_by_pair(_HELD_PAIRS))
+    held = transaction.execute(_HELD_PAIRS, {"voter": voter_id}).all()
+    scarce = _scarce_copies(transaction, [row for row in held if row.probe == "overlap"], voter_id)
+    to_answer = [row for row in held if (row.ballot_id, row.place) not in scarce]
+    return VoterPairs(
+        sheets_by_pair(transaction.execute(_ANSWERED_PAIRS, {"voter": voter_id})), sheets_by_pair(to_answer)
+    )
 
 
 def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> bool:

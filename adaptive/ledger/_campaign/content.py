@@ -24,6 +24,7 @@ _MOST_OF_ITEM: Final = 10_000  # characters in an item's content
 _ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 Platform: TypeAlias = Literal["prolific", "mturk"]
 PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
+OPEN: Final = "open"  # the source of voters who come by the open link, and have a random id in place of a name
 Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

@@ -22,7 +22,7 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items, checked_labels
 from adaptive._tables import check_decimals, item_cells
 from adaptive.errors import VoteError
-from adaptive.ledger._campaign.content import ItemContent, VotingPages
+from adaptive.ledger._campaign.content import OPEN, ItemContent, VotingPages
 from adaptive.ledger._campaign.plan import ContinuousPlan, Mode, items_of_targets, n_pairs_within
 from adaptive.ledger._campaign.settings import CampaignSettings, as_label
 from adaptive.ledger._store import schema
@@ -346,11 +346,13 @@ class Transaction:
         return tuple(ItemContent(*row) for row in self.execute(contents.order_by(table.c.place)))
 
     def voter_names(self) -> dict[int, str]:
-        """Return the display name of each voter: the name at the source, or the key if the name was erased."""
+        """Return the display name of each voter: the name at the source, or the key of a voter who has no name."""
         voter, identity = schema.voter, schema.voter_identity
-        voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.outerjoin(identity))
-        rows = self.execute(voters.where(self.of_campaign(voter)).order_by(voter.c.id))
-        return {row.id: row.key if row.external_id is None else row.external_id for row in rows}
+        columns = sa.select(voter.c.id, voter.c.key, voter.c.source, identity.c.external_id)
+        rows = self.execute(
+            columns.select_from(voter.outerjoin(identity)).where(self.of_campaign(voter)).order_by(voter.c.id)
+        )
+        return {row.id: row.key if row.external_id is None or row.source == OPEN else row.external_id for row in rows}
 
     def voter_keys(self) -> dict[int, str]:
         """Return the random key of each voter."""

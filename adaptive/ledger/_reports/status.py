@@ -478,7 +478,8 @@ def spending_of(transaction: Transaction) -> Spending | None:
 def _count_checks(transaction: Transaction) -> int:
     """Return the number of drawn checks that will be asked.
 
-    If sheets are claimed, each has the practice, but a voter does it only once, so it counts once for each slot.
+    If sheets are claimed, each has the practice, but a voter does it only once. So it counts once for each slot, or as
+    often as it was answered, if more voters came.
     """
     ballot, probe, probing = schema.ballot, schema.comparison, transaction.info.settings.probing
     if probing is None:
@@ -490,5 +491,7 @@ def _count_checks(transaction: Transaction) -> int:
     pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
     columns = (schema.sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
     practice = sa.select(*columns).select_from(schema.PAIRS_ON_SHEETS).where(*is_check, probe.c.probe == "practice")
-    n_practice = transaction.count(practice.distinct().subquery())
+    is_practised = (*is_check, probe.c.probe == "practice", schema.IN_FORCE)
+    n_answered = transaction.count(schema.VOTES.join(probe), *is_practised)
+    n_practice = max(n_answered, transaction.count(practice.distinct().subquery()))
     return n_practice + transaction.count(schema.PAIRS, *is_check, probe.c.probe != "practice")

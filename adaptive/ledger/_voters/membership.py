@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import sqlalchemy as sa
 
 from adaptive._tables import item_cells
-from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages, is_line
+from adaptive.ledger._campaign.content import OPEN, PLATFORMS, Outcome, VotingPages, is_line
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now, time_text, value_of
@@ -29,7 +29,7 @@ FILE = "file"
 Decision: TypeAlias = Literal["approve", "reject"]
 DECISIONS: Final[tuple[Decision, ...]] = get_args(Decision)
 _ENDED: Final = "ended"
-OPEN, INVITED = "open", "invitation"
+INVITED = "invitation"
 _PARTICIPANTS: Final = {
     # Form of the ids that each platform assigns.
     "prolific": re.compile(r"[0-9a-f]{24}"),
@@ -161,7 +161,7 @@ def voter_named(transaction: Transaction, name: str) -> int:
 
 
 def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, int]:
-    """Return the ids of the known voters among these names in a file or keys."""
+    """Return the ids of the known voters among these names or keys; a name in a file comes before an invited one."""
     table = schema.voter
     hashes = [(external_hash(transaction.info, name), name) for name in dict.fromkeys(names)]
     voters = sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source)
@@ -173,6 +173,8 @@ def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, in
         for row in transaction.execute(of_campaign.where(is_named)):
             if row.source == FILE and row.external_hash in some:
                 ids[some[row.external_hash]] = row.id
+            elif row.external_hash in some:
+                ids.setdefault(some[row.external_hash], row.id)
             if row.key in some.values():
                 ids.setdefault(row.key, row.id)
     return ids
@@ -310,7 +312,7 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     return tuple(
         VoterRow(
             key=row.key,
-            name=row.external_id if names and row.source != "open" else None,
+            name=row.external_id if names and row.source != OPEN else None,
             source=row.source,
             joined_at=time_text(row.joined_at),
             consent_version=row.consent_version,

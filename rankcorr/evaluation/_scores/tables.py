@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rankcorr import errors
-from rankcorr._checks import check_unique, give_notice, offending, real_number, repeated, shown
+from rankcorr._checks import check_unique, equals_itself, give_notice, offending, real_number, repeated, shown
 from rankcorr._input.frames import columns_of
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.table import DECIMAL_COMMA, TextTable, parse_number
@@ -118,7 +118,8 @@ def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
 
 
 def _is_list(column: Any) -> bool:
-    return hasattr(column, "__len__") and hasattr(column, "__iter__") and not isinstance(column, str | bytes | Mapping)
+    is_sized = hasattr(column, "__len__") and hasattr(column, "__iter__") and getattr(column, "ndim", 1) > 0
+    return is_sized and not isinstance(column, str | bytes | Mapping)
 
 
 def _columns_of_file(path: str) -> dict[str, list[Any]]:
@@ -220,7 +221,7 @@ class _Names:
 
     def _text_of(self, value: Any) -> str:
         stripped = value.strip() if isinstance(value, str) else value
-        if stripped is None or stripped == "" or (isinstance(stripped, float) and math.isnan(stripped)):
+        if stripped is None or not equals_itself(stripped) or stripped == "":
             raise errors.LabelError(f"every row needs the name of a {self._role}; got {shown(value)}")
         text = str(stripped)
         if text in self._values:
@@ -254,7 +255,7 @@ def _score(cell: Any, system: str, task: str) -> float:
     if type(cell) is float and math.isfinite(cell):
         return cell
     where = f"system {shown(system)}, task {shown(task)}"
-    if cell is None or (isinstance(cell, str) and cell.lower() in _ABSENT):
+    if cell is None or not equals_itself(cell) or (isinstance(cell, str) and cell.lower() in _ABSENT):
         return math.nan
     if isinstance(cell, str):
         number = _number(cell)

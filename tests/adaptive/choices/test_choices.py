@@ -612,6 +612,7 @@ def test_top_lists_rank_their_items_above_all_others():
 
 
 VOTES = Comparisons.from_labels(["a", "b"], ["b", "c"], ["left", "tie"])
+MASKED = np.ma.array([1, 0], mask=[False, True])
 ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
 CHAIN = Comparisons.from_labels(["a", "b"], ["b", "c"], ["left", "left"])
 ONE_SIDED = Comparisons.from_labels(["a", "b", "c"], ["b", "c", "a"], ["left"] * 3)
@@ -633,6 +634,14 @@ def covariate_of(left, right):
         (lambda: Choices.from_pairs(VOTES, covariates={"l": 3}), "covariate 'l' needs 2 finite numbers"),
         (lambda: Choices.from_pairs(VOTES, covariates={"tie": ([1, 2], [3, 4])}), "a covariate cannot be called 'tie'"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=1e-200), "prior must be a positive number, from 1e-100 to 1e100"),
+        (
+            lambda: Choices.from_pairs(VOTES, weights=MASKED),
+            "weights must be 2 finite numbers from 0; got masked_array",
+        ),
+        (
+            lambda: Choices.from_grades(["a", "b"], [0, 0], [1, 1], MASKED),
+            "grades must be .* whole numbers; got: .*mask",
+        ),
         (lambda: Choices.from_pairs(VOTES, weights=[1]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, weights=[1, -1]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, clusters="ab"), "clusters must be 2 names"),

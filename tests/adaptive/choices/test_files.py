@@ -1,6 +1,7 @@
 """Answers of any kind: each file format, and errors that name the cell, column or row."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -637,3 +638,48 @@ def test_an_answer_that_is_a_number_is_named_with_or_without_decimals(code):
     versions = [{"left": "a", "right": "b", "winner": winner} for winner in ("v1", "v1.0")]
     meanings = {"v1": "left", "v1.0": "right"}
     assert [row[2] for row in read_choices(versions, answers=meanings).rows] == ["left", "right"]
+
+
+MISSING = [None, "", np.nan, pd.NA, pd.NaT]
+
+
+@pytest.mark.parametrize("entry", MISSING, ids=repr)
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("answer", [{"winner": ["left", "left"]}, {"grade": [1, -1]}], ids=["pairs", "grades"])
+def test_a_pair_in_a_frame_that_lacks_an_item_is_refused(answer, side, entry):
+    sides = {"left": ["a", "b"], "right": ["c", "d"]} | {side: pd.Series(["e", entry], dtype=object)}
+    with pytest.raises(ComparisonError, match=rf"^{side}\[1\]: .* is missing; every answer needs both items by label"):
+        read_choices(pd.DataFrame({**sides, **answer}))
+
+
+def test_a_pair_in_a_parquet_file_that_lacks_an_item_is_refused(tmp_path):
+    path = tmp_path / "answers.parquet"
+    pl.DataFrame({"left": ["a", None], "right": ["b", "c"], "winner": ["left", "tie"]}).write_parquet(path)
+    with pytest.raises(TableError, match=r'parquet:2: column "left": None is missing; every answer needs both items'):
+        read_choices(path)
+
+
+def test_labels_of_numpy_are_text_and_whole_numbers():
+    row = {"voter": np.int64(3), "prompt": np.str_("p")}
+    votes = read_choices([{"left": np.int64(1), "right": np.int8(2), "winner": np.str_("left"), **row}])
+    assert (votes.rows, votes.voters, votes.prompts) == (((1, 2, "left"),), (3,), ("p",))
+    sets = read_choices([{"items": [np.int64(1), np.int64(2)], "best": np.int64(1), "worst": np.int64(2)}])
+    assert sets.rows == (((1, 2), 1, 2),)
+    assert {type(item) for item in (*sets.rows[0][0], *sets.rows[0][1:], *votes.rows[0][:2])} == {int}
+
+
+def test_a_ranking_with_ties_is_a_nested_list_in_every_frame():
+    frame = pl.DataFrame({"ranking": [[["a"], ["b", "c"]], [["c"], ["a"]]]})
+    expected = ((("a",), ("b", "c")), (("c",), ("a",)))
+    for table in (frame, frame.to_pandas(), frame.to_arrow()):
+        assert read_choices(table).rows == expected
+
+
+def test_weights_grades_and_ranks_may_be_decimals():
+    columns = {"left": ["a", "b"], "right": ["b", "a"], "grade": [Decimal(2), Decimal(-1)]}
+    answers = read_choices(pl.DataFrame({**columns, "weight": [Decimal("0.5"), Decimal(3)]}))
+    assert (answers.rows, answers.weights.tolist()) == ((("a", "b", 2), ("b", "a", -1)), [0.5, 3])
+    ranking = read_choices(pl.DataFrame({"item": ["a", "b"], "rank": [Decimal(2), Decimal(1)]}))
+    assert ranking.rows == ((("b",), ("a",)),)
+    with pytest.raises(ComparisonError, match=r"weight\[0\]: a weight must be a number .*; got Decimal\('sNaN'\)"):
+        read_choices(pd.DataFrame({**columns, "weight": [Decimal("sNaN"), Decimal(3)]}))

@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from adaptive import ComparisonError, Comparisons, NumberedItemsWarning, TableError, VoteError, borda, read_comparisons
+from adaptive import (
+    ComparisonError,
+    Comparisons,
+    NumberedItemsWarning,
+    TableError,
+    VoteError,
+    borda,
+    read_choices,
+    read_comparisons,
+)
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.comparisons._columns import ShownPairs
 from rankcorr import OptionError
@@ -447,7 +457,7 @@ def test_votes_of_ukpconvarg1(data_dir):
 
 @pytest.mark.parametrize("path", [None, 3, b"votes.csv"])
 def test_objects_that_are_no_paths_are_refused(path):
-    with pytest.raises(TableError, match="a file of comparisons is expected, as text or a path; got "):
+    with pytest.raises(TableError, match=r"the path of a file must be text or a pathlib\.Path; got "):
         read_comparisons(path)
 
 
@@ -474,3 +484,69 @@ def test_sparse_item_numbers_are_refused(write):
     with pytest.warns(NumberedItemsWarning, match="99,998 items have no vote"):
         assert read_comparisons(write("winner,loser\n99999,1\n")).n_items == 100_000
     assert read_comparisons(write("winner,loser\n100000,1\n"), items=200_000).n_items == 200_000
+
+
+class Tensor:
+    """The used part of a tensor of one number: equal ones are different labels."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(1, dtype=dtype)
+
+
+def test_arrays_are_no_labels():
+    with pytest.raises(ComparisonError, match=r"left\[0\]: .*Tensor .* is not a valid label: use text, whole numbers"):
+        Comparisons.from_labels([Tensor(), Tensor()], ["b", "c"], ["left", "left"])
+
+
+@pytest.mark.parametrize("column", ["left", "right", "voter"])
+def test_empty_text_is_no_label(column):
+    labels = {"left": ["a", "b"], "right": ["c", "d"], "voter": ["Ann", "Bob"]}
+    labels[column][1] = ""
+    with pytest.raises(ComparisonError, match=rf"{column}\[1\]: '' is missing; every comparison needs its "):
+        Comparisons.from_labels(winner=["left", "tie"], **labels)
+
+
+def test_answers_may_be_booleans_of_numpy():
+    votes = Comparisons.from_labels(["a", "b"], ["b", "c"], [np.True_, np.False_], answers="left_won")
+    assert votes.winner.tolist() == [LEFT, RIGHT]
+
+
+def test_counts_may_be_decimals():
+    frame = pd.DataFrame({"left": ["a", "b"], "right": ["b", "a"], "winner": ["left", "left"]})
+    assert Comparisons.from_frame(frame.assign(n=[Decimal(2), Decimal(3)])).n_comparisons == 5
+    with pytest.raises(ComparisonError, match=r"n\[0\]: a count of votes must be a whole number .*; got Decimal"):
+        Comparisons.from_frame(frame.assign(n=[Decimal("0.5"), Decimal(3)]))
+
+
+def test_masked_comparisons_are_no_votes():
+    masked = np.ma.array([1, 0], mask=[False, True])
+    for columns in ((masked, [2, 2], [1, 1]), ([0, 1], [2, 2], masked)):
+        with pytest.raises(ComparisonError, match="has masked entries: leave these comparisons out"):
+            Comparisons(["a", "b", "c"], *columns)
+    with pytest.raises(ComparisonError, match="pairs have masked entries: leave these comparisons out"):
+        Comparisons.from_pairs(np.ma.array([[0, 1], [1, 2]], mask=[[False, False], [False, True]]), 3)
+
+
+@pytest.mark.parametrize("item", [None, np.nan, pd.NA, pd.NaT], ids=repr)
+def test_every_item_needs_a_label(item):
+    with pytest.raises(ComparisonError, match="items must have a label each; got"):
+        Comparisons(["a", item], [0], [1], [1])
+
+
+@pytest.mark.parametrize("items", [[1, True], [1.0, 1], ["a", "a"], [7, "7"]])
+def test_equal_items_are_refused(items):
+    with pytest.raises(ComparisonError, match="items must be unique; more than once: "):
+        Comparisons(items, [0], [1], [1])
+
+
+@pytest.mark.parametrize("name", ["tie", "is_tie", "both_equal", "isDraw"])
+@pytest.mark.parametrize("marks", [[False, False, True], [0, 0, 1], ["false", "false", "true"]])
+@pytest.mark.parametrize("read", [Comparisons.from_frame, read_choices])
+def test_rows_without_a_winner_that_are_marked_as_ties_are_refused(read, name, marks):
+    frame = pd.DataFrame({"left": ["a", "a", "b"], "right": ["b", "c", "c"], "winner": ["left", "right", None]})
+    message = rf"^{name}\[2\]: this row is marked as a tie, but has no winner: write tie .* ignore=\[\"{name}\"\]"
+    with pytest.raises(ComparisonError, match=message):
+        read(frame.assign(**{name: marks}))
+    read(frame.assign(**{name: marks}), ignore=[name])
+    read(frame.assign(**{name: marks}).fillna({"winner": "tie"}))
+    read(frame.assign(**{name: [False] * 3}))

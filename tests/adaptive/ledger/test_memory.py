@@ -3,6 +3,7 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -12,7 +13,16 @@ from hypothesis import strategies as st
 from adaptive._draw import draw_ballot
 from adaptive._scores import select_top
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger import ContinuousPlan, Ledger, LedgerError, NotReadyError
+from adaptive.ledger import (
+    CampaignSettings,
+    ContinuousPlan,
+    Ledger,
+    LedgerError,
+    NotReadyError,
+    VoteCast,
+    VotingPages,
+    file_id,
+)
 from adaptive.ledger._ballots.stored import load_ballot
 from adaptive.ledger._store.database import back_up
 from tests.adaptive import naive
@@ -138,11 +148,45 @@ def test_a_ballot_with_an_unanswered_item_stays_open(memory):
         campaign.close(1, least_answered=0.1)
     with pytest.raises(NotReadyError, match="nothing was closed, and a lower share cannot close it: every item needs"):
         campaign.close(1, least_answered=1.0)
-    assert campaign.preview(least_answered=0.1).reason == "1 item without any answer"
+    assert campaign.preview(least_answered=0.1).reason == '1 item without any answer other than "cannot say"'
     assert campaign.ballots()[0].state == "open"
     campaign.record({first.id: "left"})
     assert campaign.preview(least_answered=0.1).reason == ""
     assert campaign.close(1, least_answered=0.1).number == 1
+
+
+@pytest.mark.parametrize(("assigned", "excluded"), [(True, False), (False, False), (False, True)])
+def test_a_ballot_full_of_answers_that_do_not_count_says_which_to_void(memory, assigned, excluded):
+    settings = CampaignSettings(assigned=assigned)
+    campaign = memory.new_campaign(PLAN, 8, ["Ann", "Bob"], 2, settings=settings)
+    campaign.open_next()
+    pages, voters = VotingPages(open_link=True), []
+    if not assigned:
+        voters = [campaign.voters.join(pages, consent="1", hours=1)[0] for _ in range(2)]
+        for voter in voters:
+            voter.next_sheet(pages)
+    item, other = campaign.asked()[0].left, campaign.asked()[0].right
+    campaign.record({p.id: "cannot say" if {item, other} & {p.left, p.right} else "left" for p in campaign.asked()})
+    if excluded:
+        voters[0].exclude("a test")
+    seen = campaign.preview(least_answered=0).of_ballot
+    pairs = {file_id(pair.id): {pair.left, pair.right} for pair in campaign.asked()}
+    assert {item, other} <= set(seen.silent)
+    assert all(set(seen.silent) & pairs[name] for name in seen.to_void)
+    assert set(seen.silent) <= set.union(*(pairs[name] for name in seen.to_void))  # nothing is open, so all are stuck
+    assert f"; void {', '.join(seen.to_void[:5])}" in seen.reason
+    with pytest.raises(NotReadyError, match=f"without any: .*; void {seen.to_void[0]}.* with `ballots run correct`"):
+        campaign.close(1, least_answered=0)
+    for name in seen.to_void:
+        campaign.correct(name, None, "to be answered")
+    assert campaign.preview(least_answered=0).of_ballot.to_void == ()  # now open
+    if assigned:
+        campaign.record({pair.id: "right" for pair in campaign.asked(unanswered=True)})
+    for voter in voters[excluded:]:
+        while (sheet := voter.next_sheet(pages).sheet) is not None and sheet.missing:
+            for pair in sheet.missing:
+                voter.cast(VoteCast(str(uuid4()), 1, pair.place, voter.id, "right"))
+    assert campaign.close(1, least_answered=0).number == 1
 
 
 def test_batches_without_a_ranking_can_be_reviewed_and_closed(memory):

@@ -478,3 +478,23 @@ def test_a_clock_jump_of_a_day_blocks_no_sheet(ledger):
     change(campaign, "UPDATE lease SET expires_at = expires_at + :day", day=DAY)
     assert journey(campaign, newcomer).available
     assert claim_sheet(campaign, newcomer)[0] is not None
+
+
+def test_reports_and_files_call_a_voter_by_a_name_that_commands_know(ledger, tmp_path):
+    campaign = web_campaign(ledger)
+    campaign.voters.invite(["Ann"])
+    open_link, _ = campaign.voters.join(PAGES, consent="1", hours=1)
+    voters = [campaign.voters.named("Ann"), open_link]
+    for voter in voters:
+        sheet = voter.next_sheet(PAGES).sheet
+        voter.cast(VoteCast(new_id(), sheet.number, sheet.missing[0].place, voter.id, "left"))
+    keys = {row.key: row.name or row.key for row in campaign.voters.rows(names=True)}
+    names = {row.voter for row in campaign.quality().voters}
+    assert names == set(keys.values()) == {pair.voter for pair in campaign.asked()} - {""}
+    assert {campaign.voters.named(name).id for name in names} == {voter.id for voter in voters}
+    rest = [pair for pair in campaign.asked(unanswered=True) if pair.voter]
+    path = tmp_path / "rest.csv"
+    path.write_text(campaign.comparisons_csv(rest).replace(",\n", ",tie\n"), encoding="utf-8")
+    assert campaign.import_votes(path).n_new == len(rest) == 2
+    campaign.voters.give_sheets("Ann", sheets=[3])  # another Ann, of files, has priority
+    assert campaign.voters.named("Ann").id not in {voter.id for voter in voters}

@@ -47,7 +47,9 @@ def vote_to_the_end(campaign, n_voters, random, *, lapse=0.3):
     willing = set(range(n_voters))
     while willing:
         voter = voters[(index := random.choice(sorted(willing)))]
+        available = voter.state(PAGES).available  # if not, the page of a voter who is done does not ask for a sheet
         hand = voter.next_sheet(PAGES).sheet
+        assert available == bool(hand is not None and hand.missing)
         if hand is None or not hand.missing:
             willing.remove(index)
             continue
@@ -153,6 +155,19 @@ def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
     vote_to_the_end(campaign, 3, Random(seed), lapse=0.0)
     status = campaign.status()
     assert (status.n_answered, status.n_comparisons) == (120, 120)
+    ledger.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_voter_whose_copies_are_withheld_is_told_of_further_sheets(seed):
+    """Fewer voters than slots: copies of comparisons that need these voters are withheld, and the pairs stay open."""
+    ledger = Ledger.in_memory()
+    chosen = CampaignSettings(assigned=False, probing=Probing(overlap=0.5))
+    plan = plan_ballots(3, n_ballots=2, fraction=0.7, presentations=6)
+    campaign = ledger.new_campaign(plan, 3, 4, seed, settings=chosen)
+    campaign.open_next()
+    vote_to_the_end(campaign, 3, Random(seed), lapse=0.0)
+    assert campaign.status().n_answered == 9
     ledger.close()
 
 

@@ -215,6 +215,13 @@ def test_each_voter_practises_once_however_many_sheets_have_practice(ledger):
     campaign.open_next()
     assert query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL") == [(4,)]
     assert spent(campaign) == (0, 18 + 2)
+    # Two more voters than planned practise, too.
+    pages = VotingPages(open_link=True)
+    for number in range(1, 5):
+        voter, _ = campaign.voters.join(pages, consent="1", hours=1)
+        practice = [pair for pair in voter.next_sheet(pages).sheet.pairs if pair.is_practice]
+        campaign.cast(vote(voter.id, practice[0].place))
+        assert spent(campaign) == (number, 18 + max(2, number))
 
 
 def test_an_unpaid_campaign_has_no_cost(ledger):

@@ -18,7 +18,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from rankcorr import MissingValueError, NonNumericError, OptionError, TableError, UnicodeFormWarning
+from rankcorr import DimensionError, MissingValueError, NonNumericError, OptionError, TableError, UnicodeFormWarning
 from rankcorr.errors import LabelError
 from rankcorr.evaluation import (
     ColumnError,
@@ -211,12 +211,26 @@ def test_invalid_ids_are_refused(queries, message):
         ([1.0, "2"], NonNumericError, "every score must be a real number; row 1 is '2'"),
         ([1, 2**60], NonNumericError, r"beyond 2\^53"),
         ([[1.0, 2.0], [3.0, 4.0]], ColumnError, "must have one dimension"),
-        ([[1.0], [3.0, 4.0]], ColumnError, "rows differ in length"),
+        ([[1.0], [3.0, 4.0]], DimensionError, "rows differ in length"),
     ],
 )
 def test_invalid_values_are_refused(values, error, message):
     with pytest.raises(error, match=message):
         Run.from_columns(["q", "q"], ["a", "b"], values)
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        (np.ma.array([1, 2], mask=[False, True]), "each row needs a document id; masked: 1 row"),
+        (np.ma.array(["a", "b"], mask=[True, True]), "each row needs a document id; masked: 2 rows"),
+        ({"a", "b"}, "the column of document ids must be a list or a series; got {"),
+        (frozenset({"a", "b"}), "the column of document ids must be a list or a series; got frozenset"),
+    ],
+)
+def test_masked_ids_and_ids_without_an_order_are_refused(documents, message):
+    with pytest.raises(ColumnError, match=message):
+        Run.from_columns(["q", "q"], documents, [1, 2])
 
 
 def test_infinite_scores_and_numbers_of_other_kinds_can_be_ordered():

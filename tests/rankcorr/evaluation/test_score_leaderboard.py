@@ -208,6 +208,16 @@ def test_names_and_numbers_of_any_type():
     assert means(leaderboard_of_scores(pd.DataFrame([[1, 2], [3, 1]], index=["a", "b"], columns=columns)))["b"] == 2
 
 
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN")], ids=repr)
+def test_missing_scores_of_any_type(missing):
+    table = {"a": {"x": 1, "y": 2, "z": 3}, "b": {"x": 3, "y": missing, "z": 5}}
+    with pytest.raises(MissingValueError, match=r"without one \(system, task\): \('b', 'y'\)"):
+        leaderboard_of_scores(table)
+    frame = pd.DataFrame(table).T.astype("Float64") if missing is pd.NA else table
+    with collected_notices():
+        assert means(leaderboard_of_scores(frame, missing="intersection")) == {"a": 2, "b": 4}
+
+
 def test_missing_scores():
     with pytest.raises(MissingValueError, match=r"\(system, task\): \('b', 'y'\), \('c', 'z'\) \(accept them with"):
         leaderboard_of_scores(GAPS)
@@ -304,6 +314,17 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         ),
         ({"": [0, 1], "model": ["a", "b"], "x": [1, 2], "y": [1, 2]}, {}, ColumnError, "a column has no name, such as"),
         ({"a": ROWS["a"], None: ROWS["b"]}, {}, LabelError, "every row needs the name of a system; got None"),
+        *(
+            (pd.DataFrame({"model": names, "x": [1, 2], "y": [1, 2]}), {}, LabelError, "the name of a system; got <NA>")
+            for names in (pd.array(["a", None], dtype="string"), pd.Series(["a", pd.NA], dtype=object))
+        ),
+        (
+            ROWS | {"b": {"x": np.timedelta64(1, "D"), "y": 1}},
+            {},
+            NonNumericError,
+            r"timedelta64\(1,'D'\) is not a num",
+        ),
+        (ROWS | {"b": {"x": np.array(1.0), "y": 1}}, {}, NonNumericError, r"array\(1\.\) is not a number"),
         ({"model": ["a", "a"], "x": [1, 2], "y": [1, 2]}, {}, DuplicateLabelError, "systems must be unique; .*: 'a'"),
         ({"p": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "which column holds the systems, or name"),
         ({"model": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "of scores: 'q'; name each task"),

@@ -1,6 +1,8 @@
 """`RankMetric` in torchmetrics, which is too large for the development dependencies."""
 
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -87,3 +89,9 @@ def test_an_invalid_batch_is_not_added():
         RankMetric("best")
     with pytest.warns(UserWarning, match="before the ``update`` method"), pytest.raises(TooFewItemsError):
         RankMetric().compute()
+
+
+def test_numbers_that_are_no_tensors_are_read_as_elsewhere():
+    metric = RankMetric("tau")
+    metric.update([Decimal(1), 2, Fraction(7, 2)], [1, 2, 3])
+    assert float(metric.compute()) == 1

@@ -23,6 +23,8 @@ from rankcorr._checks import collected_notices
 from rankcorr._io.rankings import read_numbers, read_ranking
 from rankcorr._io.source import write_atomically
 from rankcorr.errors import RankColumnWarning
+from rankcorr.evaluation import read_groups, read_qrels, read_run
+from rankcorr.vectors import read_vectors
 from tests.repository import ROOT
 
 FILE = "f.csv"
@@ -361,6 +363,24 @@ def test_many_columns_are_not_all_listed(write):
 def test_id_columns_are_a_list(write, wrong):
     with pytest.raises(OptionError, match="must be a list of one or more column names"):
         read_ranking(write("id,s\nx,1\ny,2\n"), id_columns=wrong)
+
+
+@pytest.mark.parametrize("name", ["rank", "mean rank", "score", "strength"])
+def test_a_first_column_of_numbers_is_not_read_as_ids(write, name):
+    path = write(f"{name},id\n1,10\n2,20\n")
+    with pytest.raises(TableError, match=f':1: column "{name}": by its name, this column holds numbers, but it would'):
+        read_ranking(path)
+    ranking = read_ranking(path, id_columns=[name])
+    assert ranking == Ranking.from_scores({"1": 10, "2": 20})
+
+
+def test_only_text_and_paths_are_paths(tmp_path):
+    readers = [read_ranking, read_run, read_qrels, read_groups, read_vectors]
+    with (tmp_path / FILE).open("w") as file:
+        for source in (file, io.StringIO("item,score\na,1\n"), b"f.csv", None, 7):
+            for read in readers:
+                with pytest.raises(RankingError, match=r"the path of a file must be text or a pathlib\.Path; got "):
+                    read(source)
 
 
 def test_unreadable_files_are_refused(tmp_path):

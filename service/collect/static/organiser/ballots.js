@@ -29,7 +29,7 @@ import { sizeTable } from "./outlook.js";
 
 const FRESH = 15_000;
 const SHARE = 20;
-const MOST_SILENT = 5; // items without an answer to name
+const MOST_SILENT = 5; // items without an answer, or comparisons to void, to name
 const MOST_SURVIVORS = 200;
 const closing = dialog("close-dialog");
 const reopening = dialog("reopen-dialog");
@@ -236,7 +236,10 @@ function hasSilent({ preview }) {
 /** Whether this can be closed now, or what is missing. */
 function verdict(report, share, least) {
   if (report.ready) return text(isContinuous() ? "ballots.can-end" : "ballots.can-close");
-  return hasSilent(report) ? text("ballots.silent-first") : text("ballots.too-few", { share, least });
+  if (!hasSilent(report)) return text("ballots.too-few", { share, least });
+  const comparisons = report.preview.to_void.slice(0, MOST_SILENT).join(", ");
+  const advice = comparisons === "" ? "" : ` ${text("ballots.to-void", { comparisons })}`;
+  return `${text("ballots.silent-first")}${advice}`;
 }
 
 function heading(ballot) {

@@ -47,6 +47,36 @@ def test_a_refused_close_names_missing_answers(voting):
     voting.post("/ballots/1/close", enough, status=status, headers={"If-Match": stamp})
 
 
+def test_a_ballot_full_of_cannot_say_names_the_comparisons_to_ask_again(voting):
+    voters = [voting.voter() for _ in range(3)]
+    for voter in voters:
+        while (sheet := voter.sheet()) is not None:
+            for pair in sheet["pairs"]:
+                voter.vote(
+                    pair["id"], "cannot say" if "ash" in (pair["left"]["text"], pair["right"]["text"]) else "left"
+                )
+    preview = voting.get("/ballots/1/preview")
+    assert preview.json["n_answered"] == preview.json["n_comparisons"]
+    assert preview.json["preview"]["silent"] == ["ash"]
+    (name,) = preview.json["preview"]["to_void"]
+    refused = voting.post("/ballots/1/close", status=409, headers={"If-Match": preview.headers["ETag"]})
+    assert (
+        f"without any: 'ash'; void {name} with `ballots run correct`, so that it is asked again" in problem(refused)[1]
+    )
+    # The way that the page names, without the command: void all answers of a voter, who may answer again.
+    voting.change_pages(cannot_say=False)
+    for row in voting.get("/voters").json["voters"]:
+        voting.post(f"/voters/{row['key']}/exclude", {"reason": "to answer again"}, status=204)
+        voting.post(f"/voters/{row['key']}/ask-others")
+        voting.post(f"/voters/{row['key']}/include", {"reason": "to answer again"}, status=204)
+    for voter in voters:
+        while (sheet := voter.sheet()) is not None:
+            for pair in sheet["pairs"]:
+                voter.vote(pair["id"], "right")
+    assert voting.get("/ballots/1/preview").json["ready"]
+    assert voting.close(1).json["ballot"]["n_counted"] == 12
+
+
 def test_a_preview_has_the_cut_and_the_items_with_few_answers(voting):
     preview = voting.get("/ballots/1/preview").json
     assert preview["preview"]["silent"] == ["ash", "birch", "cedar", "fir", "oak", "yew"]

@@ -85,6 +85,22 @@ def test_a_campaign_is_created_from_a_file(site, visit):
     expect(page.locator("#state")).to_have_text("open")
 
 
+def test_the_page_of_ballots_names_the_comparisons_to_ask_again(site, visit):
+    organiser = Organiser(site.app, ADMIN).make()
+    organiser.open()
+    for _ in range(2):
+        voter = organiser.voter()
+        while (sheet := voter.sheet()) is not None:
+            for pair in sheet["pairs"]:
+                voter.vote(pair["id"], "cannot say")
+    comparisons = organiser.get("/ballots/1/preview").json["preview"]["to_void"]
+    page = page_of(site, visit, organiser, "/ballots")
+    notice = page.locator("#now .notice-warning")
+    expect(notice).to_contain_text(
+        f"To have one asked again, void its answer: {', '.join(comparisons)}.", timeout=30_000
+    )
+
+
 def test_a_campaign_needs_items_a_question_and_a_link_by_the_keyboard_alone(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}", viewport={"width": 375, "height": 667})
     expect(page.locator("#form")).to_be_visible()
