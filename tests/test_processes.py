@@ -49,7 +49,8 @@ MOST = {
     "bradley_terry": (6, 4),
     "draw_ballot": (25, 13),
 }
-AT_NIGHT = ("weighted_rho", "correlate_many", "compare_systems", "compare_runs")  # most loops are also in the others
+# Most loops of the first four are also in the others.
+AT_NIGHT = ("weighted_rho", "correlate_many", "compare_systems", "compare_runs", "evaluate", "draw_ballot")
 
 
 @pytest.mark.needs_numba

@@ -83,7 +83,7 @@ def test_sets_after_few_clusters_follow_students_t():
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("n_items", [20, 40])
+@pytest.mark.parametrize("n_items", [20, pytest.param(40, marks=pytest.mark.nightly)])
 def test_adaptive_sets_rank_the_top_better_than_balanced_ones(n_items):
     """The expected accuracy at equal numbers of answers, over simulated voters."""
     from rankcorr import TauW

@@ -539,7 +539,8 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
     rng = np.random.default_rng(n_voters)
     n_items, n_votes, n_runs, sd, error = 4, 12, 4_000, 0.8, 0.7
     before, after = [], []
-    for power in math.log(2) + truncnorm.rvs(-math.log(2), math.inf, size=n_runs, random_state=rng):
+    powers = math.log(2) + truncnorm.rvs(-math.log(2), math.inf, size=n_runs, random_state=rng)
+    for power, width in zip(powers, gennorm.std(np.exp(powers)), strict=True):
         logs = math.log(WIDTH) - SPREAD * np.abs(rng.standard_normal(2))
         degrees = rng.uniform(math.log(LEAST), math.log(MOST))
         below, above = np.exp(logs)
@@ -547,7 +548,7 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
         # Of the generalized t, |x|^power / degrees is a ratio of two gamma variables.
         bulk, edge = (rng.gamma(math.exp(k - power), size=n_items) for k in (0.0, degrees))
         away = np.exp((degrees + np.log(bulk / edge)) / math.exp(power))
-        away /= gennorm.std(math.exp(power)) * math.exp(math.exp(-power) * power)
+        away /= width * math.exp(math.exp(-power) * power)
         theta = away * np.where(upper, above, -below)
         left, right = pairs(n_items, n_votes, rng)
         voter = rng.integers(0, n_voters, n_votes)

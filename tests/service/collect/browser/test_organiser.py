@@ -313,6 +313,7 @@ def test_the_first_batch_has_no_size_before_it_is_drawn(site, visit):
 
 def test_voters_are_invited_by_name(site, visit, organiser):
     page = page_of(site, visit, organiser)
+    expect(page.locator("#open-link")).not_to_be_empty()  # until then, what is below it moves
     page.get_by_text("Invite voters by personal link").click()
     page.locator("#names").fill("Ada\n\n=Grace\n")
     page.locator("#qr").check()
