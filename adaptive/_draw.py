@@ -14,6 +14,7 @@ from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive._rows import VoterComparisons
 from adaptive.errors import DrawError
 from rankcorr._checks import check_rng, check_unique, is_unhashable, offending, shown, whole_number
+from rankcorr._input.scores import is_masked
 from rankcorr._output.results import Result, read_only
 
 Indices: TypeAlias = NDArray[np.int32]
@@ -538,6 +539,8 @@ def _checked_count(kind: str, count: int, *, least: int) -> int:
 
 def _checked_indices(name: str, values: ArrayLike, n_names: int) -> Indices:
     array = np.asarray(values)
+    if is_masked(values):
+        raise DrawError(f"{name} has masked entries: leave these comparisons out")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise DrawError(f"{name} must be integers in one dimension; got {array.dtype} of shape {array.shape}")
     if array.size and not (array.min() >= 0 and array.max() < n_names):

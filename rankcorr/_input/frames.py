@@ -17,7 +17,10 @@ from rankcorr.errors import ColumnError, DimensionError, DuplicateLabelError, Mi
 
 # Types that are never frames: most calls pass one of these.
 PLAIN: Final = (np.ndarray, list, tuple, dict, range, set, frozenset, str, bytes, int, float)
-_RANKS: Final = frozenset({"rank", "ranks", "ranking", "position", "positions", "place", "places"})
+_RANKS: Final = frozenset({"rank", "ranks", "ranking", "position", "positions", "place", "places"}) | {
+    *("rang", "ränge", "rangs", "platz", "platzierung", "classement", "puesto", "posición", "clasificación"),
+    *("posizione", "classifica", "posição"),
+}
 _KINDS_OF_RANKS: Final = frozenset({"low", "high", "lower", "upper", "min", "max", "best", "worst", "mid"}) | {
     *("mean", "avg", "average", "median", "expected", "final", "true", "gold", "human", "overall", "anytime")
 }
@@ -156,7 +159,7 @@ def is_rank_column(name: object) -> bool:
 
     Examples
     --------
-    >>> [is_rank_column(name) for name in ("rank", " Ranks", "rank_low", "Mean rank", "page_rank", "rank score", 3)]
+    >>> [is_rank_column(name) for name in ("rank", "rank_low", "Mean rank", "Rang", "page_rank", "rank score", 3)]
     [True, True, True, True, False, False, False]
     """
     words = set(re.findall(r"[^\W\d_]+", name.lower())) if isinstance(name, str) else set()

@@ -315,6 +315,7 @@ def test_a_failed_draw_does_not_advance_the_rng():
         ({"right": [-1, 2]}, "right must be indices from 0 to 3; got: -1"),
         ({"voter": [0, 1]}, "voter must be indices from 0 to 0; got: 1"),
         ({"voter": [0]}, "left, right and voter must be of one length; got 2 and voter of 1"),
+        ({"left": np.ma.masked_equal([0, 1], 1)}, "left has masked entries: leave these comparisons out"),
         ({"left": [0.0, 1.0]}, r"left must be integers in one dimension; got float64 of shape \(2,\)"),
         ({"left": [[0, 1]]}, r"left must be integers in one dimension; got int64 of shape \(1, 2\)"),
         ({"items": range(1)}, "a ballot needs at least 2 items; got 1"),

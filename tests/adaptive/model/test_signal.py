@@ -109,7 +109,7 @@ def test_coin_flips_show_a_signal_in_at_most_one_of_twenty_campaigns(n_campaigns
 @pytest.mark.needs_numba
 def test_a_true_order_gives_a_signal_early():
     firsts = []
-    for seed in range(15):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         theta = rng.standard_normal(30)
 
@@ -118,7 +118,7 @@ def test_a_true_order_gives_a_signal_early():
             return np.where(rng.random(len(matches)) < 1 / (1 + np.exp(-3 * apart)), 1, -1)
 
         firsts.append(signal(run_matching(30, vote, 200, rng=rng, voters=10).comparisons).first)
-    assert firsts.count(None) <= 1  # 200 votes were not enough for 1 or 2 of 60 lists, as measured
+    assert firsts.count(None) <= 2  # 200 votes were not enough for 1 or 2 of 60 lists, as measured
     assert np.median([201 if first is None else first for first in firsts]) < 120
 
 

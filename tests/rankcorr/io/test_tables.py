@@ -434,7 +434,8 @@ def test_numbers_are_read_unchanged(write):
 
 
 @pytest.mark.parametrize(
-    "name", ["rank", "Rank", " RANKS ", "rank_low", "rank_high", "Mean rank", "rank1", "ranking", "Place"]
+    "name",
+    ["rank", "Rank", " RANKS ", "rank_low", "rank_high", "Mean rank", "rank1", "ranking", "Place", "Rang", "Posición"],
 )
 def test_a_column_named_rank_is_read_as_ranks(write, name):
     path = write(f"id,{name},score\nx,1,0.9\ny,2,0.5\nz,3,0.1\n")

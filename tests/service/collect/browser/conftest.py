@@ -79,7 +79,11 @@ def serving(folder, **settings):
         made.asked.append((environ["REQUEST_METHOD"], asked, environ.get("HTTP_REFERER", "")))
         if path.startswith("/v1/"):
             time.sleep(made.delay)
-        return app(environ, start_response)
+        chunks = app(environ, start_response)
+        body = b"".join(chunks)
+        if hasattr(chunks, "close"):  # werkzeug does not close a file if the browser breaks the connection
+            chunks.close()
+        return [body]
 
     server.app = recorded
     thread = threading.Thread(target=server.serve_forever)

@@ -270,7 +270,7 @@ def test_the_page_names_missing_answers_before_a_close(site, visit):
     organiser.open()
     page = page_of(site, visit, organiser, "/ballots")
     verdict, close = page.locator("#now .notice"), page.get_by_role("button", name="Close …")
-    expect(verdict).to_have_text("Every item needs an answer first.", timeout=60_000)
+    expect(verdict).to_have_text("Every item needs an answer other than “Cannot say” first.", timeout=60_000)
     expect(close).to_have_count(0)
     voter, _ = organiser.answer(30)
     page.reload()
