@@ -245,9 +245,10 @@ class VoteColumns:
         Raises
         ------
         TableError
-            With file and line: a comparison or a voter that is neither text nor a whole number, or a row that counts
-            several times.
+            With file and line: a comparison or a voter that is neither text nor a whole number, a row that counts
+            several times, or one that a column marks as a tie and that has another answer.
         """
+        check_ties(self.records, self.unused, self.answer)
         for name in set(self.others) & set(self.unused):
             if is_count(name_words(name)) and any(_count(n) != 1 for n in self.records.column(name)):
                 _refuse(self.records, name, "counts votes, but here each row is one vote")
