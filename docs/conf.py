@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import tomllib
+import zlib
 from pathlib import Path
 
 from sphinx.ext import autosummary
@@ -72,6 +73,11 @@ INCLUDED = {
 }
 
 
+def spread_tutorials(app, env, docnames):
+    """Put the pages in an arbitrary order: a process reads pages that follow each other, and tutorials take longest."""
+    docnames.sort(key=lambda name: zlib.crc32(name.encode()))
+
+
 def mend_links(text, page, site_page):
     """Point links from a page, which the site shows as another, to pages of the site, or to files in the repository."""
 
@@ -110,6 +116,7 @@ def name_buttons(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
+    app.connect("env-before-read-docs", spread_tutorials)
     app.connect("html-page-context", name_buttons, priority=900)  # after the theme
     app.connect("source-read", mend_page)
     app.connect("include-read", mend_included)
