@@ -4,7 +4,6 @@ import os
 import re
 import sys
 import tomllib
-import zlib
 from pathlib import Path
 
 from sphinx.ext import autosummary
@@ -74,8 +73,8 @@ INCLUDED = {
 
 
 def spread_tutorials(app, env, docnames):
-    """Put the pages in an arbitrary order: a process reads pages that follow each other, and tutorials take longest."""
-    docnames.sort(key=lambda name: zlib.crc32(name.encode()))
+    """Put pages that follow each other far apart: one process reads them together, and tutorials take longest."""
+    docnames[:] = [name for start in range(10) for name in docnames[start::10]]
 
 
 def mend_links(text, page, site_page):
