@@ -129,21 +129,20 @@ def lease_end(transaction: Transaction, voter_id: int) -> sa.ColumnElement[int] 
     platform sends another participant. If the participant still answers later, the limit for the first answer applies
     again.
     """
-    _, pages = transaction.pages()
-    at = transaction.clock()
-    if pages.study_minutes is not None:
-        voter, study = schema.voter, _of_minutes(pages.study_minutes)
-        ends, soonest = voter.c.joined_at + study, at + _of_minutes(transaction.info.settings.first_minutes)
+    at, study_minutes = transaction.clock(), transaction.current_pages.study_minutes
+    if study_minutes is not None:
+        voter, study = schema.voter, _microseconds(study_minutes)
+        ends, soonest = voter.c.joined_at + study, at + _microseconds(transaction.info.settings.first_minutes)
         # A voter who joined in the future joined while the clock was wrong.
         latest = sa.select(sa.case((voter.c.joined_at > at, at + study), (ends > soonest, ends), else_=soonest))
         ends_at = transaction.scalar(latest.where(voter.c.id == voter_id, voter.c.source.in_(PLATFORMS)))
         if ends_at is not None:
             return sa.literal(int(ends_at), sa.BigInteger)
     minutes = transaction.info.settings.lease_minutes
-    return None if minutes is None else at + _of_minutes(minutes)
+    return None if minutes is None else at + _microseconds(minutes)
 
 
-def _of_minutes(minutes: float) -> sa.ColumnElement[int]:
+def _microseconds(minutes: float) -> sa.ColumnElement[int]:
     return sa.literal(int(minutes * MINUTE), sa.BigInteger)
 
 
@@ -153,9 +152,9 @@ def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
     A lease that ends impossibly late was given while the clock was wrong, and counts as expired, too. So does that of
     an excluded voter, because others must answer the pairs that are left on the sheet.
     """
-    _, pages = transaction.pages()
-    minutes = (transaction.info.settings.first_minutes, transaction.info.settings.lease_minutes, pages.study_minutes)
-    longest = max(limit for limit in minutes if limit is not None)
+    settings = transaction.info.settings
+    limits = (settings.first_minutes, settings.lease_minutes, transaction.current_pages.study_minutes)
+    longest = max(limit for limit in limits if limit is not None)
     is_in_force = _is_between(transaction.clock(), int(longest * MINUTE) + _CLOCK_TOLERANCE)
     excluded = transaction.excluded_at_start
     return sa.and_(is_in_force, schema.lease.c.voter_id.not_in(excluded)) if excluded else is_in_force
@@ -171,7 +170,7 @@ def first_end(transaction: Transaction) -> sa.ColumnElement[int]:
     """Return when a sheet that was just claimed becomes free for others if no answer arrives."""
     settings = transaction.info.settings
     minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
-    return transaction.clock() + _of_minutes(minutes)
+    return transaction.clock() + _microseconds(minutes)
 
 
 def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
@@ -416,7 +415,7 @@ def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
     _check_present(transaction, voter_id)
     table, event, comparison = schema.lease, schema.vote_event, schema.comparison
     minutes = transaction.info.settings.lease_minutes or transaction.info.settings.first_minutes
-    since = transaction.clock() - _of_minutes(minutes)
+    since = transaction.clock() - _microseconds(minutes)
     is_recent = (event.c.voter_id == voter_id, event.c.kind == "cast", event.c.received_at >= since)
     answers = sa.select(sa.literal(1)).select_from(event.join(comparison)).where(schema.LEASED_TO, *is_recent)
     answered = answers.correlate(table).exists()

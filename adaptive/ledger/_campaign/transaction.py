@@ -314,12 +314,13 @@ class Transaction:
 
     # Contents, pages and voters
 
+    @cached_property
+    def current_pages(self) -> VotingPages:
+        """The current pages, read once, because a step may need them several times."""
+        return self.pages()[1]
+
     def pages(self) -> tuple[int, VotingPages]:
         """Return the current version of the pages, counted from 1, and the pages; 0 and defaults if none are set."""
-        return self._pages
-
-    @cached_property
-    def _pages(self) -> tuple[int, VotingPages]:
         table = schema.voting_pages
         versions = sa.select(table.c.version, table.c.pages).where(self.of_campaign(table))
         row = self.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
@@ -328,7 +329,6 @@ class Transaction:
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on, and return their version; see `Campaign.set_pages`."""
         self.lock_campaign()
-        self.__dict__.pop("_pages", None)  # may have been cached before the lock
         version, before = self.pages()
         if version != replaces:
             raise ChangedError(f"the pages now have version {version}, but the change was made to version {replaces}")
@@ -336,7 +336,6 @@ class Transaction:
             raise LedgerError("the consent text has changed: give it a new consent_version")
         row = {"campaign_id": self.info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
         self.execute(sa.insert(schema.voting_pages).values(row))
-        self.__dict__.pop("_pages", None)
         return version + 1
 
     def contents(self) -> tuple[ItemContent, ...]:

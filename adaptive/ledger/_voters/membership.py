@@ -21,7 +21,7 @@ from adaptive.ledger._campaign.content import OPEN, PLATFORMS, Outcome, VotingPa
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now, time_text, value_of
-from adaptive.ledger._voters.tokens import issue, revoke_of_voter
+from adaptive.ledger._voters.tokens import issue, revoke
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, NoVoterError
 from rankcorr._checks import shown
 
@@ -207,7 +207,7 @@ def platform_voters(transaction: Transaction) -> PlatformVoters:
         if decision == "reject" and reason is None:
             reason = "no answer is left"
         result.append(Participant(name, study, row.key, outcome, decision, reason))
-    return PlatformVoters(transaction.pages()[1].platform, tuple(result))
+    return PlatformVoters(transaction.current_pages.platform, tuple(result))
 
 
 def has_finished(transaction: Transaction, voter_id: int) -> bool:
@@ -299,8 +299,8 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     lease, event = schema.lease, schema.vote_event
     sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
     is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
-    in_hand = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
-    hands = {voter_id: (int(size), int(n_answered)) for voter_id, size, n_answered in transaction.execute(in_hand)}
+    held_sheets = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
+    sizes = {voter_id: (int(size), int(n_answered)) for voter_id, size, n_answered in transaction.execute(held_sheets)}
     changes = sa.case((event.c.kind == "cast", 1), else_=-1)
     corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
     totals = sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
@@ -316,8 +316,8 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
             source=row.source,
             joined_at=time_text(row.joined_at),
             consent_version=row.consent_version,
-            n_comparisons=hands.get(row.id, (0, 0))[0],
-            n_answered=hands.get(row.id, (0, 0))[1],
+            n_comparisons=sizes.get(row.id, (0, 0))[0],
+            n_answered=sizes.get(row.id, (0, 0))[1],
             n_votes=votes_by_voter.get(row.id, (0, 0))[0],
             last_vote=time_text(votes_by_voter[row.id][1]) if row.id in votes_by_voter else None,
             excluded=row.id in excluded,
@@ -433,8 +433,8 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
     n_voided = _void_all(transaction, voter_id, "asked of others")
     lease = schema.lease
     is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
-    in_hand = (*is_held, lease.c.ballot_id.in_(_ballots_not_closed(transaction)))
-    transaction.execute(sa.update(lease).where(*in_hand).values(ended_at=now(), end_reason="reassigned"))
+    held_leases = (*is_held, lease.c.ballot_id.in_(_ballots_not_closed(transaction)))
+    transaction.execute(sa.update(lease).where(*held_leases).values(ended_at=now(), end_reason="reassigned"))
     transaction.audit("asked of others", {"voided": n_voided}, voter_id=voter_id)
     return n_voided
 
@@ -518,7 +518,7 @@ def erase(transaction: Transaction, voter_id: int, *, keep_hash: bool = False) -
     transaction.execute(sa.update(voter).where(condition).values(external_hash=None))
     lease = schema.lease
     transaction.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
-    revoke_of_voter(transaction, voter_id)
+    revoke(transaction, schema.token.c.voter_id == voter_id)
     transaction.audit("erased", {}, voter_id=voter_id)
 
 
@@ -527,6 +527,6 @@ def withdraw(transaction: Transaction, voter_id: int) -> None:
     at = now()
     # Update the voter first. A request that claims a sheet has locked that row, so its lease is then ended, too.
     transaction.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
-    in_hand = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
-    transaction.execute(sa.update(schema.lease).where(*in_hand).values(ended_at=at, end_reason="withdrawn"))
+    held_leases = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
+    transaction.execute(sa.update(schema.lease).where(*held_leases).values(ended_at=at, end_reason="withdrawn"))
     transaction.audit("withdrawn", {}, voter_id=voter_id)

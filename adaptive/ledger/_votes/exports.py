@@ -115,13 +115,10 @@ def export_votes(
     votes, left_out = _expressible(
         read_comparisons(transaction, names=names), format, unanswered=unanswered and form.unanswered
     )
-    if format == "target_groups":
-        texts: str | list[str] = groups_of_votes(votes, transaction.info.settings.targets or {}).to_csv()
-    else:
-        contents = transaction.contents()
-        has_contents = any(content.content is not None for content in contents)
-        items = dict(zip(transaction.info.items, contents, strict=True)) if has_contents else {}
-        texts = form.write(votes, items, transaction.info, guard)
+    contents = transaction.contents()
+    has_contents = any(content.content is not None for content in contents)
+    items = dict(zip(transaction.info.items, contents, strict=True)) if has_contents else {}
+    texts = form.write(votes, items, transaction.info, guard)
     files = dict(zip(form.files, [texts] if isinstance(texts, str) else texts, strict=True))
     ungraded = [] if format == "csv" else [vote for vote in votes if abs(vote.grade or 0) > 1]
     return Export(files, sum(vote.answer is not None for vote in votes), left_out, len(ungraded))
@@ -378,7 +375,12 @@ _FORMS: Final[dict[Format, _Form]] = {
     "choix": _Form(
         ("pairs.csv", "items.csv"), _WINS, False, lambda votes, _, info, guard: choix_files(votes, info.items, guard)
     ),
-    "target_groups": _Form(("target-groups.csv",), _MODEL, False, lambda *_: ""),  # written with the targets
+    "target_groups": _Form(
+        ("target-groups.csv",),
+        _MODEL,
+        False,
+        lambda votes, _, info, *__: groups_of_votes(votes, info.settings.targets or {}).to_csv(),
+    ),
 }
 FORMATS: Final = tuple(_FORMS)
 

@@ -24,7 +24,7 @@ from adaptive._tables import Label, csv_text, guarded, item_cells, set_columns
 from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
-from adaptive.ledger._ballots.stored import NO_VOTER, ballot_probes, drawn_columns, holders_of
+from adaptive.ledger._ballots.stored import NO_VOTER, NOTHING, ballot_probes, drawn_columns, holders_of
 from adaptive.ledger._campaign.settings import KINDS, KnownPair
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
 from adaptive.ledger._store import schema
@@ -37,7 +37,6 @@ from rankcorr._checks import shown
 from rankcorr.errors import TableError
 
 _MOST_LISTED: Final = 10  # invalid rows listed in a message
-_NO_VOTE: Final = -9
 _VOIDED: Final = -8
 _FLIPPED: Final = {
     name: name if ANSWERS[name] == schema.CANNOT_SAY else answer_name(-ANSWERS[name])
@@ -145,7 +144,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
     for row, number, *_ in rows:
         if number not in ballots:
             try:
-                ballots[number] = _held_against(transaction, number)
+                ballots[number] = _lock_and_read_ballot(transaction, number)
             except VoteError as error:
                 file.fail(f"comparison {row.comparison!r} is unknown: {error}", row.line)
     known = voters_named(transaction, {row.voter for row, *_ in rows if row.voter is not None})
@@ -204,7 +203,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
     return Recorded(counts["new"], counts["known"], counts["conflict"], n_late, counts["probe"])
 
 
-def _held_against(transaction: Transaction, number: int) -> _Ballot:
+def _lock_and_read_ballot(transaction: Transaction, number: int) -> _Ballot:
     ballot_id = transaction.ballot_numbered(number)
     # Exclusive, because the votes that are read here must not change until the votes of the file are written.
     transaction.lock_ballot(ballot_id, exclusive=True)
@@ -218,11 +217,11 @@ def _held_against(transaction: Transaction, number: int) -> _Ballot:
     lease, event, late = schema.lease, schema.vote_event, schema.late_vote
     query = sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at, lease.c.end_reason)
     leases = transaction.execute(query.where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)).all()
-    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
+    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, NOTHING))
     events = sa.select(event.c.place, event.c.revision, code, event.c.voter_id).where(event.c.ballot_id == ballot_id)
     in_order = events.order_by(event.c.place, event.c.revision)
     places, revisions, answers, voters = transaction.integer_columns(in_order)
-    revision, answer = np.zeros(len(at), np.int64), np.full(len(at), _NO_VOTE)
+    revision, answer = np.zeros(len(at), np.int64), np.full(len(at), NOTHING)
     revision[places], answer[places] = revisions, answers  # the last event of each place wins
     heard = sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
     return _Ballot(
@@ -288,12 +287,12 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     recorded = ballot.answer[place]
     if recorded == code:
         return "known"
-    if recorded != _NO_VOTE and (place, voter, code) in ballot.votes:  # recorded, but corrected or voided since
+    if recorded != NOTHING and (place, voter, code) in ballot.votes:  # recorded, but corrected or voided since
         return "known"
     sheet = ballot.sheet[place]
     _, holder = ballot.holder.get(sheet, (None, None))
     why: str | None = why_late(ballot.state, holder, voter, ballot.end_reasons[sheet, voter])
-    if why is None and recorded not in (_NO_VOTE, _VOIDED):
+    if why is None and recorded not in (NOTHING, _VOIDED):
         why = "conflict"
     # A late vote may be sent again after the ballot was reopened or the sheet returned; it then counts.
     return "known" if why is not None and (place, voter, code) in ballot.late_votes else why
