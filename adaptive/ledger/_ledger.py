@@ -28,8 +28,8 @@ from adaptive.ledger._ballots import batches, draws, pairs, stored
 from adaptive.ledger._ballots.pairs import ShownPair
 from adaptive.ledger._ballots.stored import StoredBallot, position_after, stored_ballots
 from adaptive.ledger._bundle import files
-from adaptive.ledger._bundle.checking import Verified
-from adaptive.ledger._bundle.contents import MOST_BYTES
+from adaptive.ledger._bundle.checking import Verified, checked
+from adaptive.ledger._bundle.contents import MOST_BYTES, read_contents
 from adaptive.ledger._campaign.content import ItemContent, VotingPages
 from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import CampaignSettings
@@ -822,4 +822,4 @@ class Campaign(OpenCampaign):
         BundleError
             The ledger is inconsistent; the message names the part and the check.
         """
-        return files.verify_campaign(self)
+        return checked(self.read(read_contents, names=False), seed=True)

@@ -1,5 +1,6 @@
 """Draw the batches of a continuous campaign, or refuse to, if too many pairs are unanswered or no more are needed."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,6 @@ from adaptive.ledger._ballots.stored import StoredBallot, counted_votes, full_vo
 from adaptive.ledger._campaign.plan import ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.matching._matching import Matches, next_comparisons
 from adaptive.matching._rounds import WHILE_MATCHING, interim_strengths
@@ -89,7 +89,7 @@ def last_refusal(transaction: Transaction, *voters: int | None) -> Refusal | Non
     row = transaction.execute(query.order_by(event.c.id.desc()).limit(1)).first()
     if row is None:
         return None
-    details = value_of(row.details)
+    details = json.loads(row.details)
     state = {name: details.get(name, 0) for name in _STATE}
     return Refusal(details["reason"], details.get("cause"), state, row.voter_id)
 
@@ -406,7 +406,7 @@ def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
     sets = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item, pair.c.other_items)
     of_campaign = sets.select_from(schema.PAIRS_ON_SHEETS).where(transaction.of_campaign(schema.ballot))
     rows = transaction.execute(of_campaign)
-    return [(row.slot, (row.left_item, row.right_item, *value_of(row.other_items))) for row in rows]
+    return [(row.slot, (row.left_item, row.right_item, *json.loads(row.other_items))) for row in rows]
 
 
 def _within_groups(

@@ -6,6 +6,7 @@ outcomes of a platform's participants tell the organiser whom to approve or reje
 
 import hashlib
 import hmac
+import json
 import re
 import secrets
 import uuid
@@ -20,7 +21,7 @@ from adaptive._tables import item_cells
 from adaptive.ledger._campaign.content import OPEN, PLATFORMS, Outcome, VotingPages, is_line
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import now, time_text, value_of
+from adaptive.ledger._store.schema import now, time_text
 from adaptive.ledger._voters.tokens import issue, revoke
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, NoVoterError
 from rankcorr._checks import shown
@@ -234,7 +235,7 @@ def _last_details(transaction: Transaction, kind: str, *voters: int) -> dict[int
     query = sa.select(event.c.voter_id, event.c.details).where(transaction.of_campaign(event), event.c.kind == kind)
     if voters:
         query = query.where(event.c.voter_id.in_(voters))
-    return {row.voter_id: value_of(row.details) for row in transaction.execute(query.order_by(event.c.id))}
+    return {row.voter_id: json.loads(row.details) for row in transaction.execute(query.order_by(event.c.id))}
 
 
 @dataclass(frozen=True)

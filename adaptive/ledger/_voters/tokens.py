@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import now, sum_of, time_text
+from adaptive.ledger._store.schema import now, sha256_of, time_text
 from adaptive.ledger.errors import LedgerError
 
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
@@ -133,9 +133,9 @@ def issue(transaction: Transaction, kind: TokenKind, *, voter_id: int | None = N
         Hours until it expires; None if it does not expire.
     """
     token, at = secrets.token_urlsafe(32), now()
-    row = {"hash": sum_of(token), "campaign_id": transaction.info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
+    row = {"hash": sha256_of(token), "campaign_id": transaction.info.id, "kind": kind, "voter_id": voter_id}
     ends_at = None if hours is None else at + int(hours * 3_600_000_000)
-    transaction.execute(sa.insert(schema.token).values(**row, ends_at=ends_at))
+    transaction.execute(sa.insert(schema.token).values(**row, made_at=at, ends_at=ends_at))
     return token
 
 
@@ -146,7 +146,7 @@ def holder_of(transaction: Transaction, token: str, kinds: Collection[TokenKind]
     """
     if not _FORM.fullmatch(token):
         return None
-    row = transaction.execute(_HOLDER, {"hash": sum_of(token)}).first()
+    row = transaction.execute(_HOLDER, {"hash": sha256_of(token)}).first()
     if row is None or row.kind not in kinds or (row.ends_at is not None and row.ends_at <= now()):
         return None
     return Holder(*row[:-1])
@@ -157,7 +157,7 @@ def voter_of_session(transaction: Transaction, token: str) -> int | None:
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
-    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", transaction.of_campaign(table))
+    of_session = (table.c.hash == sha256_of(token), table.c.kind == "session", transaction.of_campaign(table))
     voter_id: int | None = transaction.scalar(sa.select(table.c.voter_id).where(*of_session))
     return voter_id
 
@@ -208,7 +208,7 @@ def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") ->
         is_valid = (of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None))
         if transaction.count(table, *is_valid) == 1:
             raise LedgerError("this is the last token of an organiser: make another one first")
-        revoke(transaction, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sum_of(mine)))
+        revoke(transaction, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sha256_of(mine)))
     elif row.kind == "invitation":
         revoke(transaction, sa.and_(table.c.voter_id == row.voter_id, table.c.kind == "session"))
     revoke(transaction, table.c.id == row.id)
@@ -238,7 +238,7 @@ class Tokens(OpenCampaign):
 
     def revoke(self, token: str) -> None:
         """Revoke a token."""
-        self.write(revoke, schema.token.c.hash == sum_of(token))
+        self.write(revoke, schema.token.c.hash == sha256_of(token))
 
     def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
         """Revoke a token of `rows`; return False if the id is unknown.

@@ -25,7 +25,7 @@ from adaptive.ledger._ballots.sheets import lease_end, mark_answered
 from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR, SERVER_CLOCK
-from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of, time_text
+from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sha256_of, time_text
 from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
@@ -393,12 +393,12 @@ def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[s
 # were computed when the bundle was read.
 def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str:
     """Return the hash of a vote on a comparison of ballot `number`, or of a retraction, whose answer is "retract"."""
-    return sum_of(json_of([number, place, voter_id, answer]))
+    return sha256_of(json_of([number, place, voter_id, answer]))
 
 
 def correction_hash(number: int, place: int, answer: str | None, reason: str | None) -> str:
     """Return the hash of an organiser's correction; the answer None voids the vote."""
-    return sum_of(json_of([number, place, "correction", answer, reason]))
+    return sha256_of(json_of([number, place, "correction", answer, reason]))
 
 
 def locked_state(transaction: Transaction, number: int, place: int, event_id: str) -> Any:

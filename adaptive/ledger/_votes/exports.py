@@ -52,7 +52,6 @@ from adaptive.ledger._store.schema import (
     pair_id,
     side_and_grade,
     time_text,
-    value_of,
 )
 from adaptive.ledger._voters.membership import file_name
 from adaptive.ledger.errors import LedgerError
@@ -416,7 +415,7 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[V
                 grade=grade,
                 response_ms=row.response_ms,
                 received_at=row.received_at,
-                extra={} if row.extra is None else value_of(row.extra),
+                extra={} if row.extra is None else json.loads(row.extra),
                 is_excluded=row.voter_id in excluded,
             )
         )
