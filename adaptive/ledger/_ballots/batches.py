@@ -9,7 +9,6 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from adaptive._draw import draw_sets
 from adaptive._protocol import ballot_rng
@@ -20,7 +19,7 @@ from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
-from adaptive.ledger._ballots.stored import StoredBallot, counted_votes, full_votes, stored_ballots
+from adaptive.ledger._ballots.stored import Array, StoredBallot, counted_votes, full_votes, stored_ballots
 from adaptive.ledger._campaign.plan import ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
 from adaptive.ledger._store import schema
@@ -186,9 +185,6 @@ def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
     return max(free, free + int(n_held or 0) - len(transaction.info.slots) * int(largest or 0))
 
 
-Slots: TypeAlias = NDArray[np.int64]
-
-
 def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int | None = None, n_voters: int = 1) -> int:
     """Draw the next batch, store it and return its number.
 
@@ -222,7 +218,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
     """
     plan = campaign.info.batch_plan
 
-    def read(transaction: Transaction) -> tuple[int, Matches, Slots | None, dict[Sheet, int]] | Refusal:
+    def read(transaction: Transaction) -> tuple[int, Matches, Array | None, dict[Sheet, int]] | Refusal:
         ballots = stored_ballots(transaction)
         if _has_ended(ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
@@ -234,7 +230,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             if not replaced:
                 raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
             size = min(plan.batch, sum(replaced.values()))
-        other_items: Slots | None = None
+        other_items: Array | None = None
         waiting = n_waiting(transaction, voter_id)
         if waiting > plan.batch // 2 and not (at_once or replaced):
             raise NotReadyError(
@@ -328,7 +324,7 @@ def _matched(
     history = _history(info, left, right, slot)
     fewest = np.sort(_slots_with_fewest(info, slot, size))
 
-    def match(slots: Slots, history: Comparisons) -> Matches:
+    def match(slots: Array, history: Comparisons) -> Matches:
         rng, voters = ballot_rng(info.seed, number, "draw"), [info.slots[slot] for slot in slots.tolist()]
         matches = next_comparisons(
             strengths, size, rng=rng, voters=voters, voter_history=history, n0=plan.n0, focus=plan.focus
@@ -338,7 +334,7 @@ def _matched(
     if voter_id is not None:
         if _n_unseen(transaction, voter_id) < size:
             fewest = fewest[:1]  # two sheets would have the same pairs, and the voter would get only one
-        return match(fewest, _known_to(transaction, voter_id, fewest))
+        return match(fewest, _pairs_answered_by(transaction, voter_id, fewest))
     matches = match(fewest, history)
     return matches if len(matches) == size else match(np.arange(len(info.slots)), history)
 
@@ -352,7 +348,7 @@ def _has_reached(target: float, choices: Choices, transaction: Transaction) -> b
 
 def _sets(
     transaction: Transaction, strengths: ChoiceStrengths | None, size: int, number: int, voter_id: int | None, n0: float
-) -> tuple[Matches, Slots]:
+) -> tuple[Matches, Array]:
     """Return the sets of a batch: the first two items of each as a comparison, and its other items.
 
     Without votes, every item is in the same number of sets. Each set goes to the slot that has the fewest. No slot gets
@@ -370,7 +366,7 @@ def _sets(
             sets_of_slot[slot].add(tuple(sorted(items)))
     of_slot: dict[int, dict[Pair, list[int]]] = {slot: {} for slot in sorted(slots.tolist())}
 
-    def draw(n_sets: int) -> Slots:
+    def draw(n_sets: int) -> Array:
         if strengths is not None:
             return next_sets(strengths, n_sets, set_size=info.set_size, n_shown=n_shown, n0=n0, rng=rng)
         presentations = -(-n_sets * info.set_size // info.n_items)
@@ -464,7 +460,7 @@ def _n_unseen(transaction: Transaction, voter_id: int) -> int:
     return transaction.info.n_pairs - len(pairs_of_voter(transaction, voter_id).pairs())
 
 
-def _shown_to_slots(transaction: Transaction) -> tuple[Slots, Slots, Slots]:
+def _shown_to_slots(transaction: Transaction) -> tuple[Array, Array, Array]:
     """Return the left and right items of all pairs that were shown, answered or not, and the slot of each pair."""
     pair = schema.comparison
     counts: sa.ColumnElement[bool] = pair.c.probe.is_(None)
@@ -476,21 +472,21 @@ def _shown_to_slots(transaction: Transaction) -> tuple[Slots, Slots, Slots]:
     return left, right, slot
 
 
-def _slots_with_fewest(info: CampaignInfo, shown_to: Slots, size: int) -> Slots:
+def _slots_with_fewest(info: CampaignInfo, shown_to: Array, size: int) -> Array:
     """Return the slots for a batch: those with the fewest pairs so far, fewest first."""
     n_slots = len(info.slots)
     by_number = np.argsort(np.bincount(shown_to, minlength=n_slots), kind="stable")
     return by_number[: slots_of_batch(size, n_slots, info.settings)]
 
 
-def _known_to(transaction: Transaction, voter_id: int, slots: Slots) -> Comparisons:
+def _pairs_answered_by(transaction: Transaction, voter_id: int, slots: Array) -> Comparisons:
     """Return the pairs that a voter has answered, once for each slot."""
     pairs = np.array(sorted(pairs_of_voter(transaction, voter_id).pairs()), np.int64).reshape(-1, 2)
     left, right = np.tile(pairs.T, slots.size)
     return _history(transaction.info, left, right, np.repeat(slots, len(pairs)))
 
 
-def _history(info: CampaignInfo, left: Slots, right: Slots, slot: Slots) -> Comparisons:
+def _history(info: CampaignInfo, left: Array, right: Array, slot: Array) -> Comparisons:
     """Return pairs as comparisons with arbitrary winners."""
     columns = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
     return Comparisons(info.items, *columns, info.slots, slot.astype(np.int32))

@@ -166,13 +166,6 @@ def _is_between(at: sa.ColumnElement[int], microseconds: int) -> sa.ColumnElemen
     return sa.or_(ends.is_(None), ends.between(at, at + sa.literal(microseconds, sa.BigInteger)))
 
 
-def first_end(transaction: Transaction) -> sa.ColumnElement[int]:
-    """Return when a sheet that was just claimed becomes free for others if no answer arrives."""
-    settings = transaction.info.settings
-    minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
-    return transaction.clock() + _microseconds(minutes)
-
-
 def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
     """Extend a lease to its full time and delete the address, once the first answer is recorded."""
     table = schema.lease
@@ -298,8 +291,8 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
     if has_asked_pair(transaction, (ballot_id, sheet), voter_id):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter has already seen in this ballot")
     if lease is not None:
-        _end(transaction, lease.id, "reassigned")
-    lease_id = _leased(transaction, ballot_id, sheet, voter_id, exclusive=False)
+        _end_lease(transaction, lease.id, "reassigned")
+    lease_id = _insert_lease(transaction, ballot_id, sheet, voter_id, exclusive=False)
     transaction.audit("assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
     return lease_id
 
@@ -344,7 +337,7 @@ def claim_sheet(
         if not is_done and not current.is_closed:
             renew_lease(transaction, voter_id)
             return sheet_of_voter(transaction, voter_id)
-        _end(transaction, current.id, "done" if is_done else "closed")
+        _end_lease(transaction, current.id, "done" if is_done else "closed")
     practice = unused_practice(transaction.info)
     if practice is not None and has_begun(transaction, voter_id):
         practice = None
@@ -354,29 +347,29 @@ def claim_sheet(
         for sheet, pairs in _sheets_for(transaction, voter_id, practice, locks=not waits):
             if pairs.hidden:
                 partial[sheet] = len(pairs.places)
-            elif _lease_free(transaction, sheet, voter_id, origin, waits=waits):
+            elif _claim_if_free(transaction, sheet, voter_id, origin, waits=waits):
                 return sheet_of_voter(transaction, voter_id)
     if is_batch_due():
         return None
-    for sheet, lease_id in _answered_parts(transaction, voter_id).items():
-        if _locked(transaction, sheet, waits=True):
-            _end(transaction, lease_id, "done")
+    for sheet, lease_id in _stalled_sheets_for(transaction, voter_id).items():
+        if _lock_sheet(transaction, sheet, waits=True):
+            _end_lease(transaction, lease_id, "done")
             partial[sheet] = len(open_pairs(transaction, [sheet], voter_id)[sheet].places)
     for waits in (False, True):
         for sheet in sorted(partial, key=lambda sheet: -partial[sheet]):
-            if _lease_free(transaction, sheet, voter_id, origin, waits=waits):
+            if _claim_if_free(transaction, sheet, voter_id, origin, waits=waits):
                 return sheet_of_voter(transaction, voter_id)
     return None
 
 
-def _answered_parts(transaction: Transaction, voter_id: int | None) -> dict[Sheet, int]:
+def _stalled_sheets_for(transaction: Transaction, voter_id: int | None) -> dict[Sheet, int]:
     """Return the sheets whose holder can answer no more pairs but this voter can, with the ids of their leases."""
-    rows = _finished_parts(transaction)
+    rows = _stalled_sheets(transaction)
     open_to_voter = open_pairs(transaction, list(rows), voter_id)
     return {sheet: row.id for sheet, row in rows.items() if open_to_voter[sheet].places}
 
 
-def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
+def _stalled_sheets(transaction: Transaction) -> dict[Sheet, Any]:
     """Return the unfinished sheets whose holder can answer no more pairs, and has not asked for another sheet yet.
 
     Each row has the id of the lease, and the number of unanswered comparisons, without checks.
@@ -386,9 +379,11 @@ def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
     return {at: row for at, row in rows.items() if not open_pairs(transaction, [at], row.voter_id)[at].places}
 
 
-def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool) -> bool:
+def _claim_if_free(
+    transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool
+) -> bool:
     """Lease a sheet to a voter unless another transaction locks or leases it."""
-    if not _locked(transaction, sheet, waits=waits):
+    if not _lock_sheet(transaction, sheet, waits=waits):
         return False
     lease = _lease_of(transaction, *sheet)  # another request may have leased it before the lock was taken
     if lease is not None and not lease.expired:
@@ -396,10 +391,12 @@ def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: O
     if transaction.info.mode == "continuous" and sheet in dropped_sheets(transaction):
         return False
     if lease is not None:
-        _end(transaction, lease.id, "expired")
-    address = None if origin is None else origin.hash_address(transaction.info)
-    ends = first_end(transaction)
-    _leased(transaction, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
+        _end_lease(transaction, lease.id, "expired")
+    address, settings = None if origin is None else origin.hash_address(transaction.info), transaction.info.settings
+    ends = transaction.clock() + _microseconds(
+        min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
+    )
+    _insert_lease(transaction, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
     forget_addresses(transaction)  # after the sheet's lock, as a vote does, to avoid a deadlock
     return True
 
@@ -451,9 +448,7 @@ def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None
 
 def is_sheet_left(transaction: Transaction, voter_id: int | None) -> bool:
     """Return whether this voter, or a new one, could claim a sheet, without locking or changing anything."""
-    if any(True for _ in _sheets_for(transaction, voter_id)):
-        return True
-    return bool(_answered_parts(transaction, voter_id))
+    return any(_sheets_for(transaction, voter_id)) or bool(_stalled_sheets_for(transaction, voter_id))
 
 
 def n_unanswered_for(transaction: Transaction, voter_id: int) -> int:
@@ -469,20 +464,20 @@ def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
     """
     rows = transaction.execute(_free_sheets(transaction).add_columns(_N_LEFT))
     free = {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
-    return free | {at: int(row.n_left) for at, row in _finished_parts(transaction).items() if row.n_left}
+    return free | {at: int(row.n_left) for at, row in _stalled_sheets(transaction).items() if row.n_left}
 
 
 def lock_remainders(transaction: Transaction, remainders: Mapping[Sheet, int]) -> bool:
     """Lock free sheets and end their leases; False if the numbers of unanswered comparisons have changed."""
     for sheet in sorted(remainders):
-        _locked(transaction, sheet, waits=True)
+        _lock_sheet(transaction, sheet, waits=True)
     now_left = free_remainders(transaction) if remainders else {}
     if any(now_left.get(sheet) != number for sheet, number in remainders.items()):
         return False
     for sheet in remainders:
         lease = _lease_of(transaction, *sheet)
         if lease is not None:
-            _end(transaction, lease.id, "expired" if lease.expired else "done")
+            _end_lease(transaction, lease.id, "expired" if lease.expired else "done")
     return True
 
 
@@ -505,12 +500,12 @@ def _lease_of(transaction: Transaction, ballot_id: int, sheet: int) -> Any:
     return transaction.execute(sa.select(table.c.id, table.c.voter_id, expired).where(*is_open)).first()
 
 
-def _end(transaction: Transaction, lease_id: int, reason: str) -> None:
+def _end_lease(transaction: Transaction, lease_id: int, reason: str) -> None:
     table = schema.lease
     transaction.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
 
 
-def _leased(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
+def _insert_lease(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
     table = schema.lease
     of_sheet = (table.c.ballot_id == ballot_id, table.c.sheet == sheet)
     last = transaction.scalar(sa.select(sa.func.max(table.c.fence)).where(*of_sheet))
@@ -531,21 +526,21 @@ def _sheets_for(
     query = _free_sheets(transaction, practice).limit(sa.bindparam("most", type_=sa.Integer))
     if locks:
         query = query.with_for_update(of=schema.sheet, key_share=True, skip_locked=True)
-    looked_at: set[Sheet] = set()
+    earlier_sheets: set[Sheet] = set()
     most = _FIRST_SHEETS
     while True:
         rows = [(row.ballot_id, row.number) for row in transaction.execute(query, {"most": most})]
-        fresh = [sheet for sheet in rows if sheet not in looked_at]
+        fresh = [sheet for sheet in rows if sheet not in earlier_sheets]
         for sheet, pairs in open_pairs(transaction, fresh, voter_id).items():
             if pairs.places:
                 yield sheet, pairs
         if len(rows) < most:
             return
-        looked_at.update(fresh)
+        earlier_sheets.update(fresh)
         most *= 8
 
 
-def _locked(transaction: Transaction, sheet: Sheet, *, waits: bool) -> bool:
+def _lock_sheet(transaction: Transaction, sheet: Sheet, *, waits: bool) -> bool:
     """Lock a sheet, and return whether it is unfinished; without `waits`, False if another transaction holds it."""
     table = schema.sheet
     is_it = (table.c.ballot_id == sheet[0], table.c.number == sheet[1])

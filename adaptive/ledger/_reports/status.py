@@ -238,8 +238,8 @@ class BallotState:
 
 def status_of(transaction: Transaction) -> CampaignStatus:
     """Return the progress of the campaign, without reading votes one by one."""
-    info, rows = transaction.info, _ballots(transaction)
-    state, number, current_rows = _current(info, rows)
+    info, rows = transaction.info, _ballot_rows(transaction)
+    state, number, current_rows = _current_ballot(info, rows)
     dropped = _n_dropped(transaction)
     n_dropped = sum(dropped[row.id] for row in current_rows)
     n_comparisons = sum(row.n_comparisons for row in current_rows) - n_dropped
@@ -280,7 +280,7 @@ def by_ballot(transaction: Transaction) -> list[BallotProgress]:
     # A separate query, because in the grouped one, 120 kB of places for each sheet would take 30 ms.
     places = transaction.execute(sa.select(ballot.c.number, ballot.c.places).where(transaction.of_campaign(ballot)))
     n_items = {row.number: len(json.loads(row.places)) for row in places}
-    rows, dropped = _ballots(transaction), _n_dropped(transaction)
+    rows, dropped = _ballot_rows(transaction), _n_dropped(transaction)
     return [
         BallotProgress(
             ballot=row.number,
@@ -322,7 +322,7 @@ def _is_answered(info: CampaignInfo, row: Any, n_dropped: int) -> bool:
     return is_open and int(row.n_answered) >= row.n_comparisons - n_dropped
 
 
-def _ballots(transaction: Transaction) -> Sequence[Any]:
+def _ballot_rows(transaction: Transaction) -> Sequence[Any]:
     """Return the ballots with the answer counts of their sheets, which each vote updates."""
     ballot, sheet, lease = schema.ballot, schema.sheet, schema.lease
     is_done = sheet.c.n_answered == sheet.c.n_comparisons
@@ -359,7 +359,7 @@ def _count_by_ballot(transaction: Transaction, rows: Sequence[Any]) -> list[int]
     ]
 
 
-def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
+def _current_ballot(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
     """Return the state, the number of the current ballot, and the rows of the ballots to count."""
     if not isinstance(info.plan, BallotPlan):
         is_open = any(row.state != "closed" for row in rows)

@@ -196,14 +196,14 @@ def platform_voters(transaction: Transaction) -> PlatformVoters:
     is_known = (voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
     voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.join(identity))
     rows = transaction.execute(voters.where(transaction.of_campaign(voter), *is_known).order_by(voter.c.id))
-    heard = _voters_heard(transaction)
+    voters_with_answers = _voters_with_answers(transaction)
     result = []
     for row in rows:
         study, _, name = row.external_id.partition(" ")
         outcome, is_left_out = ended.get(row.id, {}).get("outcome"), row.id in excluded
         decision: Decision | None = None
         if outcome == "complete":
-            decision = "approve" if row.id in heard and not is_left_out else "reject"
+            decision = "approve" if row.id in voters_with_answers and not is_left_out else "reject"
         reason = reasons[row.id]["reason"] if is_left_out else None
         if decision == "reject" and reason is None:
             reason = "no answer is left"
@@ -221,7 +221,7 @@ def source_of(transaction: Transaction, voter_id: int) -> str:
     return str(transaction.scalar(sa.select(schema.voter.c.source).where(schema.voter.c.id == voter_id)))
 
 
-def _voters_heard(transaction: Transaction) -> set[int]:
+def _voters_with_answers(transaction: Transaction) -> set[int]:
     """Return the voters with an answer in force, apart from practice."""
     answers = schema.VOTES.join(schema.comparison)
     voters = sa.select(schema.vote_event.c.voter_id).distinct().select_from(answers)
@@ -378,7 +378,7 @@ def join(transaction: Transaction, pages: VotingPages, visit: Visit | None) -> i
         have the platform's form, or is that of an excluded voter who has left.
     """
     if visit is not None:
-        return _register_voter(transaction, *platform_name(pages, visit))
+        return _register_unless_withdrawn(transaction, *platform_name(pages, visit))
     if not pages.open_link:
         raise LedgerError("this campaign is only for invited voters")
     return register(transaction, secrets.token_hex(16), source=OPEN)
@@ -388,7 +388,7 @@ def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
     """Add voters and return the tokens of their links; see `Voters.invite`."""
     if len(set(names)) < len(names):
         raise LedgerError("names must be unique; one is repeated")
-    voters = [_register_voter(transaction, name, INVITED) for name in names]
+    voters = [_register_unless_withdrawn(transaction, name, INVITED) for name in names]
     transaction.audit("invited", {"voters": len(names)})
     return [issue(transaction, "invitation", voter_id=voter_id) for voter_id in voters]
 
@@ -473,7 +473,7 @@ def platform_name(pages: VotingPages, visit: Visit) -> tuple[str, str]:
     return f"{study} {participant}", visit.platform
 
 
-def _register_voter(transaction: Transaction, name: str, source: str) -> int:
+def _register_unless_withdrawn(transaction: Transaction, name: str, source: str) -> int:
     """Return the id of the voter with this name, unless that voter may not rejoin."""
     voter_id = register(transaction, name, source=source)
     voter = schema.voter

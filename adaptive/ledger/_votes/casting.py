@@ -188,10 +188,10 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
         else:
             transaction.execute(_CAST, row)
             transaction.execute(COUNT, {"ballot": comparison.ballot_id, **counts})
-        _renew(transaction, comparison, vote.voter_id)
+        _renew_lease(transaction, comparison, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
-    return _written(campaign, vote.number, vote.place, vote.event_id, payload, work)
+    return _write_event(campaign, vote.number, vote.place, vote.event_id, payload, work)
 
 
 def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
@@ -254,10 +254,10 @@ def _replace_vote(
         name = None if answer is None else answer_name(answer)
         return Receipt(event["event_id"], row["revision"], event["kind"], name)
 
-    return _written(campaign, number, place, event["event_id"], event["payload_hash"], work, voter_id=voter_id)
+    return _write_event(campaign, number, place, event["event_id"], event["payload_hash"], work, voter_id=voter_id)
 
 
-def _written(
+def _write_event(
     campaign: OpenCampaign,
     number: int,
     place: int,
@@ -277,7 +277,8 @@ def _written(
     voter_id : int or None
         Voter to lock, who may finish before or after this step, but not during it.
     """
-    _check_event_id(event_id)
+    if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
+        raise LedgerError(f"an event id must be a UUID in lower case; got {shown(event_id)}")
 
     def step(transaction: Transaction) -> Receipt | LateVoteError | int:
         if voter_id is not None:
@@ -302,12 +303,6 @@ def _written(
             raise outcome
         # The closer of the ballot seems to have died: reopen it and try again.
         campaign.write(Transaction.open_overdue, outcome)
-
-
-def _check_event_id(event_id: object) -> None:
-    """Raise LedgerError for an id that is not a UUID in lower case."""
-    if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
-        raise LedgerError(f"an event id must be a UUID in lower case; got {shown(event_id)}")
 
 
 def _known_event(transaction: Transaction, event_id: str, payload: str) -> Receipt | LateVoteError:
@@ -366,7 +361,7 @@ def _late_message(why: str, number: int) -> str:
     return "the sheet no longer belongs to this voter: the vote was stored, but does not count"
 
 
-def _renew(transaction: Transaction, comparison: Any, voter_id: int) -> None:
+def _renew_lease(transaction: Transaction, comparison: Any, voter_id: int) -> None:
     if comparison.unanswered:
         mark_answered(transaction, comparison.lease_id, voter_id)
         return
@@ -417,7 +412,7 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
     """
     for value in (number, place):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
-            raise _unknown(number, place)
+            raise _unknown_comparison(number, place)
     values = {"campaign": transaction.info.id, "number": number, "comparison": place, "event": event_id}
     postgresql = transaction.is_postgresql
     # A separate statement reads the state: a statement that waits for a lock sees the data from before the wait.
@@ -427,10 +422,10 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
         if row is not None:
             return row
     transaction.ballot_numbered(number)
-    raise _unknown(number, place)
+    raise _unknown_comparison(number, place)
 
 
-def _unknown(number: object, place: object) -> VoteError:
+def _unknown_comparison(number: object, place: object) -> VoteError:
     return VoteError(f"ballot {shown(number)} has no comparison {shown(place)}")
 
 

@@ -211,7 +211,7 @@ def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str
 
 def arena_lines(votes: Sequence[VotedComparison]) -> str:
     """Return one line for each vote, with times in seconds since 1970; all votes must be left, right or tie."""
-    return _lines(
+    return _json_lines(
         {
             "comparison": vote.comparison,
             "model_a": json_label(vote.left),
@@ -260,7 +260,7 @@ def target_groups(transaction: Transaction) -> TargetGroups:
     return groups_of_votes(votes, transaction.info.settings.targets)
 
 
-def _task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+def _label_studio_task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     data = {"comparison": vote.comparison, "voter": vote.voter}
     data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
     for side, label in ((1, vote.left), (2, vote.right)):
@@ -282,7 +282,7 @@ def _task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[
     return task
 
 
-def _instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+def _potato_instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     texts = [file_name(label) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:
@@ -300,11 +300,11 @@ def _instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> d
     return instance
 
 
-def _one_on_a_line(entries: Iterable[Mapping[str, Any]]) -> str:
+def _json_array(entries: Iterable[Mapping[str, Any]]) -> str:
     return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n"
 
 
-def _lines(entries: Iterable[Mapping[str, Any]]) -> str:
+def _json_lines(entries: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
 
 
@@ -368,16 +368,18 @@ _FORMS: Final[dict[Format, _Form]] = {
     ),
     "arena": _Form(("votes.jsonl",), _MODEL, False, lambda votes, *_: arena_lines(votes)),
     "label_studio": _Form(
-        ("tasks.json",), _WINS, True, lambda votes, of, *_: _one_on_a_line(_task(v, of) for v in votes)
+        *(("tasks.json",), _WINS, True),
+        lambda votes, items, *_: _json_array(_label_studio_task(vote, items) for vote in votes),
     ),
-    "potato": _Form(("instances.jsonl",), _MODEL, True, lambda votes, of, *_: _lines(_instance(v, of) for v in votes)),
+    "potato": _Form(
+        *(("instances.jsonl",), _MODEL, True),
+        lambda votes, items, *_: _json_lines(_potato_instance(vote, items) for vote in votes),
+    ),
     "choix": _Form(
         ("pairs.csv", "items.csv"), _WINS, False, lambda votes, _, info, guard: choix_files(votes, info.items, guard)
     ),
     "target_groups": _Form(
-        ("target-groups.csv",),
-        _MODEL,
-        False,
+        *(("target-groups.csv",), _MODEL, False),
         lambda votes, _, info, *__: groups_of_votes(votes, info.settings.targets or {}).to_csv(),
     ),
 }
@@ -386,7 +388,7 @@ FORMATS: Final = tuple(_FORMS)
 
 def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[VotedComparison]:
     """Return all comparisons in order, with the random keys of voters, or with their names if `names` is true."""
-    called = transaction.voter_names() if names else transaction.voter_keys()
+    display_names = transaction.voter_names() if names else transaction.voter_keys()
     excluded = transaction.excluded_voters()
     comparison, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
     of_campaign = transaction.of_campaign(ballot)
@@ -407,7 +409,7 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[V
         result.append(
             VotedComparison(
                 comparison=pair_id(row.number, row.sheet, row.position),
-                voter=None if voter is None else called[voter],
+                voter=None if voter is None else display_names[voter],
                 left=left,
                 right=right,
                 other_items=tuple(others),
