@@ -2,10 +2,10 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
@@ -216,79 +216,88 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         If the budget is spent, the expected accuracy is reached, the campaign has ended, or the voter who waits, or all
         voters, have seen all pairs.
     """
-    plan = campaign.info.batch_plan
-
-    def read(transaction: Transaction) -> tuple[int, Matches, Array | None, dict[Sheet, int]] | Refusal:
-        ballots = stored_ballots(transaction)
-        if _has_ended(ballots):
-            raise LedgerError("the campaign has ended: no further comparisons are drawn")
-        number = len(ballots) + 1
-        most = _size_for(transaction.info, plan, n_voters)
-        size, replaced = min(most, plan.budget - n_spent(transaction)), dict[Sheet, int]()
-        if size <= 0:
-            replaced = {} if voter_id is None else _replaceable(transaction, plan)
-            if not replaced:
-                raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
-            size = min(plan.batch, sum(replaced.values()))
-        other_items: Array | None = None
-        waiting = n_waiting(transaction, voter_id)
-        if waiting > plan.batch // 2 and not (at_once or replaced):
-            raise NotReadyError(
-                f"{waiting:,} pairs are unanswered; the next batch can be drawn when at most {plan.batch // 2:,} are "
-                "left"
-            )
-        if voter_id is not None and not _n_unseen(transaction, voter_id):
-            return Refusal("the voter has seen all pairs", "pairs", state_of(transaction), voter_id)
-        if transaction.info.set_size > 2:
-            choices = full_votes(transaction, transaction.excluded_voters())
-            if choices is not None and plan.target is not None and _has_reached(plan.target, choices, transaction):
-                reason = f"the votes reach the target, an expected tau_w of {plan.target}"
-                return Refusal(reason, "target", state_of(transaction))
-            # The spread of strengths is fixed: estimating it takes five times as long and does not improve the sets.
-            strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
-            matches, other_items = _sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
-        elif transaction.info.group_of_items is not None:
-            matches = _within_groups(transaction, plan, size, number, voter_id)
-        else:
-            votes = counted_votes(transaction)
-            strengths = interim_strengths(votes, None)
-            if plan.target is not None and votes.n_comparisons >= transaction.info.n_items and strengths.signal.found:
-                decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
-                if decision:
-                    return Refusal(decision.reason, "target", state_of(transaction))
-            matches = _matched(transaction, plan, strengths, size, number, voter_id)
-            if not (len(matches) or voter_id is not None or transaction.info.settings.assigned):
-                # No refusal for all voters: one who has answered fewer pairs may be asked others.
-                raise LedgerError(
-                    "no batch can be drawn: as many voters as the plan has could answer all pairs that were drawn; "
-                    "other voters get further pairs when they ask for a sheet"
-                )
-        if not len(matches):
-            return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
-        return number, matches, other_items, replaced
-
-    batch = campaign.read(read)
+    batch = campaign.read(_choose_batch, at_once, voter_id, n_voters)
     if isinstance(batch, Refusal):
         campaign.write(write_refusal, batch)
         raise LedgerError(batch.reason)
-    number, matches, other_items, replaced = batch
-    places = np.arange(campaign.info.n_items)
+    return campaign.write(_store_batch, batch)
 
-    def write(transaction: Transaction) -> int:
+
+class _Batch(NamedTuple):
+    """The comparisons of a batch that is not stored yet."""
+
+    number: int
+    matches: Matches
+    other_items: Array | None  # of sets, after the first two
+    replaced: Mapping[Sheet, int]  # sheets to drop, with their unanswered comparisons
+
+
+def _choose_batch(transaction: Transaction, at_once: bool, voter_id: int | None, n_voters: int) -> _Batch | Refusal:
+    """Choose the comparisons of `draw_batch`, or find the reason to refuse them."""
+    info, plan, ballots = transaction.info, transaction.info.batch_plan, stored_ballots(transaction)
+    if _has_ended(ballots):
+        raise LedgerError("the campaign has ended: no further comparisons are drawn")
+    number = len(ballots) + 1
+    size, replaced = min(_size_for(info, plan, n_voters), plan.budget - n_spent(transaction)), dict[Sheet, int]()
+    if size <= 0:
+        replaced = {} if voter_id is None else _replaceable(transaction, plan)
+        if not replaced:
+            raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
+        size = min(plan.batch, sum(replaced.values()))
+    waiting = n_waiting(transaction, voter_id)
+    if waiting > plan.batch // 2 and not (at_once or replaced):
+        raise NotReadyError(
+            f"{waiting:,} pairs are unanswered; the next batch can be drawn when at most {plan.batch // 2:,} are left"
+        )
+    if voter_id is not None and not _n_unseen(transaction, voter_id):
+        return Refusal("the voter has seen all pairs", "pairs", state_of(transaction), voter_id)
+    other_items: Array | None = None
+    if info.set_size > 2:
+        choices = full_votes(transaction, transaction.excluded_voters())
+        if choices is not None and plan.target is not None and _has_reached(plan.target, choices, transaction):
+            reason = f"the votes reach the target, an expected tau_w of {plan.target}"
+            return Refusal(reason, "target", state_of(transaction))
+        # The spread of strengths is fixed: estimating it takes five times as long and does not improve the sets.
+        strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
+        matches, other_items = _sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
+    elif info.group_of_items is not None:
+        matches = _within_groups(transaction, info.group_of_items, size, number, voter_id)
+    else:
+        votes = counted_votes(transaction)
+        strengths = interim_strengths(votes, None)
+        if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
+            decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
+            if decision:
+                return Refusal(decision.reason, "target", state_of(transaction))
+        matches = _matched(transaction, plan, strengths, size, number, voter_id)
+        if not (len(matches) or voter_id is not None or info.settings.assigned):
+            # No refusal for all voters: one who has answered fewer pairs may be asked others.
+            raise LedgerError(
+                "no batch can be drawn: as many voters as the plan has could answer all pairs that were drawn; "
+                "other voters get further pairs when they ask for a sheet"
+            )
+    if not len(matches):
+        return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
+    return _Batch(number, matches, other_items, replaced)
+
+
+def _store_batch(transaction: Transaction, batch: _Batch) -> int:
+    """Store a batch, drop the sheets that it replaces, and return its number."""
+    ballots = stored_ballots(transaction)
+    if ballots:
+        # The campaign may be ended before or after this step, but not during it.
+        transaction.lock_ballot(ballots[-1].id, exclusive=True)
         ballots = stored_ballots(transaction)
-        if ballots:
-            # The campaign may be ended before or after this step, but not during it.
-            transaction.lock_ballot(ballots[-1].id, exclusive=True)
-            ballots = stored_ballots(transaction)
-        if len(ballots) != number - 1 or not lock_remainders(transaction, replaced):
-            raise ChangedError(f"batch {number} was drawn by another request at the same moment")
-        if _has_ended(ballots):
-            raise LedgerError("the campaign has ended: no further comparisons are drawn")
-        drop_sheets(transaction, replaced)
-        store_ballot(transaction, matches, places, number=number, presentations=1, other_items=other_items)
-        return number
-
-    return campaign.write(write)
+    if len(ballots) != batch.number - 1 or not lock_remainders(transaction, batch.replaced):
+        raise ChangedError(f"batch {batch.number} was drawn by another request at the same moment")
+    if _has_ended(ballots):
+        raise LedgerError("the campaign has ended: no further comparisons are drawn")
+    drop_sheets(transaction, batch.replaced)
+    places = np.arange(transaction.info.n_items)
+    store_ballot(
+        transaction, batch.matches, places, number=batch.number, presentations=1, other_items=batch.other_items
+    )
+    return batch.number
 
 
 def _has_ended(batches: Sequence[StoredBallot]) -> bool:
@@ -405,16 +414,12 @@ def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
     return [(row.slot, (row.left_item, row.right_item, *json.loads(row.other_items))) for row in rows]
 
 
-def _within_groups(
-    transaction: Transaction, plan: ContinuousPlan, size: int, number: int, voter_id: int | None
-) -> Matches:
+def _within_groups(transaction: Transaction, group: Array, size: int, number: int, voter_id: int | None) -> Matches:
     """Return the comparisons of a batch in a campaign with target groups: those that were asked least often.
 
     No pair exceeds its share of the budget, and the waiting voter has seen none of them.
     """
     info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
-    group = info.group_of_items
-    assert group is not None
     left, right = np.triu_indices(info.n_items, 1)
     is_within = group[left] == group[right]
     left, right = left[is_within], right[is_within]
@@ -432,7 +437,7 @@ def _within_groups(
         for first, second, slot in zip(*(column.tolist() for column in shown_pairs), strict=True):
             if slot in pairs_of_slot:
                 pairs_of_slot[slot].add(place[min(first, second), max(first, second)])
-    most = -(-plan.budget // left.size)
+    most = -(-info.batch_plan.budget // left.size)
     order = n_asked + rng.random(left.size)  # pairs asked least often come first; ties are broken at random
     of_slot: dict[int, list[int]] = {slot: [] for slot in pairs_of_slot}
     while sum(map(len, of_slot.values())) < size and order.min() < most:
