@@ -232,7 +232,7 @@ def _plan_of_groups(
     """Return the plan of target groups, and print the quota of each."""
     if answers is None:
         raise OptionError("--targets needs --answers, the number of answers to each pair of candidates")
-    options.check_no_way("--targets")
+    options.refuse_ways()
     if batches.continuous or batches.target is not None:
         raise OptionError("--targets does not take --continuous or --target")
     plan = plan_of_targets(targets, answers, batch=batches.batch)
