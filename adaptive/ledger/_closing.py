@@ -165,12 +165,12 @@ def preview_closing(
     progress: Progress | None = None,
 ) -> Preview:
     """Return the preview of `Campaign.preview`."""
+    least = transaction.info.settings.least_answered if least_answered is None else least_answered
     if transaction.info.mode == "ballots":
-        ballot = _preview_ballot(transaction, number, least_answered=least_answered, progress=progress)
+        ballot = _preview_ballot(transaction, number, least, progress)
         stamp = ballot_rows.ballot_stamp(transaction, ballot.ballot)
         same = ("n_comparisons", "n_answered", "least_answered", "is_ready", "cut")
         return Preview(stamp, **{name: getattr(ballot, name) for name in same}, expected=None, of_ballot=ballot)
-    least = transaction.info.settings.least_answered if least_answered is None else least_answered
     ballots, n_comparisons = stored_ballots(transaction), n_spent(transaction)
     n_answered = sum(ballot_rows.answered_by_ballot(transaction).values())
     is_open = any(stored.state != "closed" for stored in ballots)
@@ -190,7 +190,7 @@ def preview_closing(
 
 
 def _preview_ballot(
-    transaction: Transaction, number: int | None, *, least_answered: float | None, progress: Progress | None
+    transaction: Transaction, number: int | None, least: float, progress: Progress | None
 ) -> ClosePreview:
     """Return the effect of closing the open ballot now, without changing anything."""
     plan = transaction.info.ballot_plan
@@ -224,7 +224,7 @@ def _preview_ballot(
         ballot=stored.number,
         n_comparisons=stored.n_comparisons,
         n_answered=votes.n_answered,
-        least_answered=transaction.info.settings.least_answered if least_answered is None else least_answered,
+        least_answered=least,
         silent=tuple(transaction.info.items[place] for place in silent),
         to_void=_comparisons_to_void(stored, comparisons, all_votes, silent),
         fewest=tuple((item.item, item.n_answered) for item in items[:5]),

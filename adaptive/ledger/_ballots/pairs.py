@@ -167,7 +167,7 @@ def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:
         return {}
     left = sa.select(sheet.c.ballot_id, sheet.c.number, sheet.c.n_comparisons - sheet.c.n_answered)
     rows = transaction.execute(left.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).in_(dropped)))
-    return {(ballot_id, number): int(n_left) for ballot_id, number, n_left in rows}
+    return {(ballot_id, number): n_left for ballot_id, number, n_left in rows}
 
 
 def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> None:

@@ -118,8 +118,8 @@ def has_room(transaction: Transaction, origin: Origin) -> bool:
         lease.c.address == origin.hash_address(transaction.info),
     )
     leases = sa.select(n_held, n_lapsed).select_from(schema.LEASES)
-    n_current, lapsed = transaction.execute(leases.where(*of_address)).one()
-    return int(n_current or 0) < max(1, origin.most // (1 + int(lapsed or 0)))
+    n_current, n_past = transaction.execute(leases.where(*of_address)).one()  # None without a row
+    return (n_current or 0) < max(1, origin.most // (1 + (n_past or 0)))
 
 
 def lease_end(transaction: Transaction, voter_id: int) -> sa.ColumnElement[int] | None:
@@ -463,8 +463,8 @@ def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
     A sheet whose holder may be asked none of its comparisons is free, too.
     """
     rows = transaction.execute(_free_sheets(transaction).add_columns(_N_LEFT))
-    free = {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
-    return free | {at: int(row.n_left) for at, row in _stalled_sheets(transaction).items() if row.n_left}
+    free = {(row.ballot_id, row.number): row.n_left for row in rows if row.n_left}
+    return free | {sheet: row.n_left for sheet, row in _stalled_sheets(transaction).items() if row.n_left}
 
 
 def lock_remainders(transaction: Transaction, remainders: Mapping[Sheet, int]) -> bool:

@@ -138,7 +138,7 @@ def answered_by_ballot(transaction: Transaction) -> dict[int, int]:
     sheet = schema.sheet
     sums = sa.select(sheet.c.ballot_id, sa.func.sum(sheet.c.n_answered)).select_from(schema.SHEETS)
     rows = transaction.execute(sums.where(transaction.of_campaign(schema.ballot)).group_by(sheet.c.ballot_id))
-    return {ballot_id: int(n_answered) for ballot_id, n_answered in rows}
+    return dict(rows.tuples())
 
 
 def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:

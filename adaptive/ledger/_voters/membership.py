@@ -301,13 +301,13 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
     is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
     held_sheets = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
-    sizes = {voter_id: (int(size), int(n_answered)) for voter_id, size, n_answered in transaction.execute(held_sheets)}
+    sizes = {voter_id: size_and_answers for voter_id, *size_and_answers in transaction.execute(held_sheets)}
     changes = sa.case((event.c.kind == "cast", 1), else_=-1)
     corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
     totals = sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
     is_scored = (transaction.of_campaign(ballot), event.c.place < ballot.c.n_comparisons)
     votes = totals.select_from(schema.VOTES).where(*is_scored).group_by(event.c.voter_id)
-    votes_by_voter = {voter_id: (int(total), last) for voter_id, total, last in transaction.execute(votes)}
+    votes_by_voter = {voter_id: (total, last) for voter_id, total, last in transaction.execute(votes)}
     excluded = transaction.excluded_voters()
     voters = sa.select(voter, schema.voter_identity.c.external_id).select_from(voter.outerjoin(schema.voter_identity))
     return tuple(
