@@ -49,7 +49,7 @@ class Refusal:
     cause : {"target", "pairs"} or None
         As in `why_it_waits`.
     state : dict
-        As `state_of` returns it. The refusal holds until the state changes.
+        As `refusal_state` returns it. The refusal holds until the state changes.
     voter_id : int or None
         The voter, or None for all voters.
     """
@@ -60,7 +60,7 @@ class Refusal:
     voter_id: int | None = None
 
 
-def state_of(transaction: Transaction) -> dict[str, int]:
+def refusal_state(transaction: Transaction) -> dict[str, int]:
     """Return the state that a refusal applies to: the numbers of batches, answers, changed answers and decisions.
 
     These numbers stay the same in a restored campaign, whose rows have other ids. Answers to checks count, too.
@@ -108,7 +108,7 @@ def why_it_waits(transaction: Transaction) -> Waits | None:
     those are left for other voters.
     """
     refused = last_refusal(transaction)
-    return None if refused is None or refused.state != state_of(transaction) else refused.cause
+    return None if refused is None or refused.state != refusal_state(transaction) else refused.cause
 
 
 def n_spent(transaction: Transaction) -> int:
@@ -151,7 +151,7 @@ def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> boo
         return False
     voters = (None,) if voter_id is None else (None, voter_id)
     refused = last_refusal(transaction, *voters)
-    return refused is None or refused.state != state_of(transaction)
+    return refused is None or refused.state != refusal_state(transaction)
 
 
 def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
@@ -159,7 +159,7 @@ def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
     has_pairs = transaction.info.mode == "continuous" and _n_unseen(transaction, voter_id) > 0
     if not has_pairs and (free_remainders(transaction) or is_more_wanted(transaction)):
         reason = "the voter has answered every pair that is left"
-        write_refusal(transaction, Refusal(reason, "pairs", state_of(transaction), voter_id))
+        write_refusal(transaction, Refusal(reason, "pairs", refusal_state(transaction), voter_id))
 
 
 def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
@@ -250,26 +250,26 @@ def _choose_batch(transaction: Transaction, at_once: bool, voter_id: int | None,
             f"{waiting:,} pairs are unanswered; the next batch can be drawn when at most {plan.batch // 2:,} are left"
         )
     if voter_id is not None and not _n_unseen(transaction, voter_id):
-        return Refusal("the voter has seen all pairs", "pairs", state_of(transaction), voter_id)
+        return Refusal("the voter has seen all pairs", "pairs", refusal_state(transaction), voter_id)
     other_items: Array | None = None
     if info.set_size > 2:
         choices = full_votes(transaction, transaction.excluded_voters())
-        if choices is not None and plan.target is not None and _has_reached(plan.target, choices, transaction):
+        if choices is not None and plan.target is not None and _is_target_reached(plan.target, choices, transaction):
             reason = f"the votes reach the target, an expected tau_w of {plan.target}"
-            return Refusal(reason, "target", state_of(transaction))
+            return Refusal(reason, "target", refusal_state(transaction))
         # The spread of strengths is fixed: estimating it takes five times as long and does not improve the sets.
         strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
-        matches, other_items = _sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
+        matches, other_items = _draw_sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
     elif info.group_of_items is not None:
-        matches = _within_groups(transaction, info.group_of_items, size, number, voter_id)
+        matches = _match_within_groups(transaction, info.group_of_items, size, number, voter_id)
     else:
         votes = counted_votes(transaction)
         strengths = interim_strengths(votes, None)
         if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
             decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
             if decision:
-                return Refusal(decision.reason, "target", state_of(transaction))
-        matches = _matched(transaction, plan, strengths, size, number, voter_id)
+                return Refusal(decision.reason, "target", refusal_state(transaction))
+        matches = _match(transaction, plan, strengths, size, number, voter_id)
         if not (len(matches) or voter_id is not None or info.settings.assigned):
             # No refusal for all voters: one who has answered fewer pairs may be asked others.
             raise LedgerError(
@@ -277,7 +277,7 @@ def _choose_batch(transaction: Transaction, at_once: bool, voter_id: int | None,
                 "other voters get further pairs when they ask for a sheet"
             )
     if not len(matches):
-        return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
+        return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", refusal_state(transaction), voter_id)
     return _Batch(number, matches, other_items, replaced)
 
 
@@ -325,7 +325,7 @@ def _replaceable(transaction: Transaction, plan: ContinuousPlan) -> dict[Sheet, 
     return replaced
 
 
-def _matched(
+def _match(
     transaction: Transaction, plan: ContinuousPlan, strengths: Strengths, size: int, number: int, voter_id: int | None
 ) -> Matches:
     """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
@@ -348,14 +348,14 @@ def _matched(
     return matches if len(matches) == size else match(np.arange(len(info.slots)), history)
 
 
-def _has_reached(target: float, choices: Choices, transaction: Transaction) -> bool:
+def _is_target_reached(target: float, choices: Choices, transaction: Transaction) -> bool:
     """Return whether votes on sets reach the target, by the rule that `StoppingRule` applies to pairs."""
     expected = choices.fit().expected_correlation(TauW())
     is_short = np.mean(~(expected.values >= target - SHORT)) > RISK
     return expected.mean >= target and not is_short and interim_strengths(counted_votes(transaction), None).signal.found
 
 
-def _sets(
+def _draw_sets(
     transaction: Transaction, strengths: ChoiceStrengths | None, size: int, number: int, voter_id: int | None, n0: float
 ) -> tuple[Matches, Array]:
     """Return the sets of a batch: the first two items of each as a comparison, and its other items.
@@ -414,7 +414,9 @@ def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
     return [(row.slot, (row.left_item, row.right_item, *json.loads(row.other_items))) for row in rows]
 
 
-def _within_groups(transaction: Transaction, group: Array, size: int, number: int, voter_id: int | None) -> Matches:
+def _match_within_groups(
+    transaction: Transaction, group: Array, size: int, number: int, voter_id: int | None
+) -> Matches:
     """Return the comparisons of a batch in a campaign with target groups: those that were asked least often.
 
     No pair exceeds its share of the budget, and the waiting voter has seen none of them.

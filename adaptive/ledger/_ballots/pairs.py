@@ -313,7 +313,7 @@ class ShownPair:
 
 
 @dataclass(frozen=True)
-class Answered:
+class CurrentAnswer:
     """The current answer to a pair."""
 
     answer: str
@@ -362,13 +362,13 @@ def place_of(transaction: Transaction, pair: str) -> tuple[int, int]:
     raise VoteError(f"comparison {pair} is unknown")
 
 
-def current_answers(transaction: Transaction, ballot_id: int, places: Sequence[int]) -> dict[int, Answered]:
+def current_answers(transaction: Transaction, ballot_id: int, places: Sequence[int]) -> dict[int, CurrentAnswer]:
     """Return the current answers to comparisons of a ballot, by place."""
     event = schema.vote_event
     is_here = (event.c.ballot_id == ballot_id, event.c.place.in_(places), schema.IN_FORCE)
     answers = sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id).where(*is_here)
     rows = transaction.execute(answers)
-    return {row.place: Answered(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
+    return {row.place: CurrentAnswer(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
 
 
 def pair_of_event(transaction: Transaction, event_id: str) -> VoteEvent | None:

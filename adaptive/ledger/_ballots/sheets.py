@@ -18,7 +18,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from adaptive.ledger._ballots.pairs import (
-    Answered,
+    CurrentAnswer,
     OpenPairs,
     Sheet,
     ShownPair,
@@ -230,7 +230,7 @@ class VoterSheet:
     pairs : tuple of ShownPair
         Pairs for this voter: without practice if the voter has practised or voted on another sheet, and without pairs
         that another holder of the sheet answered or that the voter was asked on another sheet.
-    answers : dict of int to Answered
+    answers : dict of int to CurrentAnswer
         Answers of this voter, by position.
 
     See Also
@@ -257,7 +257,7 @@ class VoterSheet:
     sheet: int
     expires_at: int | None
     pairs: tuple[ShownPair, ...]
-    answers: Mapping[int, Answered]
+    answers: Mapping[int, CurrentAnswer]
 
     @property
     def missing(self) -> tuple[ShownPair, ...]:

@@ -197,8 +197,8 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
 def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
     """Retract a voter's current vote; see `Voter.retract`."""
     event = {"event_id": event_id, "kind": "retract", "payload_hash": vote_hash(number, place, voter_id, "retract")}
-    refusals = ("its votes can no longer be taken back", "of this voter to take back")
-    return _replace_vote(campaign, number, place, event, refusals, voter_id)
+    late, purpose = "its votes can no longer be taken back", "of this voter to take back"
+    return _replace_vote(campaign, number, place, event, late=late, purpose=purpose, voter_id=voter_id)
 
 
 def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answer: str | None, reason: str) -> Receipt:
@@ -209,8 +209,8 @@ def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answ
     event = {"event_id": event_id, "kind": "void" if code is None else "cast", "answer": code}
     event |= {"given_by": "correction", "reason": reason}
     event |= {"payload_hash": correction_hash(number, place, answer, reason)}
-    refusals = ("`reopen` it before a vote is corrected", "to correct")
-    return _replace_vote(campaign, number, place, event, refusals)
+    late = "`reopen` it before a vote is corrected"
+    return _replace_vote(campaign, number, place, event, late=late, purpose="to correct")
 
 
 def _replace_vote(
@@ -218,7 +218,9 @@ def _replace_vote(
     number: int,
     place: int,
     event: Mapping[str, Any],
-    refusals: tuple[str, str],
+    *,
+    late: str,
+    purpose: str,
     voter_id: int | None = None,
 ) -> Receipt:
     """Write an event that replaces the current vote on a comparison; it belongs to the same voter.
@@ -227,7 +229,7 @@ def _replace_vote(
     ----------
     event : mapping of str to value
         Columns of the event that differ from those of the vote.
-    refusals : (str, str)
+    late, purpose : str
         Ends of the error messages if the ballot is closed, and if there is no vote.
     voter_id : int or None
         Voter who must have given the vote; None for any voter.
@@ -235,15 +237,15 @@ def _replace_vote(
 
     def work(transaction: Transaction, comparison: Any, _: LateVoteError | None) -> Receipt:
         if comparison.state == "closed":
-            raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
+            raise LateVoteError(f"ballot {number} is closed: {late}")
         if voter_id is not None and has_finished(transaction, voter_id):
             raise FinishedError("you have finished: an answer can be changed, but not taken back")
         if voter_id is not None and comparison.holder not in (None, voter_id) and comparison.voter_id == voter_id:
             # After a retraction, only the other voter could answer the pair.
-            raise LateVoteError(f"the sheet now belongs to another voter: {refusals[0]}")
+            raise LateVoteError(f"the sheet now belongs to another voter: {late}")
         if comparison.kind != "cast" or voter_id not in (None, comparison.voter_id):
             pair = pair_id(number, comparison.sheet, comparison.position)
-            raise ConflictError(f"comparison {pair} has no vote {refusals[1]}")
+            raise ConflictError(f"comparison {pair} has no vote {purpose}")
         row = {"ballot_id": comparison.ballot_id, "place": place, "voter_id": comparison.voter_id}
         row |= {"revision": comparison.revision + 1, "received_at": now()}
         transaction.execute(sa.insert(schema.vote_event).values(**row, **event))
