@@ -136,9 +136,9 @@ def stored_ballots(transaction: Transaction) -> list[StoredBallot]:
 def answered_by_ballot(transaction: Transaction) -> dict[int, int]:
     """Return the number of answered comparisons of each ballot, by id, from the counts of its sheets."""
     sheet = schema.sheet
-    sums = sa.select(sheet.c.ballot_id, sa.func.sum(sheet.c.n_answered)).select_from(schema.SHEETS)
+    sums = sa.select(sheet.c.ballot_id, sa.func.sum(sheet.c.n_answered).label("total")).select_from(schema.SHEETS)
     rows = transaction.execute(sums.where(transaction.of_campaign(schema.ballot)).group_by(sheet.c.ballot_id))
-    return dict(rows.tuples())
+    return {row.ballot_id: row.total for row in rows}
 
 
 def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
