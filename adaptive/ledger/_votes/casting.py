@@ -24,7 +24,7 @@ from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import lease_end, mark_answered
 from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR, SERVER_CLOCK
+from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR
 from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sha256_of, time_text
 from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
@@ -164,8 +164,8 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
 
     def work(transaction: Transaction, comparison: Any, known: LateVoteError | None) -> Receipt | LateVoteError:
         late = _why_late(transaction, comparison, vote.voter_id)
-        is_change = comparison.kind == "cast" and comparison.voter_id == vote.voter_id and late is None
-        is_change = is_change and comparison.answer != code and has_finished(transaction, vote.voter_id)
+        is_theirs = comparison.kind == "cast" and comparison.voter_id == vote.voter_id and late is None
+        is_change = is_theirs and comparison.answer != code and has_finished(transaction, vote.voter_id)
         if known is not None and (late is not None or comparison.kind == "cast"):
             return known  # still late; otherwise the ballot was reopened or the sheet returned, and the vote counts
         row = event_row(vote, comparison.ballot_id, code, payload)
@@ -367,9 +367,9 @@ def _renew_lease(transaction: Transaction, comparison: Any, voter_id: int) -> No
     if comparison.unanswered:
         mark_answered(transaction, comparison.lease_id, voter_id)
         return
-    minutes = transaction.info.settings.lease_minutes
     if comparison.remaining is None:
         return
+    minutes = transaction.info.settings.lease_minutes
     length = 0 if minutes is None else int(minutes * 60_000_000)  # None with an end: the lease time of a study
     if _RENEWED_BELOW * length < comparison.remaining <= length:
         return
@@ -416,11 +416,9 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
             raise _unknown_comparison(number, place)
     values = {"campaign": transaction.info.id, "number": number, "comparison": place, "event": event_id}
-    postgresql = transaction.is_postgresql
     # A separate statement reads the state: a statement that waits for a lock sees the data from before the wait.
-    if not postgresql or transaction.execute(_LOCK, values).first() is not None:
-        parameters = values if postgresql else {**values, "at": now()}
-        row = transaction.execute(_state_statement(postgresql), parameters).first()
+    if not transaction.is_postgresql or transaction.execute(_LOCK, values).first() is not None:
+        row = transaction.execute(_state_statement(transaction.clock()), values).first()
         if row is not None:
             return row
     transaction.ballot_numbered(number)
@@ -432,10 +430,9 @@ def _unknown_comparison(number: object, place: object) -> VoteError:
 
 
 @cache
-def _state_statement(postgresql: bool) -> sa.Select[Any]:
+def _state_statement(at: sa.ColumnElement[int]) -> sa.Select[Any]:
     ballot, comparison, lease = schema.ballot, schema.comparison, schema.lease
     event, late = schema.vote_event, schema.late_vote
-    at = SERVER_CLOCK if postgresql else sa.bindparam("at", type_=sa.BigInteger)
     older = event.alias("earlier")
     last = (
         sa.select(sa.func.max(older.c.revision))
