@@ -118,7 +118,7 @@ def has_room(transaction: Transaction, origin: Origin) -> bool:
         lease.c.address == origin.hash_address(transaction.info),
     )
     leases = sa.select(n_held, n_lapsed).select_from(schema.LEASES)
-    n_current, n_past = transaction.execute(leases.where(*of_address)).one()  # None without a row
+    n_current, n_past = transaction.execute(leases.where(*of_address)).one()  # sums of no rows are None
     return (n_current or 0) < max(1, origin.most // (1 + (n_past or 0)))
 
 
@@ -392,10 +392,10 @@ def _claim_if_free(
         return False
     if lease is not None:
         _end_lease(transaction, lease.id, "expired")
-    address, settings = None if origin is None else origin.hash_address(transaction.info), transaction.info.settings
-    ends = transaction.clock() + _microseconds(
-        min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
-    )
+    address = None if origin is None else origin.hash_address(transaction.info)
+    settings = transaction.info.settings
+    minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
+    ends = transaction.clock() + _microseconds(minutes)
     _insert_lease(transaction, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
     forget_addresses(transaction)  # after the sheet's lock, as a vote does, to avoid a deadlock
     return True
