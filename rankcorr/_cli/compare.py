@@ -17,7 +17,7 @@ from rankcorr._cli import console, options
 from rankcorr._cli.console import detectable_text, label_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
-from rankcorr._output.report import Report
+from rankcorr._output.report import Report, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._workers import Progress, progress_bar
@@ -142,7 +142,7 @@ class Details:
             lines.append(f"standardized: chance averages 0; percentile: % of chance values below ({draw_text})")
         if draws := self._draws.get("ci"):
             draw_text = console.resamples_text(draws["resamples"], draws["seed"], "the items")
-            lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
+            lines.append(f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
         return lines
 
     def print_table(self, names: list[str], rows: list[dict[str, Any]]) -> None:
@@ -292,8 +292,8 @@ def run_tests(
         raise OptionError("--versus needs at least two SYSTEM files; got one")
     if coefficient == Pearson.name and not versus:
         raise OptionError("--coefficient pearson compares systems with each other: add --versus")
-    owned = {"--swap": swap, "--level": level, "--clusters": clusters, "--report": report_path}
-    options.check_owner("--versus", versus, owned)
+    dependent_options = {"--swap": swap, "--level": level, "--clusters": clusters, "--report": report_path}
+    options.check_owner("--versus", versus, dependent_options)
     paired = {"swap": SWAPS[0] if swap is None else swap, "level": options.DEFAULT_LEVEL if level is None else level}
     shared = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     test_options = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
@@ -420,7 +420,7 @@ def _print_differences(
     click.echo(
         f"p: {option_values['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * has_several}"
     )
-    click.echo(f"low, high: {console.percent_text(option_values['level'])} interval of a - b, by the same test")
+    click.echo(f"low, high: {percent_text(option_values['level'])} interval of a - b, by the same test")
     click.echo(f"{console.DETECTABLE}\n")
     figures = {f"{name} of a": "statistic_a", "of b": "statistic_b", "a - b": "difference"}
     pvalues = {

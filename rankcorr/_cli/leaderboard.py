@@ -16,6 +16,7 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, rank_tex
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.rankings import read_numbers
 from rankcorr._io.table import TextTable, list_names
+from rankcorr._output.report import percent_text
 from rankcorr._output.tables import TableNotes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import ColumnError, MissingValueError, OptionError, TableError, TooFewItemsError
@@ -254,7 +255,7 @@ def _print_score_leaderboard(
     )
     swaps = "all swaps of tasks" if board.exact else resampled_swaps
     direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
-    intervals = f"{console.percent_text(board.level)} intervals ({resamples})"
+    intervals = f"{percent_text(board.level)} intervals ({resamples})"
     click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")
     detectable = console.detectable_text(board.detectable, 1.0)
     click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
@@ -349,7 +350,7 @@ def _print_leaderboard(board: Leaderboard, golds: list[Named], settings: BoardOp
     criterion = f"the {board.by}" if board.by in TOTALS else whole(board.by)
     ranked = f"ranked by {criterion}, its " if has_several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
-    heading = f"{name}: {ranked}{console.percent_text(board.level)} intervals{_resampling_text(board, settings.seed)}"
+    heading = f"{name}: {ranked}{percent_text(board.level)} intervals{_resampling_text(board, settings.seed)}"
     click.echo(f"{heading}\n")
     columns, headings = [SUM], [board.coefficient]
     if settings.groups is not None:
@@ -426,7 +427,7 @@ def rank_sets_command(
         console.print_json({**content, "options": {"id": id_column, "estimate": estimate, "error": error}})
         return
     click.echo(
-        f"{console.percent_text(level)} sets of ranks of {len(sets.names)} estimates "
+        f"{percent_text(level)} sets of ranks of {len(sets.names)} estimates "
         f"({console.resamples_text(resamples, seed)})\n"
     )
     _print_rank_sets(sets)

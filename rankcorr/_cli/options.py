@@ -151,8 +151,8 @@ def clusters_option() -> console.Decorator:
 
 def check_owner(owner: str, present: bool, settings: Mapping[str, Any]) -> None:
     """Refuse an option that has no effect, because what it belongs to is missing."""
-    if not present and (vain := [name for name, value in settings.items() if value is not None]):
-        raise OptionError(f"{vain[0]} has no effect without {owner}")
+    if not present and (ineffective := [name for name, value in settings.items() if value is not None]):
+        raise OptionError(f"{ineffective[0]} has no effect without {owner}")
 
 
 def check_names(names: Sequence[str], n_files: int, role: str, *, unique: bool = True) -> None:

@@ -14,6 +14,7 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, text_col
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.rankings import DUPLICATES
+from rankcorr._output.report import percent_text
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
@@ -320,7 +321,7 @@ def _print_coverage(
 
 def _print_pairs(results: Results, names: list[str], settings: VectorOptions) -> None:
     has_several = len({path for path, _ in results}) > 1
-    heading = f"low, high: {console.percent_text(settings.level)} interval; p: of agreement by chance alone"
+    heading = f"low, high: {percent_text(settings.level)} interval; p: of agreement by chance alone"
     click.echo(f"{heading}\n")
     rows = [
         {**vars(coefficient), "gold": gold, "vectors": path, "coefficient": name}
@@ -344,7 +345,7 @@ def _print_pairs(results: Results, names: list[str], settings: VectorOptions) ->
 def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> None:
     n_swaps = settings.resamples or TEST_RESAMPLES
     heading = (
-        f"Differences, {console.percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
+        f"Differences, {percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
         f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}"
     )
     click.echo(f"\n{heading}\n")
