@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Final, Literal, TypeAlias
@@ -15,7 +15,7 @@ from rankcorr._checks import checked_count, checked_seed, shown, warn_undefined,
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import Ranks
 from rankcorr._output.results import Computed, read_only
-from rankcorr._ranking import Ranking, RankingLike, as_ranking
+from rankcorr._ranking import Ranking, RankingLike, as_ranking, positions_of
 from rankcorr._weights import Uniform
 from rankcorr.errors import LabelError, LengthError, OptionError
 
@@ -177,7 +177,7 @@ def coefficient_bounds(
         n_completions=total,
         n_computed=extremes.n_computed,
         n_undefined=extremes.n_undefined,
-        **coefficient_value.described(lists.n_items),
+        **coefficient_value.computed_fields(lists.n_items),
     )
 
 
@@ -220,13 +220,13 @@ class _Lists:
         for name, ranking in (("x", x), ("y", y)):
             if ranking.labels is None:
                 raise LabelError(f"bounds need labels, to know which items a list lacks; {name} has none")
-        place = {label: position for position, label in enumerate(dict.fromkeys((x.labels or ()) + (y.labels or ())))}
-        size = len(place) if n_items is None else whole_number(n_items)
+        labels = list(dict.fromkeys((x.labels or ()) + (y.labels or ())))
+        size = len(labels) if n_items is None else whole_number(n_items)
         if size is None:
             raise OptionError(f"n_items must be a whole number; got {shown(n_items)}")
-        if size < len(place):
-            raise LengthError(f"n_items must be at least {len(place)}, the items of both lists together; got {size}")
-        return cls((_side(x, place, size), _side(y, place, size)), size - len(place))
+        if size < len(labels):
+            raise LengthError(f"n_items must be at least {len(labels)}, the items of both lists together; got {size}")
+        return cls((_side(x, labels, size), _side(y, labels, size)), size - len(labels))
 
     @property
     def n_items(self) -> int:
@@ -255,8 +255,8 @@ class _Lists:
         return tails[0], tails[1]
 
 
-def _side(ranking: Ranking, place: dict[object, int], n_items: int) -> _Side:
-    places = np.array([place[label] for label in ranking.labels or ()])
+def _side(ranking: Ranking, labels: Sequence[Hashable], n_items: int) -> _Side:
+    places = positions_of(ranking.labels or (), labels)
     ranks = np.zeros(n_items)
     ranks[places] = ranking.ranks
     return _Side(ranks, places[ranking.best_first].astype(np.int32), ranking.n_ties, np.flatnonzero(ranks == 0))

@@ -72,8 +72,8 @@ class Coefficient:
     """
 
     name: ClassVar[CoefficientName | ScoreCoefficientName]
-    weighting: Weighting
-    variant: Variant | None
+    weighting: Weighting = Weighting(Uniform(), "additive", "midrank")  # all items alike
+    variant: Variant | None = None
 
     def __init__(self) -> None:
         raise TypeError("Coefficient is the base of RhoW, TauW, Rho, Tau and Pearson: make one of these")
@@ -168,7 +168,7 @@ class Coefficient:
         n_lone = n_missing(x, y, n_items)
         return RankCorrelation(value, n_items=n_items, **self._options, missing=missing, n_missing=n_lone)
 
-    def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
+    def computed_fields(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
         """Fields of `Computed` for a comparison of n_items items."""
         return {"n_items": n_items, **self._options, "missing": None if missing == "raise" else missing}
 
@@ -251,7 +251,6 @@ class RhoW(_Weighted):
     """
 
     name: ClassVar[CoefficientName] = "rho_w"
-    variant: ClassVar[None] = None  # type: ignore[misc]
 
 
 @dataclass(frozen=True, repr=False)
@@ -320,8 +319,6 @@ class Rho(Coefficient):
     """
 
     name: ClassVar[CoefficientName] = "rho"
-    variant: ClassVar[None] = None  # type: ignore[misc]
-    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
 
 
 @dataclass(frozen=True, repr=False)
@@ -351,7 +348,6 @@ class Tau(Coefficient):
     """
 
     name: ClassVar[CoefficientName] = "tau"
-    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
 
     variant: Variant = "b"
 
@@ -388,8 +384,6 @@ class Pearson(Coefficient):
     """
 
     name: ClassVar[ScoreCoefficientName] = "pearson"
-    variant: ClassVar[None] = None  # type: ignore[misc]
-    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
 
     def of_pair(self, x: Ranking, y: Ranking) -> float:
         """Coefficient of two aligned rankings; nan if all scores of one are equal."""

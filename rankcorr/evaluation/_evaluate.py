@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._input.scores import read_only
 from rankcorr._output.report import Report
-from rankcorr._output.results import Computed, Result, TableResult, columns_of, json_ready, mean_of, table_rows
+from rankcorr._output.results import (
+    Computed,
+    Result,
+    TableResult,
+    columns_of,
+    json_ready,
+    mean_of,
+    read_only,
+    table_rows,
+)
 from rankcorr._workers import Draws, Progress, Values, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation import _matching as matching
@@ -256,9 +264,9 @@ class Evaluation(TableResult):
         rows = []
         for (i, run), (j, metric) in product(enumerate(self.runs), enumerate(self.metrics)):
             values = self.values[i, j, places]
-            mapped = None if self.standardized is None else mean_of(self.standardized[i, j, places])
+            standardized = None if self.standardized is None else mean_of(self.standardized[i, j, places])
             n_queries = int(np.count_nonzero(~np.isnan(values)))
-            rows.append(RunMean(run, metric, mean_of(values), mapped, n_queries, n_undefined[run, metric]))
+            rows.append(RunMean(run, metric, mean_of(values), standardized, n_queries, n_undefined[run, metric]))
         return tuple(rows)
 
     def _columns_of_means(self, rows: Sequence[RunMean], omit: Sequence[str] = ()) -> dict[str, list[Any]]:
@@ -435,7 +443,7 @@ def evaluate_matches(
     The matched documents of each run are added to `matched` under its name.
     """
     values: list[list[Values]] = []
-    mapped: list[list[Values]] = []
+    standardized_runs: list[list[Values]] = []
     names, coverage, why, chance = [], [], [], []
     for name, joint, pairs in matches:
         names.append(name)
@@ -444,14 +452,14 @@ def evaluate_matches(
             matched[name] = pairs
         results = RunMetrics(joint, pairs, draws.workers, draws.progress).values(metrics)
         values.append([result.values for result in results.values()])
-        mapped.append([np.full(gold.n_queries, np.nan) for _ in metrics])
+        standardized_runs.append([np.full(gold.n_queries, np.nan) for _ in metrics])
         for place, (metric, result) in enumerate(results.items()):
             by_reason = _by_reason(result.undefined, gold.queries)
             why += [Undefined(name, metric, reason, queries) for reason, queries in by_reason.items()]
             coefficient = metrics[metric]
             if standardized and isinstance(coefficient, Coefficient):
                 null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
-                mapped[-1][place] = standardize(result.values, null.exponents)
+                standardized_runs[-1][place] = standardize(result.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         report(1)
     if why and undefined == "error":
@@ -459,7 +467,7 @@ def evaluate_matches(
         raise UndefinedQueryError(
             f"run {shown(first.run)}, {first.metric}: {offending(f'{first.reason}; queries', first.queries)}"
         )
-    raw_values, standardized_values = np.array(values), np.array(mapped)
+    raw_values, standardized_values = np.array(values), np.array(standardized_runs)
     has_none = np.isnan(raw_values).all(axis=2)
     if has_none.any():
         lacking = [(names[run], list(metrics)[metric]) for run, metric in np.argwhere(has_none).tolist()]
@@ -622,18 +630,18 @@ def correlate_groups(
     if by_reason and undefined == "error":
         reason, groups_without = next(iter(by_reason.items()))
         raise UndefinedQueryError(offending(f"{coefficient_value.name}: {reason}; groups", groups_without))
-    mapped = None
+    standardized_values = None
     if is_standardized:
         null = standardization(coefficient_value, x, y, offsets, replace(draws, progress=silent))
-        mapped = standardize(coefficients, null.exponents)
+        standardized_values = standardize(coefficients, null.exponents)
     if undefined == "zero":
         coefficients = np.nan_to_num(coefficients)
-        mapped = None if mapped is None else np.nan_to_num(mapped)
+        standardized_values = None if standardized_values is None else np.nan_to_num(standardized_values)
     return GroupCorrelations(
         groups=ids,
         values=read_only(coefficients),
-        standardized=None if mapped is None else read_only(mapped),
+        standardized=read_only(standardized_values),
         sizes=read_only(sizes),
         undefined=by_reason,
-        **coefficient_value.described(codes.size),
+        **coefficient_value.computed_fields(codes.size),
     )

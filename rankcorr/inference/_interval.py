@@ -224,7 +224,7 @@ def correlation_interval(
         jackknife_share=share,
         jackknife_item=item,
         n_missing=None if missing == "raise" else n_missing(*rankings, first.n_items),
-        **formula.described(first.n_items, missing),
+        **formula.computed_fields(first.n_items, missing),
     )
 
 

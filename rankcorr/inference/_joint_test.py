@@ -142,7 +142,7 @@ class JointTest:
         """
         draws = self._draws.of_part(PAIRED)
         if self.n_systems > 2:
-            draws = draws.fewer(max(PAIRED_DRAWS, math.ceil(10 / alpha_of(level)) - 1))
+            draws = draws.limit(max(PAIRED_DRAWS, math.ceil(10 / alpha_of(level)) - 1))
         pairs = []
         for other in range(1, self.n_systems):
             self._draws.progress(0)  # the caller may stop the work between its steps

@@ -470,7 +470,7 @@ def leaderboard(
         level=confidence,
         n_resamples=draws.n_resamples,
         seed=draws.seed,
-        **formula.described(sum(ranking.n_items for ranking in sets.values()), missing),
+        **formula.computed_fields(sum(ranking.n_items for ranking in sets.values()), missing),
     )
 
 

@@ -305,7 +305,7 @@ def compare_systems(
         seed=draws.seed,
         n_undefined=n_undefined,
         n_missing=None if missing == "raise" else n_lone,
-        **formula.described(first.n_items, missing),
+        **formula.computed_fields(first.n_items, missing),
     )
 
 
@@ -535,7 +535,7 @@ def _leave_items_out(
     comparisons = []
     for place in (int(np.argmin(differences)), int(np.argmax(differences))):
         item = int(candidates[place])
-        (distribution,) = draw_exchanges([[exchange.drop_item(item)]], draws.fewer(N_LEFT_OUT))
+        (distribution,) = draw_exchanges([[exchange.drop_item(item)]], draws.limit(N_LEFT_OUT))
         position = int(gold.best_first[item])
         label = position if gold.labels is None else gold.labels[position]
         comparison = LeftOut(label, float(differences[place]), distribution.pvalue(alternative))

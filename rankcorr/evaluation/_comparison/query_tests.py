@@ -76,7 +76,7 @@ def compare_columns(
         one, other = np.array(all_pairs).T
         paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
     is_ranked = np.array([run in ranked and other in ranked for run, other in all_pairs])
-    joint = draws.of_part(PAIRED).fewer(draws.n_resamples)
+    joint = draws.of_part(PAIRED).limit(draws.n_resamples)
     tests = standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
     rows = [
         RunScore(
@@ -382,7 +382,7 @@ def remove_extremes(
         rest = differences.copy()
         rest[places, columns] = math.nan
         means = Means.of(rest).means.tolist()
-        tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT), clusters).tolist()
+        tails = pvalues(rest, test, draws.limit(N_LEFT_OUT), clusters).tolist()
         rows = zip(places.tolist(), means, tails, strict=True)
         left_out.append(
             [None if math.isnan(mean) else LeftOut(queries[place], mean, tail) for place, mean, tail in rows]

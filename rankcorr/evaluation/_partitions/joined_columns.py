@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rankcorr import errors
 from rankcorr._checks import checked_count, offending, repeated, shown
 from rankcorr._input.frames import arrow, categories_are_no_numbers, columns_of, decoded
-from rankcorr._input.scores import read_only
+from rankcorr._input.scores import kernel_array
 from rankcorr._workers import checked_workers
 from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
 from rankcorr.evaluation._partitions.poisson import repeated_ids
@@ -222,7 +222,7 @@ def _check_documents(columns: JoinedColumns) -> None:
 
     codes, ids = columns.documents
     firsts = np.empty(codes.size, np.int64)
-    first_rows(columns.offsets, read_only(codes), np.full(len(ids), -1, np.int64), firsts)
+    first_rows(columns.offsets, kernel_array(codes), np.full(len(ids), -1, np.int64), firsts)
     again = np.flatnonzero(firsts != np.arange(firsts.size))
     if again.size:
         groups = np.searchsorted(columns.offsets, again, side="right") - 1
