@@ -158,7 +158,8 @@ def coefficient_bounds(
     if type(coefficient_value.weighting.weigher) is Uniform:
         method, extremes = "order", _Extremes(lists, coefficient_value)
         for low in (True, False):
-            extremes.see(1, *(tail[np.newaxis] for tail in lists.extreme_tails(low=low)))
+            x_tail, y_tail = lists.extreme_tails(low=low)
+            extremes.compute(1, y_tail[np.newaxis], x_tail)
     elif total <= limit:
         method, extremes = "enumeration", _enumerate_tails(lists, coefficient_value)
     else:
@@ -271,13 +272,10 @@ class _Extremes:
         self.low = self.high = math.nan
         self.n_computed = self.n_undefined = 0
 
-    def see(self, moving: int, x_tails: Places, y_tails: Places) -> NDArray[np.float64]:
-        """Coefficients of completions that give the side `moving` (0 for x) many tails, and the other side one."""
-        tails = x_tails, y_tails
-        fixed = self._sides[1 - moving].ranking(tails[1 - moving][0])
-        side = self._sides[moving]
-        ties = np.full(len(tails[moving]), side.n_ties)
-        values = self._coefficients[moving].of_rows(fixed, side.rows(tails[moving]), ties)
+    def compute(self, moving: int, tails: Places, fixed_tail: Places) -> NDArray[np.float64]:
+        """Coefficients of completions that give the side `moving` (0 for x) each of `tails`, and the other side one."""
+        side, fixed = self._sides[moving], self._sides[1 - moving].ranking(fixed_tail)
+        values = self._coefficients[moving].of_rows(fixed, side.rows(tails), np.full(len(tails), side.n_ties))
         self.n_computed += values.size
         undefined = int(np.isnan(values).sum())
         self.n_undefined += undefined
@@ -298,9 +296,8 @@ def _enumerate_tails(lists: _Lists, coefficient: Coefficient) -> _Extremes:
         unlisted_tail = [item for item in tail if item in unlisted]
         if unlisted_tail != sorted(unlisted_tail):  # the same as the completion that exchanges these items in both
             continue
-        one = np.array([tail], np.intp)
-        for many in _blocks(permutations(lists.sides[moving].lacks.tolist()), lists.n_rows):
-            extremes.see(moving, *((one, many) if moving == 1 else (many, one)))
+        for tails in _blocks(permutations(lists.sides[moving].lacks.tolist()), lists.n_rows):
+            extremes.compute(moving, tails, np.array(tail, np.intp))
     return extremes
 
 
@@ -340,8 +337,7 @@ def _climb(
                 moved = np.arange(1, len(rows))
                 first, second = swaps[: moved.size].T
                 rows[moved, first], rows[moved, second] = tails[moving][second], tails[moving][first]
-                fixed_tail = tails[1 - moving][np.newaxis]
-                values = sign * extremes.see(moving, *((rows, fixed_tail) if moving == 0 else (fixed_tail, rows)))
+                values = sign * extremes.compute(moving, rows, tails[1 - moving])
                 values[np.isnan(values)] = -math.inf
                 here = int(np.argmax(values))
                 if values[here] > best + SMALLEST_GAIN:

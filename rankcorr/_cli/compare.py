@@ -309,7 +309,7 @@ def run_tests(
         results, notes = _tests(compare_systems, triples, "swap", title, {**shared, **test_options, **paired})
         rows = _difference_rows(rest, results)
         if report_path is not None:
-            _report(reference, first, rest, results).save(report_path)
+            _report(reference, first, rest, results, rows).save(report_path)
         document |= {"a": options.describe_ranking(first), "comparisons": rows}
         option_values["clusters"] = clusters
     else:
@@ -374,14 +374,15 @@ def _print_tests(rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) 
     )
 
 
-def _report(gold: Named, first: Named, others: Sequence[Named], results: Sequence[SystemComparison]) -> Report:
+def _report(
+    gold: Named, first: Named, others: Sequence[Named], results: Sequence[SystemComparison], rows: list[dict[str, Any]]
+) -> Report:
     """Return the report of one comparison, or of a table of several."""
     if len(results) == 1:
         return results[0].report(first.short, others[0].short)
-    corrected = holm([result.pvalue for result in results]).tolist()
     pairs = (
-        ComparedPair(gold.short, result.coefficient, first.short, other.short, result, pvalue)
-        for other, result, pvalue in zip(others, results, corrected, strict=True)
+        ComparedPair(gold.short, result.coefficient, first.short, other.short, result, row["corrected_pvalue"])
+        for other, result, row in zip(others, results, rows, strict=True)
     )
     return SystemComparisons(tuple(pairs)).report()
 

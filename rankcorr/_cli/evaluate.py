@@ -297,14 +297,14 @@ def evaluate_command(
 
 
 def _evaluate(
-    gold: Qrels, runs: Mapping[str, Run], metrics: Sequence[Metric], settings: QueryOptions, report: Progress
+    gold: Qrels, runs: Mapping[str, Run], metrics: Sequence[Metric], settings: QueryOptions, advance: Progress
 ) -> tuple[Evaluation, dict[str, Matched]]:
     """Evaluate runs, and return also their documents matched with qrels, which is done once."""
     policies = Policies(settings.unjudged, settings.unretrieved, settings.depth, settings.self_hits)
-    draws = Draws.checked(NULL_RESAMPLES, settings.seed, None, lambda _: report(0))
+    draws = Draws.checked(NULL_RESAMPLES, settings.seed, None, lambda _: advance(0))
     matches, matched = match_runs(gold, runs, policies, draws.workers, draws.progress), dict[str, Matched]()
     choices: dict[str, Any] = {"undefined": settings.undefined, "standardized": settings.standardized}
-    choices |= {"report": report, "matched": matched}
+    choices |= {"advance": advance, "matched": matched}
     return evaluate_matches(gold, matches, as_metrics(metrics), policies, draws, **choices), matched
 
 

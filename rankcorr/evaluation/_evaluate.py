@@ -417,12 +417,12 @@ def evaluate(
     named = as_metrics(metrics)
     policies = matching.Policies(unjudged, unretrieved, depth, self_hits)
     check_choice("undefined", undefined, UNDEFINED)
-    is_standardized, report = checked_flag(standardized, "standardized"), progress or silent
-    draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
+    is_standardized, advance = checked_flag(standardized, "standardized"), progress or silent
+    draws = Draws.checked(n_resamples, seed, workers, lambda _: advance(0))
     gold, named_runs = with_common_ids(qrels_of(qrels), runs_of(runs))
     matches = matching.match_runs(gold, named_runs, policies, draws.workers, draws.progress)
     return evaluate_matches(
-        gold, matches, named, policies, draws, undefined=undefined, standardized=is_standardized, report=report
+        gold, matches, named, policies, draws, undefined=undefined, standardized=is_standardized, advance=advance
     )
 
 
@@ -435,10 +435,10 @@ def evaluate_matches(
     *,
     undefined: UndefinedPolicy = "omit",
     standardized: bool = False,
-    report: Progress = silent,
+    advance: Progress = silent,
     matched: dict[str, matching.Matched] | None = None,
 ) -> Evaluation:
-    """Evaluate the results of `match_runs`, as `evaluate` does; `report` is called with 1 after each run.
+    """Evaluate the results of `match_runs`, as `evaluate` does; `advance` is called with 1 after each run.
 
     The matched documents of each run are added to `matched` under its name.
     """
@@ -461,7 +461,7 @@ def evaluate_matches(
                 null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
                 standardized_runs[-1][place] = standardize(result.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
-        report(1)
+        advance(1)
     if why and undefined == "error":
         first = why[0]
         raise UndefinedQueryError(
