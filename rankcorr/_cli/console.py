@@ -221,11 +221,9 @@ def choice_setting(name: str, choices: Sequence[str], help_text: str) -> Any:
     return setting(choice_option(name, choices, help_text))
 
 
-def seed_option(
-    default: int | None = 0, help_text: str = "Random seed: the same seed gives the same numbers."
-) -> Decorator:
+def seed_option(help_text: str = "Random seed: the same seed gives the same numbers.") -> Decorator:
     """Make the option --seed."""
-    return option("--seed", type=click.IntRange(min=0), default=default, help=help_text)
+    return option("--seed", type=click.IntRange(min=0), default=0, help=help_text)
 
 
 def needed_text(needed: Mapping[str, Any] | None, units: str) -> str:

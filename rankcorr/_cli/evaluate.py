@@ -139,9 +139,8 @@ class QueryOptions:
     )
 
     def __post_init__(self) -> None:
-        dependent_options = {"--worst": self.worst, "--plot": self.plot, "--fail-if-worse": self.fail_if_worse}
-        dependent_options |= {"--equivalent-within": self.equivalent_within, "--needed": self.needed}
-        options.check_owner("--versus", self.versus is not None, dependent_options)
+        flags = ("--worst", "--plot", "--fail-if-worse", "--equivalent-within", "--needed")
+        options.check_owner("--versus", self.versus is not None, *flags)
         if self.fail_if_worse is not None:
             checks.checked_level(self.fail_if_worse, "--fail-if-worse")
 

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, Final
 
 import click
-from click.core import ParameterSource
 
 from rankcorr._checks import collected_notices, counted, default_of, first_few, offending, real_text
 from rankcorr._cli import console, options
@@ -194,13 +193,7 @@ score_options: console.Decorator = console.gathered("score_settings", ScoreOptio
 
 def refuse_options(is_table: bool) -> None:
     """Refuse options on the command line that belong to the other kind of leaderboard."""
-    context = click.get_current_context()
-    names_of_scores = set(ScoreOptions.__dataclass_fields__)
-    flags = {
-        parameter.name: parameter.opts[0]
-        for parameter in context.command.params
-        if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
-    }
+    flags, names_of_scores = options.command_line_flags(), set(ScoreOptions.__dataclass_fields__)
     others = flags.keys() - names_of_scores - SHARED if is_table else flags.keys() & names_of_scores
     if wrong := [flag for name, flag in flags.items() if name in others]:
         kind = "SYSTEM files, not with a table of scores" if is_table else "a table of scores, given alone"

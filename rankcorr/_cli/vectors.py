@@ -83,19 +83,15 @@ class VectorOptions:
     oov: Any = console.choice_setting(
         "--oov", OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
     )
-    self_pairs: Any = console.setting(
-        "--self-pairs",
-        type=click.Choice(SELF_PAIRS),
-        help="Pairs of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
+    self_pairs: Any = console.choice_setting(
+        "--self-pairs", SELF_PAIRS, "Pairs of a word with itself, whose cosine is always 1: kept, or left out."
     )
     relata: bool = console.flag_setting(
         "--relata",
         "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS.",
     )
-    candidates: Any = console.setting(
-        "--candidates",
-        type=click.Choice(CANDIDATES),
-        help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
+    candidates: Any = console.choice_setting(
+        "--candidates", CANDIDATES, "With --relata: rank the word's own entries in gold, or all relata of gold."
     )
     depth: int | None = console.count_setting("--depth", "With --relata: keep the K nearest neighbours.")
     metrics: tuple[str, ...] = console.several_setting(
@@ -249,8 +245,8 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
 
 def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
     """Refuse options and files that do not go together."""
-    options.check_owner("--relata", settings.relata, {"--candidates": settings.candidates, "--depth": settings.depth})
-    if settings.relata and settings.self_pairs is not None:
+    options.check_owner("--relata", settings.relata, "--candidates", "--depth")
+    if settings.relata and "--self-pairs" in options.command_line_flags().values():
         raise OptionError("--self-pairs cannot be combined with --relata")
     if settings.relata and len(vectors) > 1:
         raise OptionError(
@@ -276,10 +272,10 @@ def _evaluate(
     shared: dict[str, Any] = {name: getattr(settings, name) for name in ("oov", "lower", "seed")}
     shared["n_resamples"] = n_resamples
     if settings.relata:
-        candidates: Any = settings.candidates or "gold"
-        return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=settings.depth, **shared)
+        shared |= {"candidates": settings.candidates, "depth": settings.depth}
+        return evaluate_relata(vectors, gold, metrics=metrics, **shared)
     with progress_bar(2 * len(metrics) * n_resamples, "resample", "chance and intervals") as advance:
-        shared |= {"self_pairs": settings.self_pairs or SELF_PAIRS[0], "level": settings.level, "progress": advance}
+        shared |= {"self_pairs": settings.self_pairs, "level": settings.level, "progress": advance}
         return evaluate_vectors(vectors, gold, coefficients=metrics, **shared)
 
 
