@@ -165,8 +165,8 @@ class Coefficient:
         """Wrap a value as a `RankCorrelation`; x and y are the rankings before alignment."""
         if missing == "raise":
             return RankCorrelation(value, n_items=n_items, **self._options)
-        n_lone = n_missing(x, y, n_items)
-        return RankCorrelation(value, n_items=n_items, **self._options, missing=missing, n_missing=n_lone)
+        number = n_missing(x, y, n_items)
+        return RankCorrelation(value, n_items=n_items, **self._options, missing=missing, n_missing=number)
 
     def computed_fields(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
         """Fields of `Computed` for a comparison of n_items items."""
@@ -447,6 +447,7 @@ CoefficientLike: TypeAlias = Coefficient | CoefficientName
 ScoreCoefficientLike: TypeAlias = CoefficientLike | ScoreCoefficientName
 Key = TypeVar("Key", bound=ScoreCoefficientLike)
 BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, TauW, Rho, Tau)}
+_BY_ANY_NAME: Final[dict[str, Coefficient]] = {**BY_NAME, Pearson.name: Pearson()}
 COEFFICIENTS: Final[tuple[CoefficientName, ...]] = get_args(CoefficientName)
 
 
@@ -482,14 +483,10 @@ def as_coefficient(coefficient: ScoreCoefficientLike, *, of_scores: bool = False
     >>> as_coefficient("tau_w")
     TauW()
     """
-    if coefficient == Pearson.name or isinstance(coefficient, Pearson):
-        if not of_scores:
-            raise OptionError(NEEDS_SCORES)
-        return Pearson()
-    if isinstance(coefficient, Coefficient):
-        return coefficient
-    known = BY_NAME.get(coefficient) if isinstance(coefficient, str) else None
-    if known is None:
+    known = _BY_ANY_NAME.get(coefficient) if isinstance(coefficient, str) else coefficient
+    if isinstance(known, Pearson) and not of_scores:
+        raise OptionError(NEEDS_SCORES)
+    if not isinstance(known, Coefficient):
         names = ", ".join(map(repr, (*COEFFICIENTS, Pearson.name) if of_scores else COEFFICIENTS))
         raise OptionError(
             f"coefficient must be one of {names}, or a value such as TauW(n0=10); got {shown(coefficient)}"

@@ -244,7 +244,7 @@ class Weighting:
     @classmethod
     def of(cls, *, n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
         """Check the options that all weighted functions share; with a weigher, n0 is its default or None."""
-        if weigher is not None and n0 is not None and n0 != DEFAULT_N0:
+        if weigher is not None and n0 is not None and real_number(n0) != DEFAULT_N0:
             raise OptionError("give n0 or weigher, not both: n0 is the offset of the weight 1/(n + n0)^2")
         if isinstance(weigher, type):
             raise WeightError(

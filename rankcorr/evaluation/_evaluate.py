@@ -444,7 +444,7 @@ def evaluate_matches(
     """
     values: list[list[Values]] = []
     standardized_runs: list[list[Values]] = []
-    names, coverage, why, chance = [], [], [], []
+    names, coverage, gaps, chance = [], [], [], []
     for name, joint, pairs in matches:
         names.append(name)
         coverage.append(pairs.coverage)
@@ -455,15 +455,15 @@ def evaluate_matches(
         standardized_runs.append([np.full(gold.n_queries, np.nan) for _ in metrics])
         for place, (metric, result) in enumerate(results.items()):
             by_reason = _by_reason(result.undefined, gold.queries)
-            why += [Undefined(name, metric, reason, queries) for reason, queries in by_reason.items()]
+            gaps += [Undefined(name, metric, reason, queries) for reason, queries in by_reason.items()]
             coefficient = metrics[metric]
             if standardized and isinstance(coefficient, Coefficient):
                 null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
                 standardized_runs[-1][place] = standardize(result.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         advance(1)
-    if why and undefined == "error":
-        first = why[0]
+    if gaps and undefined == "error":
+        first = gaps[0]
         raise UndefinedQueryError(
             f"run {shown(first.run)}, {first.metric}: {offending(f'{first.reason}; queries', first.queries)}"
         )
@@ -485,7 +485,7 @@ def evaluate_matches(
         values=read_only(raw_values),
         standardized=read_only(standardized_values) if standardized else None,
         coverage=tuple(coverage),
-        undefined=tuple(why),
+        undefined=tuple(gaps),
         chance=tuple(chance),
         options=options,
     )

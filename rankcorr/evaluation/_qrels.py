@@ -515,6 +515,22 @@ def _all_have(rows: list[Any], field: str) -> bool:
     return bool(rows) and all(hasattr(row, field) for row in rows)
 
 
+def repeated_rows(offsets: Codes, codes: Codes, n_documents: int) -> tuple[Codes, Codes]:
+    """Return, for each row, the first row of its query with its document, and the rows that repeat an earlier one.
+
+    Examples
+    --------
+    >>> firsts, again = repeated_rows(np.array([0, 3]), np.array([0, 1, 0]), 2)
+    >>> firsts.tolist(), again.tolist()
+    ([0, 1, 0], [2])
+    """
+    from rankcorr.evaluation._query_kernels import first_rows
+
+    firsts = np.empty(codes.size, np.int64)
+    first_rows(offsets, codes, np.full(n_documents, -1, np.int64), firsts)
+    return firsts, np.flatnonzero(firsts != np.arange(firsts.size))
+
+
 def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun: str, duplicates: str) -> Rows:
     """Sort rows by query, keeping the order of first appearance, and resolve duplicates.
 
@@ -539,11 +555,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
     n_queries = len(queries.ids)
     offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
 
-    from rankcorr.evaluation._query_kernels import first_rows
-
-    firsts = np.empty(codes.size, np.int64)
-    first_rows(offsets, codes, np.full(len(documents.ids), -1, np.int64), firsts)
-    again = np.flatnonzero(firsts != np.arange(firsts.size))
+    firsts, again = repeated_rows(offsets, codes, len(documents.ids))
     if again.size:
         if duplicates == "error":
             rows = again[np.sort(np.unique(firsts[again], return_index=True)[1])]  # the second of each pair

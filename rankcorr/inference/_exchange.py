@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, equals_itself, is_unhashable, offending, repeated, shown
+from rankcorr._checks import check_choice, check_group_name, offending, repeated, shown
 from rankcorr._coefficients import Coefficient, Pearson, scores_of, unit_rows
 from rankcorr._input.frames import labelled_values, python_values
 from rankcorr._input.identifiers import comparable
@@ -535,8 +535,5 @@ def names_of_items(parts: Any, labels: Sequence[Hashable] | None, n_items: int, 
             raise OptionError(f"{role}s must be a sequence of {n_items:,} {role}s, one for each item")
         names = list(python_values(parts))
     for name in names:
-        if is_unhashable(name):
-            raise OptionError(f"the name of a {role} must be hashable, such as text or a number; got {shown(name)}")
-        if name is None or not equals_itself(name) or name == "":
-            raise OptionError(f"every item needs a {role}; got {shown(name)}")
+        check_group_name(name, role, "item")
     return names

@@ -142,11 +142,9 @@ class NullDistribution(Computed):
             A number is outside [-1, 1], a result does not match, or the alternative is unknown.
         """
         check_choice("alternative", alternative, ALTERNATIVES)
-        observed = self._checked(statistic)
-        below = np.searchsorted(self.values, observed - ROUNDING, "left")
-        less = np.searchsorted(self.values, observed + ROUNDING, "right")
-        greater = self.values.size - below
-        counts = {"greater": greater, "less": less, "two-sided": np.minimum(greater, less)}[alternative]
+        observed, below, up_to = self._count_below(statistic)
+        above = self.values.size - below
+        counts = {"greater": above, "less": up_to, "two-sided": np.minimum(above, up_to)}[alternative]
         extra = 0 if self.exact else 1
         shares = (counts + extra) / max(1, self.values.size + extra)
         if alternative == "two-sided":
@@ -240,9 +238,7 @@ class NullDistribution(Computed):
         OptionError
             A number is outside [-1, 1], or a result does not match.
         """
-        observed = self._checked(statistic)
-        below = np.searchsorted(self.values, observed - ROUNDING, "left")
-        up_to = np.searchsorted(self.values, observed + ROUNDING, "right")
+        observed, below, up_to = self._count_below(statistic)
         undefined = np.isnan(observed) | (self.values.size == 0)
         return _float_or_array(np.where(undefined, math.nan, 50 * (below + up_to) / max(1, self.values.size)))
 
@@ -273,6 +269,12 @@ class NullDistribution(Computed):
         """
         observed = self._checked(statistic)
         return _float_or_array((observed - self.mean) / (self.std if self.std > ROUNDING else math.nan))
+
+    def _count_below(self, statistic: Any) -> tuple[NDArray[np.float64], Any, Any]:
+        """Return a statistic, and how many values are below it, and at most as large."""
+        observed = self._checked(statistic)
+        below = np.searchsorted(self.values, observed - ROUNDING, "left")
+        return observed, below, np.searchsorted(self.values, observed + ROUNDING, "right")
 
     def _checked(self, statistic: Any) -> NDArray[np.float64]:
         if isinstance(statistic, RankCorrelation | RankCorrelations):

@@ -259,7 +259,7 @@ def compare_systems(
     check_swap(coefficient_value, swap)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     systems = as_ranking(a), as_ranking(b)
-    (first, second, third), n_lone = align_three(gold, *systems, missing)
+    (first, second, third), n_unmatched = align_three(gold, *systems, missing)
     values = coefficient_value.of_rankings(first, [second, third])
     difference = float(values[0] - values[1])
     # Tests take two systems in a fixed order, so that a and b use the same random numbers as b and a.
@@ -304,7 +304,7 @@ def compare_systems(
         n_resamples=draws.n_resamples,
         seed=draws.seed,
         n_undefined=n_undefined,
-        n_missing=None if missing == "raise" else n_lone,
+        n_missing=None if missing == "raise" else n_unmatched,
         **coefficient_value.computed_fields(first.n_items, missing),
     )
 
