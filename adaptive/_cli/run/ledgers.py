@@ -203,7 +203,7 @@ def init(
         raise ProtocolError(f"{ledger}: already exists and is never overwritten; choose another name")
     if (items is None) == (targets is None):
         raise OptionError("either --items or --targets is needed" + ("" if items is None else ", not both"))
-    check_owner("--targets", targets is not None, {"--answers": answers})
+    check_owner("--targets", targets is not None, "--answers")
     groups, contents = None if targets is None else read_candidates(targets), None
     labels: Sequence[Hashable] = [] if groups is None else items_of_targets(groups)
     if items is not None:
