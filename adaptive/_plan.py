@@ -474,10 +474,9 @@ def advice_on_total(n_comparisons: int, n_possible: int, *, n_voters: int, n_nee
     '3 voters can answer at most 2,970 of 12,000 comparisons, each pair once: plan for 13 voters, or fewer comparisons.'
     """
     if n_possible < n_comparisons:
-        voters = f"{n_voters:,} {'voter' if n_voters == 1 else 'voters'}"
         sentence = (
-            f"{voters} can answer at most {n_possible:,} of {n_comparisons:,} comparisons, each pair once: "
-            f"plan for {n_needed:,} voters, or fewer comparisons."
+            f"{counted(n_voters, 'voter')} can answer at most {n_possible:,} of {n_comparisons:,} comparisons, "
+            f"each pair once: plan for {n_needed:,} voters, or fewer comparisons."
         )
         yield Advice("too_many_comparisons", n_comparisons, n_possible, sentence)
 

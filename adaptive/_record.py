@@ -331,3 +331,8 @@ def json_label(label: Any) -> Any:
     if isinstance(label, tuple) and label and all(isinstance(part, str | int) for part in label):
         return [json_label(part) for part in label]
     raise ProtocolError(f"JSON holds labels that are strings, integers or tuples of those; got {shown(label)}")
+
+
+def label_from_json(value: Any) -> Hashable:
+    """Return the label that `json_label` converted: a list is a tuple."""
+    return tuple(value) if isinstance(value, list) else value

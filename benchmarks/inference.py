@@ -12,7 +12,7 @@ import numpy as np
 import scipy.stats
 from report import heading, machine, row
 
-from rankcorr.inference._null import kept_slot, null_distribution, permutation_test
+from rankcorr.inference._null import cache_slot, null_distribution, permutation_test
 
 TURNS = 7
 
@@ -61,7 +61,7 @@ def bench_permutation_test(n_items: int = 1_000, n_resamples: int = 10_000, n_pe
         x, y = scores(rng, kind, n_items), scores(rng, kind, n_items)
 
         def ours(workers: int, x: np.ndarray = x, y: np.ndarray = y) -> None:
-            kept_slot.cache_clear()
+            cache_slot.cache_clear()
             permutation_test(x, y, n_resamples=n_resamples, workers=workers)
 
         one, two, peer = medians(
@@ -80,7 +80,7 @@ def bench_null_distribution() -> None:
     for n_items in (8, 100, 1_000, 10_000):
 
         def first(n_items: int = n_items) -> None:
-            kept_slot.cache_clear()
+            cache_slot.cache_clear()
             null_distribution(range(n_items), range(n_items), n_resamples=1_000)
 
         def second(n_items: int = n_items) -> None:

@@ -25,6 +25,7 @@ from rankcorr._ranking import (
     n_missing,
     named_rankings,
     needs_labels,
+    positions_of,
     stacked,
 )
 from rankcorr._workers import Progress, checked_workers, in_threads
@@ -188,12 +189,12 @@ def correlate_many(
     {'good': 0.9531, 'poor': -1.0}
     """
     options: dict[str, Any] = {"missing": missing, "workers": workers, "progress": progress}
-    (result,) = correlate_each(gold, systems, coefficients=[as_coefficient(coefficient)], **options)
+    (result,) = correlate_systems(gold, systems, coefficients=[as_coefficient(coefficient)], **options)
     warn_of_undefined(result)
     return result
 
 
-def correlate_each(
+def correlate_systems(
     gold: RankingLike,
     systems: ManyRankings,
     *,
@@ -209,7 +210,7 @@ def correlate_each(
     Examples
     --------
     >>> from rankcorr import Rho, Tau
-    >>> results = correlate_each([3, 2, 1], {"good": [3, 2, 1], "fair": [2, 3, 1]}, coefficients=[Rho(), Tau()])
+    >>> results = correlate_systems([3, 2, 1], {"good": [3, 2, 1], "fair": [2, 3, 1]}, coefficients=[Rho(), Tau()])
     >>> {result.coefficient: result.statistic.round(4).tolist() for result in results}
     {'rho': [1.0, 0.5], 'tau': [1.0, 0.3333]}
     """
@@ -222,21 +223,20 @@ def correlate_each(
         read = named_rankings(named, "system")
         _check_any(len(read), "system")
         names, rankings = tuple(read), list(read.values())
-        called = [("gold", f"system {shown(name)}") for name in names]
+        pair_names = [("gold", f"system {shown(name)}") for name in names]
         if missing == "raise":
-            matrix, ties = stacked(
-                [align_rankings(first, item, names=both)[1] for item, both in zip(rankings, called, strict=True)]
-            )
+            pairs = zip(rankings, pair_names, strict=True)
+            matrix, ties = stacked([align_rankings(first, item, names=names)[1] for item, names in pairs])
         n_systems = len(names)
     else:
         matrix = _matrix(systems, first, role="system", missing=missing)
         n_systems = len(matrix)
 
-    look = progress if n_workers == 1 else None  # it is called from the calling thread alone
+    check_stop = progress if n_workers == 1 else None  # it is called from the calling thread alone
 
     def correlate(block: slice) -> tuple[NDArray[np.float64], list[Counts]]:
         if names is not None and missing != "raise":
-            return _one_by_one(coefficients, first, rankings[block], called[block], missing, look)
+            return _one_by_one(coefficients, first, rankings[block], pair_names[block], missing, check_stop)
         if names is None:
             ranks, _, row_ties = midrank_rows(matrix[block], descending=True)
         else:
@@ -247,13 +247,13 @@ def correlate_each(
     step = max(1, BLOCK_ITEMS // first.n_items)
     blocks = [slice(start, min(start + step, n_systems)) for start in range(0, n_systems, step)]
     parts = in_threads(correlate, blocks, n_workers, progress, lambda block: block.stop - block.start)
-    counted: dict[str, Any] = (
-        {} if missing == "raise" else _count_fields([pair for _, counts in parts for pair in counts])
-    )
+    count_fields = {} if missing == "raise" else _count_fields([pair for _, counts in parts for pair in counts])
     values = read_only(np.concatenate([part for part, _ in parts], axis=1))
     result_names = None if isinstance(systems, list | tuple) else names
     return [
-        RankCorrelations(statistic=row, names=result_names, **coefficient.described(first.n_items, missing), **counted)
+        RankCorrelations(
+            statistic=row, names=result_names, **coefficient.computed_fields(first.n_items, missing), **count_fields
+        )
         for row, coefficient in zip(values, coefficients, strict=True)
     ]
 
@@ -321,20 +321,21 @@ def correlation_matrix(
         names = None
         rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, role="ranking"), descending=True)
         items = [Ranking.unchecked(*row) for row in zip(rows, best_first, row_ties.tolist(), strict=True)]
-    called = [f"ranking {shown(name)}" for name in names or range(len(items))]
+    titles = [f"ranking {shown(name)}" for name in names or range(len(items))]
     if missing == "raise":
-        pairs = zip(items, called, strict=True)
-        ranks, ties = stacked([align_rankings(items[0], item, names=(called[0], name))[1] for item, name in pairs])
+        pairs = zip(items, titles, strict=True)
+        ranks, ties = stacked([align_rankings(items[0], item, names=(titles[0], title))[1] for item, title in pairs])
 
-    look = progress if n_workers == 1 else None  # it is called from the calling thread alone
+    check_stop = progress if n_workers == 1 else None  # it is called from the calling thread alone
 
     def correlate(row: int) -> tuple[NDArray[np.float64], list[Counts]]:
         if missing != "raise":
-            both = [(called[row], name) for name in called]
-            (values,), counts = _one_by_one([coefficient_value], items[row], items, both, missing, look)
+            pair_names = [(titles[row], title) for title in titles]
+            (values,), counts = _one_by_one([coefficient_value], items[row], items, pair_names, missing, check_stop)
             return values, counts
-        columns = _columns(items[row], items[0])
-        others = ranks if columns is None else np.ascontiguousarray(ranks[:, columns])
+        labels, first_labels, others = items[row].labels, items[0].labels, ranks
+        if labels != first_labels:
+            others = np.ascontiguousarray(ranks[:, positions_of(labels or (), first_labels or ())])
         return coefficient_value.of_rows(items[row], read_only(others), ties, weightless="raise"), []
 
     parts = in_threads(correlate, range(len(items)), n_workers, progress)
@@ -350,47 +351,39 @@ def correlation_matrix(
     n_items = items[0].n_items
     if missing != "raise" and items[0].labels is not None:
         n_items = len(set().union(*(item.labels or () for item in items)))
-    described = coefficient_value.described(n_items, missing)
+    result_fields = coefficient_value.computed_fields(n_items, missing)
     if missing != "raise":
-        described |= _count_fields([counts for _, counts in parts])
+        result_fields |= _count_fields([counts for _, counts in parts])
     result_names = None if isinstance(rankings, list | tuple) else names
-    return RankCorrelations(statistic=read_only(values), names=result_names, **described)
+    return RankCorrelations(statistic=read_only(values), names=result_names, **result_fields)
 
 
 def _one_by_one(
     coefficients: Sequence[Coefficient],
     x: Ranking,
     others: list[Ranking],
-    called: list[tuple[str, str]],
+    pair_names: list[tuple[str, str]],
     missing: Missing,
-    look: Progress | None,
+    check_stop: Progress | None,
 ) -> tuple[NDArray[np.float64], list[Counts]]:
     """Coefficients of x with each of others, a row each, every pair aligned separately, and the counts of each.
 
-    `look` is called with 0 after each pair, which may stop the work.
+    `check_stop` is called with 0 after each pair, which may stop the work.
     """
     values, counts = [], []
-    for other, both in zip(others, called, strict=True):
-        pair = align_rankings(x, other, names=both, missing=missing)
+    for other, names in zip(others, pair_names, strict=True):
+        pair = align_rankings(x, other, names=names, missing=missing)
         values.append([coefficient.of_pair(*pair) for coefficient in coefficients])
         counts.append((pair[0].n_items, n_missing(x, other, pair[0].n_items)))
-        if look is not None:
-            look(0)
+        if check_stop is not None:
+            check_stop(0)
     return np.array(values).T, counts
 
 
-def _count_fields(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
+def _count_fields(counts: list[Any]) -> dict[str, Any]:
     """Fields of `RankCorrelations` from the counts of each comparison."""
     array = read_only(np.array(counts))
     return {"n_compared": array[..., 0], "n_missing": array[..., 1]}
-
-
-def _columns(ranking: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
-    """Position of each item of a ranking in the reference; None where both have the same order."""
-    if ranking.labels is None or reference.labels is None or ranking.labels == reference.labels:
-        return None
-    place = {label: position for position, label in enumerate(reference.labels)}
-    return np.array([place[label] for label in ranking.labels])
 
 
 def _by_name(rankings: ManyRankings) -> Mapping[Any, RankingLike] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Final, Literal, TypeAlias
@@ -15,7 +15,7 @@ from rankcorr._checks import checked_count, checked_seed, shown, warn_undefined,
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import Ranks
 from rankcorr._output.results import Computed, read_only
-from rankcorr._ranking import Ranking, RankingLike, as_ranking
+from rankcorr._ranking import Ranking, RankingLike, as_ranking, positions_of
 from rankcorr._weights import Uniform
 from rankcorr.errors import LabelError, LengthError, OptionError
 
@@ -158,7 +158,8 @@ def coefficient_bounds(
     if type(coefficient_value.weighting.weigher) is Uniform:
         method, extremes = "order", _Extremes(lists, coefficient_value)
         for low in (True, False):
-            extremes.see(1, *(tail[np.newaxis] for tail in lists.extreme_tails(low=low)))
+            x_tail, y_tail = lists.extreme_tails(low=low)
+            extremes.compute(1, y_tail[np.newaxis], x_tail)
     elif total <= limit:
         method, extremes = "enumeration", _enumerate_tails(lists, coefficient_value)
     else:
@@ -177,7 +178,7 @@ def coefficient_bounds(
         n_completions=total,
         n_computed=extremes.n_computed,
         n_undefined=extremes.n_undefined,
-        **coefficient_value.described(lists.n_items),
+        **coefficient_value.computed_fields(lists.n_items),
     )
 
 
@@ -220,13 +221,13 @@ class _Lists:
         for name, ranking in (("x", x), ("y", y)):
             if ranking.labels is None:
                 raise LabelError(f"bounds need labels, to know which items a list lacks; {name} has none")
-        place = {label: position for position, label in enumerate(dict.fromkeys((x.labels or ()) + (y.labels or ())))}
-        size = len(place) if n_items is None else whole_number(n_items)
+        labels = list(dict.fromkeys((x.labels or ()) + (y.labels or ())))
+        size = len(labels) if n_items is None else whole_number(n_items)
         if size is None:
             raise OptionError(f"n_items must be a whole number; got {shown(n_items)}")
-        if size < len(place):
-            raise LengthError(f"n_items must be at least {len(place)}, the items of both lists together; got {size}")
-        return cls((_side(x, place, size), _side(y, place, size)), size - len(place))
+        if size < len(labels):
+            raise LengthError(f"n_items must be at least {len(labels)}, the items of both lists together; got {size}")
+        return cls((_side(x, labels, size), _side(y, labels, size)), size - len(labels))
 
     @property
     def n_items(self) -> int:
@@ -255,8 +256,8 @@ class _Lists:
         return tails[0], tails[1]
 
 
-def _side(ranking: Ranking, place: dict[object, int], n_items: int) -> _Side:
-    places = np.array([place[label] for label in ranking.labels or ()])
+def _side(ranking: Ranking, labels: Sequence[Hashable], n_items: int) -> _Side:
+    places = positions_of(ranking.labels or (), labels)
     ranks = np.zeros(n_items)
     ranks[places] = ranking.ranks
     return _Side(ranks, places[ranking.best_first].astype(np.int32), ranking.n_ties, np.flatnonzero(ranks == 0))
@@ -271,13 +272,10 @@ class _Extremes:
         self.low = self.high = math.nan
         self.n_computed = self.n_undefined = 0
 
-    def see(self, moving: int, x_tails: Places, y_tails: Places) -> NDArray[np.float64]:
-        """Coefficients of completions that give the side `moving` (0 for x) many tails, and the other side one."""
-        tails = x_tails, y_tails
-        fixed = self._sides[1 - moving].ranking(tails[1 - moving][0])
-        side = self._sides[moving]
-        ties = np.full(len(tails[moving]), side.n_ties)
-        values = self._coefficients[moving].of_rows(fixed, side.rows(tails[moving]), ties)
+    def compute(self, moving: int, tails: Places, fixed_tail: Places) -> NDArray[np.float64]:
+        """Coefficients of completions that give the side `moving` (0 for x) each of `tails`, and the other side one."""
+        side, fixed = self._sides[moving], self._sides[1 - moving].ranking(fixed_tail)
+        values = self._coefficients[moving].of_rows(fixed, side.rows(tails), np.full(len(tails), side.n_ties))
         self.n_computed += values.size
         undefined = int(np.isnan(values).sum())
         self.n_undefined += undefined
@@ -298,9 +296,8 @@ def _enumerate_tails(lists: _Lists, coefficient: Coefficient) -> _Extremes:
         unlisted_tail = [item for item in tail if item in unlisted]
         if unlisted_tail != sorted(unlisted_tail):  # the same as the completion that exchanges these items in both
             continue
-        one = np.array([tail], np.intp)
-        for many in _blocks(permutations(lists.sides[moving].lacks.tolist()), lists.n_rows):
-            extremes.see(moving, *((one, many) if moving == 1 else (many, one)))
+        for tails in _blocks(permutations(lists.sides[moving].lacks.tolist()), lists.n_rows):
+            extremes.compute(moving, tails, np.array(tail, np.intp))
     return extremes
 
 
@@ -340,8 +337,7 @@ def _climb(
                 moved = np.arange(1, len(rows))
                 first, second = swaps[: moved.size].T
                 rows[moved, first], rows[moved, second] = tails[moving][second], tails[moving][first]
-                fixed_tail = tails[1 - moving][np.newaxis]
-                values = sign * extremes.see(moving, *((rows, fixed_tail) if moving == 0 else (fixed_tail, rows)))
+                values = sign * extremes.compute(moving, rows, tails[1 - moving])
                 values[np.isnan(values)] = -math.inf
                 here = int(np.argmax(values))
                 if values[here] > best + SMALLEST_GAIN:

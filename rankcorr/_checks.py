@@ -405,6 +405,22 @@ def equals_itself(label: object) -> bool:
         return False
 
 
+def check_group_name(name: object, role: str, member: str) -> None:
+    """Refuse the name of a group, called `role`, that is missing, or that cannot be hashed; `member` is in the group.
+
+    Examples
+    --------
+    >>> check_group_name(["war"], "genre", "film")
+    Traceback (most recent call last):
+        ...
+    rankcorr.errors.OptionError: the name of a genre must be hashable, such as text or a number; got ['war']
+    """
+    if is_unhashable(name):
+        raise OptionError(f"the name of a {role} must be hashable, such as text or a number; got {shown(name)}")
+    if name is None or not equals_itself(name) or name == "":
+        raise OptionError(f"every {member} needs a {role}; got {shown(name)}")
+
+
 def offending(message: str, values: Iterable[object], number: int | None = None) -> str:
     """Append up to five offending values, and the `number` of all if there are more; `values` may be the first ones."""
     listed = list(values)

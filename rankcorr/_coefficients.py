@@ -72,8 +72,8 @@ class Coefficient:
     """
 
     name: ClassVar[CoefficientName | ScoreCoefficientName]
-    weighting: Weighting
-    variant: Variant | None
+    weighting: Weighting = Weighting(Uniform(), "additive", "midrank")  # all items alike
+    variant: Variant | None = None
 
     def __init__(self) -> None:
         raise TypeError("Coefficient is the base of RhoW, TauW, Rho, Tau and Pearson: make one of these")
@@ -165,10 +165,10 @@ class Coefficient:
         """Wrap a value as a `RankCorrelation`; x and y are the rankings before alignment."""
         if missing == "raise":
             return RankCorrelation(value, n_items=n_items, **self._options)
-        n_lone = n_missing(x, y, n_items)
-        return RankCorrelation(value, n_items=n_items, **self._options, missing=missing, n_missing=n_lone)
+        number = n_missing(x, y, n_items)
+        return RankCorrelation(value, n_items=n_items, **self._options, missing=missing, n_missing=number)
 
-    def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
+    def computed_fields(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
         """Fields of `Computed` for a comparison of n_items items."""
         return {"n_items": n_items, **self._options, "missing": None if missing == "raise" else missing}
 
@@ -251,7 +251,6 @@ class RhoW(_Weighted):
     """
 
     name: ClassVar[CoefficientName] = "rho_w"
-    variant: ClassVar[None] = None  # type: ignore[misc]
 
 
 @dataclass(frozen=True, repr=False)
@@ -320,8 +319,6 @@ class Rho(Coefficient):
     """
 
     name: ClassVar[CoefficientName] = "rho"
-    variant: ClassVar[None] = None  # type: ignore[misc]
-    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
 
 
 @dataclass(frozen=True, repr=False)
@@ -351,7 +348,6 @@ class Tau(Coefficient):
     """
 
     name: ClassVar[CoefficientName] = "tau"
-    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
 
     variant: Variant = "b"
 
@@ -388,8 +384,6 @@ class Pearson(Coefficient):
     """
 
     name: ClassVar[ScoreCoefficientName] = "pearson"
-    variant: ClassVar[None] = None  # type: ignore[misc]
-    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
 
     def of_pair(self, x: Ranking, y: Ranking) -> float:
         """Coefficient of two aligned rankings; nan if all scores of one are equal."""
@@ -453,6 +447,7 @@ CoefficientLike: TypeAlias = Coefficient | CoefficientName
 ScoreCoefficientLike: TypeAlias = CoefficientLike | ScoreCoefficientName
 Key = TypeVar("Key", bound=ScoreCoefficientLike)
 BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, TauW, Rho, Tau)}
+_BY_ANY_NAME: Final[dict[str, Coefficient]] = {**BY_NAME, Pearson.name: Pearson()}
 COEFFICIENTS: Final[tuple[CoefficientName, ...]] = get_args(CoefficientName)
 
 
@@ -488,14 +483,10 @@ def as_coefficient(coefficient: ScoreCoefficientLike, *, of_scores: bool = False
     >>> as_coefficient("tau_w")
     TauW()
     """
-    if coefficient == Pearson.name or isinstance(coefficient, Pearson):
-        if not of_scores:
-            raise OptionError(NEEDS_SCORES)
-        return Pearson()
-    if isinstance(coefficient, Coefficient):
-        return coefficient
-    known = BY_NAME.get(coefficient) if isinstance(coefficient, str) else None
-    if known is None:
+    known = _BY_ANY_NAME.get(coefficient) if isinstance(coefficient, str) else coefficient
+    if isinstance(known, Pearson) and not of_scores:
+        raise OptionError(NEEDS_SCORES)
+    if not isinstance(known, Coefficient):
         names = ", ".join(map(repr, (*COEFFICIENTS, Pearson.name) if of_scores else COEFFICIENTS))
         raise OptionError(
             f"coefficient must be one of {names}, or a value such as TauW(n0=10); got {shown(coefficient)}"

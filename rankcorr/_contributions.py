@@ -230,7 +230,7 @@ def contributions(
         normalizer=norm,
         in_x=in_x,
         n_missing=None if missing == "raise" else n_missing(*rankings, first.n_items),
-        **coefficient_value.described(first.n_items, missing),
+        **coefficient_value.computed_fields(first.n_items, missing),
     )
 
 

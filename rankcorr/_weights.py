@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_count, real_number, shown
-from rankcorr._input.scores import Ranks, read_only
+from rankcorr._input.scores import Ranks, kernel_array
 from rankcorr._ranking import Missing, Ranking, RankingLike, align
 from rankcorr._workers import loops
 from rankcorr.errors import OptionError, WeightError
@@ -244,7 +244,7 @@ class Weighting:
     @classmethod
     def of(cls, *, n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
         """Check the options that all weighted functions share; with a weigher, n0 is its default or None."""
-        if weigher is not None and n0 is not None and n0 != DEFAULT_N0:
+        if weigher is not None and n0 is not None and real_number(n0) != DEFAULT_N0:
             raise OptionError("give n0 or weigher, not both: n0 is the offset of the weight 1/(n + n0)^2")
         if isinstance(weigher, type):
             raise WeightError(
@@ -272,14 +272,14 @@ class Weighting:
         halves = not expected and (
             (x.n_ties > 0 and loops().has_halves(x.ranks)) or (y_tied and loops().has_halves(y_ranks.reshape(-1)))
         )
-        if x.n_items <= MAX_KEPT_ITEMS and type(self.weigher) in READY_WEIGHERS:
-            tables = kept_tables(self.weigher, x.n_items, halves)
+        if x.n_items <= MAX_CACHED_ITEMS and type(self.weigher) in READY_WEIGHERS:
+            tables = cached_tables(self.weigher, x.n_items, halves)
         else:
             tables = rank_table(self.weigher, x.n_items, halves)[np.newaxis]
         if expected:
             means = np.empty((1 + len(y_ranks), x.n_items))
             loops().mean_weights(x.ranks, y_ranks, tables, means)
-            tables = read_only(means)
+            tables = kernel_array(means)
         return tables, SCHEMES.index(self.scheme)
 
     def item_weights(self, x: Ranking, y: Ranking) -> NDArray[np.float64]:
@@ -326,12 +326,12 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
 
 # Most programs compare many lists of one length. At most 32 tables of 160 kB are kept, and only for the library's
 # weighers, which are values and always give the same weights.
-MAX_KEPT_ITEMS: Final = 10_000
+MAX_CACHED_ITEMS: Final = 10_000
 READY_WEIGHERS: Final = (InverseSquare, *WEIGHERS.values())
 
 
 @lru_cache(maxsize=32)
-def kept_tables(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float64]:
+def cached_tables(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float64]:
     """Return a `rank_table` as the only row of a matrix."""
     return rank_table(weigher, n_items, halves)[np.newaxis]
 

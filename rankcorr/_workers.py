@@ -60,7 +60,7 @@ def in_threads(
     """
     results: list[Result] = []
     # A few ahead: a future for each block would take far more memory than its result.
-    block_results = mapped(task, blocks, workers if len(blocks) > 1 else 1, ahead=4 * workers)
+    block_results = map_in_threads(task, blocks, workers if len(blocks) > 1 else 1, ahead=4 * workers)
     with closing(block_results):  # an exception of `progress` stops the work
         for block, result in zip(blocks, block_results, strict=True):
             results.append(result)
@@ -69,7 +69,7 @@ def in_threads(
     return results
 
 
-def mapped(
+def map_in_threads(
     task: Callable[[Block], Result], blocks: Iterable[Block], workers: int, *, ahead: int | None = None
 ) -> Generator[Result, None, None]:
     """Yield the result of a task for each block of a stream, in order; at most `ahead` + 1 are held at once.
@@ -78,7 +78,7 @@ def mapped(
 
     Examples
     --------
-    >>> list(mapped(abs, iter([-1, 2, -3]), workers=2))
+    >>> list(map_in_threads(abs, iter([-1, 2, -3]), workers=2))
     [1, 2, 3]
     """
     if workers == 1:
@@ -165,11 +165,11 @@ class Draws:
         """The same from another seed, so that no two parts of a computation draw the same numbers."""
         return replace(self, seed=derived_seed(self.seed, *path))
 
-    def fewer(self, most: int) -> Draws:
+    def limit(self, most: int) -> Draws:
         """Return the same draws, but at most `most` of them; they can be stopped, and do not count as progress."""
         return replace(self, n_resamples=min(self.n_resamples, most), progress=lambda _: self.progress(0))
 
-    def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:
+    def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_per_resample: int) -> list[Result]:
         """Results of a task for each block of resamples, the same for any number of threads.
 
         Parameters
@@ -177,7 +177,7 @@ class Draws:
         task : callable
             Takes the generator of a block and the number of its resamples. Block i draws from
             `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
-        numbers_each : int
+        numbers_per_resample : int
             Numbers that one resample takes in memory; this determines the size of the blocks.
 
         Examples
@@ -186,7 +186,7 @@ class Draws:
         >>> [block.size for block in blocks]
         [2, 2, 1]
         """
-        step = max(1, BLOCK_NUMBERS // max(1, numbers_each))
+        step = max(1, BLOCK_NUMBERS // max(1, numbers_per_resample))
         starts = range(0, self.n_resamples, step)
         blocks = list(enumerate(min(step, self.n_resamples - start) for start in starts))
         if self.executor is None:

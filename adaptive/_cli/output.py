@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptive._record import label_from_json
 from adaptive._tables import item_cells, items_csv
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr._checks import shell_options
@@ -48,17 +49,13 @@ def print_items(rows: Sequence[Mapping[str, Any]], n_items: int, texts: Mapping[
 
 def write_items(rows: Sequence[Mapping[str, Any]], out: str) -> None:
     """Write items as CSV; the parts of those that JSON holds as lists are columns."""
-    items = [{**row, "item": _as_label(row["item"])} for row in rows]
+    items = [{**row, "item": label_from_json(row["item"])} for row in rows]
     emit(items_csv(items), out, f"{len(items):,} items written to {out}")
 
 
 def item_text(item: Any) -> str:
     """Return an item as a terminal can show it; its parts are separated by commas."""
-    return printable(", ".join(item_cells(_as_label(item))))
-
-
-def _as_label(item: Any) -> Any:
-    return tuple(item) if isinstance(item, list) else item
+    return printable(", ".join(item_cells(label_from_json(item))))
 
 
 def _number_text(value: float | None) -> str:

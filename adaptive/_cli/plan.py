@@ -114,10 +114,10 @@ class PlanArguments:
             settings = CampaignSettings(pay=self.pay())
         return affordable_plan(plan_of, voters, settings, money=self.euros, hours=self.hours, seconds=self.seconds)
 
-    def check_no_way(self, owner: str) -> None:
-        """Refuse all ways to set the number of comparisons, which another option sets."""
+    def refuse_ways(self) -> None:
+        """Refuse all ways to set the number of comparisons, which --targets sets."""
         if names := [flag for flag in _WAYS if getattr(self, _WAYS[flag]) is not None]:
-            raise OptionError(f"{owner} does not take {names[0]}")
+            raise OptionError(f"--targets does not take {names[0]}")
 
     def check_way(self, ways: Collection[str]) -> None:
         """Refuse anything but one of the ways to set the number of comparisons."""

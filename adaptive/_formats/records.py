@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from adaptive._formats.annotation_tools import GAMES, json_rows, votes_of_object
-from adaptive._record import has_half_a_pair
+from adaptive._record import has_half_a_pair, label_from_json
 from adaptive._tables import check_spelling, check_text, guarded, header_and_records, label_columns
 from adaptive.errors import ComparisonError
 from rankcorr._checks import real_number, shown
@@ -315,7 +315,7 @@ class Objects(Records):
             self.table.fail(f"a label is text, a whole number or a list of those; got {shown(value)}", *where)
         for part in filter(_is_no_text, parts):
             self.table.fail(f"{shown(part)} has half of a surrogate pair, which is no text", *where)
-        return tuple(value) if isinstance(value, list) else value
+        return label_from_json(value)
 
 
 class Frame(Records):

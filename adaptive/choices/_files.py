@@ -338,7 +338,8 @@ class _Reader:
             self.fail(row, name, f"a {role} is missing, but other rows have one: give it in every row, or in none")
         if role == "voter":  # in MT-bench, a judge is a list of its name and its instructions
             entries = [entry[0] if isinstance(entry, list) and entry else entry for entry in entries]
-            odd = next((row for row, entry in enumerate(entries) if _has_outer_space(entry)), None)
+            texts = ((row, entry) for row, entry in enumerate(entries) if isinstance(entry, str))
+            odd = next((row for row, text in texts if text != text.strip()), None)
             if odd is not None and isinstance(self.records, Cells):
                 self.fail(odd, name, f"{shown(entries[odd])} begins or ends with a space")
         names = list(map(_name, entries))
@@ -654,10 +655,6 @@ class _Reader:
         )
         rankings = ChoiceAnswers("rankings", tuple(lists), weights[starts], of_voter, of_prompt, turns=of_turn)
         return self.checked(rankings)
-
-
-def _has_outer_space(entry: object) -> bool:
-    return isinstance(entry, str) and entry != entry.strip()
 
 
 def _name(entry: Any) -> Hashable:

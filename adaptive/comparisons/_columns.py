@@ -170,7 +170,8 @@ def coded_labels(
     row_by_row: list[Any] = [None] * n_labels
     for place, column in enumerate(columns.values()):
         row_by_row[place :: len(columns)] = column  # takes two thirds of the time of a zip
-    row_by_row = plain_labels(row_by_row)
+    if not set(map(type, row_by_row)) <= {str, int}:
+        row_by_row = list(map(plain_identifier, row_by_row))  # Python's types in the place of numpy's
     try:
         kinds = set(map(type, row_by_row))
         # 1, 1.0 and True are one key of a dict.
@@ -220,13 +221,6 @@ def _in_order_of_rows(columns: Sequence[CodedColumn]) -> list[Any]:
 
 def _is_no_name(label: Any) -> bool:
     return isinstance(label, bool | np.bool_ | float) and not is_missing(label)
-
-
-def plain_labels(labels: list[Any]) -> list[Any]:
-    """Return labels with Python's types in the place of numpy's."""
-    if set(map(type, labels)) <= {str, int}:
-        return labels
-    return [plain_identifier(label) for label in labels]
 
 
 def other_kind(labels: Sequence[Hashable]) -> tuple[Hashable, str] | None:

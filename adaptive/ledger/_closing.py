@@ -165,12 +165,12 @@ def preview_closing(
     progress: Progress | None = None,
 ) -> Preview:
     """Return the preview of `Campaign.preview`."""
+    least = transaction.info.settings.least_answered if least_answered is None else least_answered
     if transaction.info.mode == "ballots":
-        ballot = _preview_ballot(transaction, number, least_answered=least_answered, progress=progress)
+        ballot = _preview_ballot(transaction, number, least, progress)
         stamp = ballot_rows.ballot_stamp(transaction, ballot.ballot)
         same = ("n_comparisons", "n_answered", "least_answered", "is_ready", "cut")
         return Preview(stamp, **{name: getattr(ballot, name) for name in same}, expected=None, of_ballot=ballot)
-    least = transaction.info.settings.least_answered if least_answered is None else least_answered
     ballots, n_comparisons = stored_ballots(transaction), n_spent(transaction)
     n_answered = sum(ballot_rows.answered_by_ballot(transaction).values())
     is_open = any(stored.state != "closed" for stored in ballots)
@@ -190,7 +190,7 @@ def preview_closing(
 
 
 def _preview_ballot(
-    transaction: Transaction, number: int | None, *, least_answered: float | None, progress: Progress | None
+    transaction: Transaction, number: int | None, least: float, progress: Progress | None
 ) -> ClosePreview:
     """Return the effect of closing the open ballot now, without changing anything."""
     plan = transaction.info.ballot_plan
@@ -224,7 +224,7 @@ def _preview_ballot(
         ballot=stored.number,
         n_comparisons=stored.n_comparisons,
         n_answered=votes.n_answered,
-        least_answered=transaction.info.settings.least_answered if least_answered is None else least_answered,
+        least_answered=least,
         silent=tuple(transaction.info.items[place] for place in silent),
         to_void=_comparisons_to_void(stored, comparisons, all_votes, silent),
         fewest=tuple((item.item, item.n_answered) for item in items[:5]),
@@ -275,18 +275,18 @@ def close(
     """Close a ballot: count its votes, score it, and select the items of the next; see `Campaign.close`."""
     closer = uuid.uuid4().hex
     least = campaign.info.settings.least_answered if least_answered is None else least_answered
-    ballot_id = campaign.write(_elect, number, closer, stamp)
+    ballot_id = campaign.write(_start_closing, number, closer, stamp)
     try:
-        scored = campaign.read(_score, ballot_id, least)
-        campaign.write(_write, scored, closer)
+        scored = campaign.read(_score_votes, ballot_id, least)
+        campaign.write(_store_record, scored, closer)
     except BaseException:
         # Also after Ctrl-C, so that voters need not wait for the deadline of the closer.
-        campaign.write(_release, ballot_id, closer)
+        campaign.write(_stop_closing, ballot_id, closer)
         raise
     return scored.record
 
 
-class _Scored(NamedTuple):
+class _ScoredBallot(NamedTuple):
     """The record of a ballot, and the other values that its chain digest covers, all read in one transaction."""
 
     stored: StoredBallot
@@ -296,7 +296,8 @@ class _Scored(NamedTuple):
     votes_digest: str
 
 
-def _elect(transaction: Transaction, number: int, closer: str, stamp: str | None) -> int:
+def _start_closing(transaction: Transaction, number: int, closer: str, stamp: str | None) -> int:
+    """Make this request the only closer of a ballot, so that its votes do not change, and return the ballot's id."""
     table = schema.ballot
     has_number = (transaction.of_campaign(table), table.c.number == number)
     ballot_id: int | None = transaction.scalar(sa.select(table.c.id).where(*has_number))
@@ -320,7 +321,7 @@ def _elect(transaction: Transaction, number: int, closer: str, stamp: str | None
     return ballot_id
 
 
-def _score(transaction: Transaction, ballot_id: int, least: float) -> _Scored:
+def _score_votes(transaction: Transaction, ballot_id: int, least: float) -> _ScoredBallot:
     info, ballots = transaction.info, stored_ballots(transaction)
     stored = next(ballot for ballot in ballots if ballot.id == ballot_id)
     excluded = transaction.excluded_voters()
@@ -342,10 +343,10 @@ def _score(transaction: Transaction, ballot_id: int, least: float) -> _Scored:
     if few:
         raise not_ready(f"ballot {stored.number}: ", few, votes.n_answered, stored.n_comparisons)
     fields = record_dict(record, after, votes.n_answered, excluded.values())
-    return _Scored(stored, record, fields, closed[-1].chain_digest if closed else None, digest)
+    return _ScoredBallot(stored, record, fields, closed[-1].chain_digest if closed else None, digest)
 
 
-def _write(transaction: Transaction, scored: _Scored, closer: str) -> None:
+def _store_record(transaction: Transaction, scored: _ScoredBallot, closer: str) -> None:
     table, stored = schema.ballot, scored.stored
     is_mine = sa.and_(table.c.state == "closing", table.c.closer == closer)
     if write_record(transaction, stored, scored.previous, scored.votes_digest, scored.fields, is_mine) is None:
@@ -354,7 +355,8 @@ def _write(transaction: Transaction, scored: _Scored, closer: str) -> None:
     transaction.audit("closed", {"n_answered": scored.fields["n_answered"]}, ballot_id=stored.id)
 
 
-def _release(transaction: Transaction, ballot_id: int, closer: str) -> None:
+def _stop_closing(transaction: Transaction, ballot_id: int, closer: str) -> None:
+    """Reopen a ballot to voters, unless another closer has taken it over."""
     table = schema.ballot
     is_mine = (table.c.id == ballot_id, table.c.state == "closing", table.c.closer == closer)
     transaction.execute(sa.update(table).where(*is_mine).values(state="open", closer=None, closer_until=None))

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -28,8 +28,8 @@ from adaptive.ledger._ballots import batches, draws, pairs, stored
 from adaptive.ledger._ballots.pairs import ShownPair
 from adaptive.ledger._ballots.stored import StoredBallot, position_after, stored_ballots
 from adaptive.ledger._bundle import files
-from adaptive.ledger._bundle.checking import Verified
-from adaptive.ledger._bundle.contents import MOST_BYTES
+from adaptive.ledger._bundle.checking import Verified, checked
+from adaptive.ledger._bundle.contents import MOST_BYTES, read_contents
 from adaptive.ledger._campaign.content import ItemContent, VotingPages
 from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import CampaignSettings
@@ -176,9 +176,12 @@ class Ledger:
             The items do not fit a continuous plan, there is no voter, a label cannot be written to a file of votes,
             there is not one content for each item, the seed is invalid, or the settings do not fit.
         """
-        options: dict[str, Any] = {"name": name, "settings": settings, "contents": contents}
-        insert = partial(insert_campaign, plan=plan, items=items, voters=voters, seed=seed, **options)
-        return Campaign(self.database, self.database.write(insert))
+        info = self.database.write(
+            lambda connection: insert_campaign(
+                connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
+            )
+        )
+        return Campaign(self.database, info)
 
     def create_campaign(
         self,
@@ -196,10 +199,11 @@ class Ledger:
 
         The token cannot be retrieved later. Parameters and errors are those of `new_campaign`.
         """
-        options: dict[str, Any] = {"name": name, "settings": settings, "contents": contents}
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
-            info = insert_campaign(connection, plan, items, voters, seed, **options)
+            info = insert_campaign(
+                connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
+            )
             transaction = Transaction(connection, info)
             transaction.set_pages(pages, replaces=0)
             return info, issue(transaction, "organiser")
@@ -778,9 +782,10 @@ class Campaign(OpenCampaign):
             if format not in ("auto", "csv") or any(of_pairs.values()):
                 raise OptionError(f"format, {', '.join(of_pairs)} apply to votes on pairs, not on sets")
             return self.record_file(read_set_file(self.info, path, encoding=encoding, guard=guard))
-        options: dict[str, Any] = {"format": format, "columns": columns, "answers": answers, "encoding": encoding}
-        options |= {"ignore": ignore, "instances": instances, "guard": guard}
-        votes = read_votes(path, **options, needed=["winner"])
+        votes = read_votes(
+            path, format=format, columns=columns, answers=answers, encoding=encoding, ignore=ignore,
+            instances=instances, guard=guard, needed=["winner"],
+        )  # fmt: skip
         file = imports.file_of(self.info, votes)
         return self.record_file(self.read(imports.match_comparisons, file))
 
@@ -822,4 +827,4 @@ class Campaign(OpenCampaign):
         BundleError
             The ledger is inconsistent; the message names the part and the check.
         """
-        return files.verify_campaign(self)
+        return checked(self.read(read_contents, names=False), seed=True)

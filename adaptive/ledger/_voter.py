@@ -147,12 +147,14 @@ def next_sheet(
     reason = _reason_to_stop(transaction, pages, voter_id, sheet)
     if reason is not None:
         return _state(transaction, pages, voter_id, sheet, reason)
-    if origin is not None and _is_known(transaction, voter_id):
-        origin = None
     if origin is not None:
-        transaction.lock_address(origin.hash_address(transaction.info))
-        if not sheets.has_room(transaction, origin):
-            return _state(transaction, pages, voter_id, sheet, "wait")
+        # An address limits only voters who were not invited and have not answered anything yet.
+        if membership.source_of(transaction, voter_id) == membership.INVITED or sheets.has_begun(transaction, voter_id):
+            origin = None
+        else:
+            transaction.lock_address(origin.hash_address(transaction.info))
+            if not sheets.has_room(transaction, origin):
+                return _state(transaction, pages, voter_id, sheet, "wait")
 
     is_due = False
 
@@ -260,12 +262,6 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
     if not isinstance(transaction.info.plan, BallotPlan) or any(state != "closed" for state in states):
         return "none left"
     return "not open" if len(states) < transaction.info.plan.n_ballots else "none left"
-
-
-def _is_known(transaction: Transaction, voter_id: int) -> bool:
-    """Return whether a voter was invited or has answered something."""
-    is_invited = membership.source_of(transaction, voter_id) == membership.INVITED
-    return is_invited or sheets.has_begun(transaction, voter_id)
 
 
 def _begin_session(

@@ -12,7 +12,7 @@ from rankcorr._cli import console, options
 from rankcorr._cli.console import detectable_text, label_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.trec import FORMATS
-from rankcorr._output.report import save_reports
+from rankcorr._output.report import percent_text, save_reports
 from rankcorr._output.tables import significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, MergedRanking, merge
@@ -231,7 +231,7 @@ def _print_differences(comparison: RunComparison, explanation: str) -> None:
     fused = str(comparison.baseline)
     differences = {pair.first: pair for pair in comparison.pairs}
     heading = (
-        f"{comparison.metric}: difference from {fused}, {console.percent_text(comparison.level)} intervals, "
+        f"{comparison.metric}: difference from {fused}, {percent_text(comparison.level)} intervals, "
         f"{comparison.test} test ({console.resamples_text(comparison.n_resamples, comparison.seed, 'queries')})"
     )
     click.echo(f"\n{heading}\n{explanation}")

@@ -17,11 +17,10 @@ from rankcorr._cli import console, options
 from rankcorr._cli.console import detectable_text, label_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
-from rankcorr._output.report import Report
+from rankcorr._output.report import Report, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._workers import Progress, progress_bar
-from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_comparison import compare_with_gold
 from rankcorr.inference._interval import METHODS, correlation_interval
@@ -41,34 +40,27 @@ class Details:
     """Optional parts of the output of `rankcorr compare`."""
 
     worst: int | None = console.count_setting("--worst", "List the K items that cost each system most.")
-    coefficient: Any = console.setting(options.coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"))
+    coefficient: Any = console.setting(options.coefficient_option("Coefficient of --worst."))
     ci: bool = console.flag_setting("--ci", "Add the confidence interval of each coefficient.")
     standardize: bool = console.flag_setting(
         "--standardize",
         "Add each coefficient on a scale where chance averages 0, and its percentile among random orders.",
     )
-    level: float | None = console.setting(
-        options.level_option(None, f"Confidence level of --ci.  [default: {options.DEFAULT_LEVEL}]")
-    )
-    method: Any = console.setting(
-        "--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]"
-    )
+    level: float = console.setting(options.level_option("Confidence level of --ci."))
+    method: Any = console.choice_setting("--method", METHODS, "Method of --ci.")
     resamples: int | None = console.setting(
         options.resamples_option(
             None,
             f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]",
         )
     )
-    seed: int | None = console.setting(
-        console.seed_option(None, f"Random seed of --ci and --standardize.  [default: {options.DEFAULT_SEED}]")
-    )
+    seed: int = console.setting(console.seed_option("Random seed of --ci and --standardize."))
 
     def check(self) -> None:
         """Raise an error for an option that has no effect because the option it belongs to is missing."""
-        options.check_owner("--worst", self.worst is not None, {"--coefficient": self.coefficient})
-        options.check_owner("--ci", self.ci, {"--level": self.level, "--method": self.method})
-        draw_options = {"--resamples": self.resamples, "--seed": self.seed}
-        options.check_owner("--ci or --standardize", self.by_coefficient, draw_options)
+        options.check_owner("--worst", self.worst is not None, "--coefficient")
+        options.check_owner("--ci", self.ci, "--level", "--method")
+        options.check_owner("--ci or --standardize", self.by_coefficient, "--resamples", "--seed")
 
     @property
     def by_coefficient(self) -> bool:
@@ -80,26 +72,20 @@ class Details:
         """Resamples and permutations of one coefficient of one system."""
         return sum(draws["resamples"] for draws in self._draws.values())
 
-    @property
-    def worst_coefficient(self) -> Any:
-        """Coefficient of --worst."""
-        return self.coefficient or "tau_w"
-
     def to_dict(self) -> dict[str, Any]:
         """The options that were given, ready for JSON."""
-        worst = {} if self.worst is None else {"worst": {"k": self.worst, "coefficient": self.worst_coefficient}}
+        worst = {} if self.worst is None else {"worst": {"k": self.worst, "coefficient": self.coefficient}}
         return worst | self._draws
 
     @property
     def _draws(self) -> dict[str, dict[str, Any]]:
         """Options of the draws of --ci and of --standardize, if given."""
-        seed, draws = self.seed or options.DEFAULT_SEED, {}
+        draws: dict[str, dict[str, Any]] = {}
         if self.ci:
-            level = options.DEFAULT_LEVEL if self.level is None else self.level
-            draws["ci"] = {"level": level, "method": self.method or METHODS[0]}
-            draws["ci"] |= {"resamples": self.resamples or CI_RESAMPLES, "seed": seed}
+            draws["ci"] = {"level": self.level, "method": self.method}
+            draws["ci"] |= {"resamples": self.resamples or CI_RESAMPLES, "seed": self.seed}
         if self.standardize:
-            draws["standardize"] = {"resamples": self.resamples or PERMUTATIONS, "seed": seed}
+            draws["standardize"] = {"resamples": self.resamples or PERMUTATIONS, "seed": self.seed}
         return draws
 
     def compare(
@@ -114,7 +100,7 @@ class Details:
                 missing=files.missing,
                 names=(gold.name, system.name),
                 worst=self.worst,
-                costly=[weights.of(self.worst_coefficient)],
+                costly=[weights.of(self.coefficient)],
                 test=_in_calls(self._draws.get("standardize")),
                 interval=_in_calls(self._draws.get("ci")),
                 progress=progress,
@@ -142,7 +128,7 @@ class Details:
             lines.append(f"standardized: chance averages 0; percentile: % of chance values below ({draw_text})")
         if draws := self._draws.get("ci"):
             draw_text = console.resamples_text(draws["resamples"], draws["seed"], "the items")
-            lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
+            lines.append(f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
         return lines
 
     def print_table(self, names: list[str], rows: list[dict[str, Any]]) -> None:
@@ -161,7 +147,7 @@ class Details:
 
     def print_worst(self, title: str, row: Mapping[str, Any]) -> None:
         """Print the items that cost a system most, below the other tables."""
-        name, items = self.worst_coefficient, row["worst"]
+        name, items = self.coefficient, row["worst"]
         if not items:
             why = "undefined, and cannot be taken apart" if items is None else "1: no item costs anything"
             click.echo(f"\n{title}: {name} is {why}")
@@ -250,9 +236,9 @@ def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
 @options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)
 @options.weight_options
 @options.alternative_option("the system beats chance, or with --versus the first one beats the other")
-@options.swap_option(None, f"Exchange scores or ranks in a test with --versus.  [default: {SWAPS[0]}]")
+@options.swap_option("a test with --versus")
 @options.clusters_option()
-@options.level_option(None, f"Confidence level of the intervals of --versus.  [default: {options.DEFAULT_LEVEL}]")
+@options.level_option("Confidence level of the intervals of --versus.")
 @options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @console.seed_option()
 @console.report_option()
@@ -267,7 +253,7 @@ def run_tests(
     alternative: Any,
     swap: Any,
     clusters: str | None,
-    level: float | None,
+    level: float,
     resamples: int,
     seed: int,
     report_path: str | None,
@@ -292,9 +278,8 @@ def run_tests(
         raise OptionError("--versus needs at least two SYSTEM files; got one")
     if coefficient == Pearson.name and not versus:
         raise OptionError("--coefficient pearson compares systems with each other: add --versus")
-    owned = {"--swap": swap, "--level": level, "--clusters": clusters, "--report": report_path}
-    options.check_owner("--versus", versus, owned)
-    paired = {"swap": SWAPS[0] if swap is None else swap, "level": options.DEFAULT_LEVEL if level is None else level}
+    options.check_owner("--versus", versus, "--swap", "--level", "--clusters", "--report")
+    paired = {"swap": swap, "level": level}
     shared = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     test_options = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
     reference, *others = files.read([gold], systems)
@@ -309,7 +294,7 @@ def run_tests(
         results, notes = _tests(compare_systems, triples, "swap", title, {**shared, **test_options, **paired})
         rows = _difference_rows(rest, results)
         if report_path is not None:
-            _report(reference, first, rest, results).save(report_path)
+            _report(reference, first, rest, results, rows).save(report_path)
         document |= {"a": options.describe_ranking(first), "comparisons": rows}
         option_values["clusters"] = clusters
     else:
@@ -374,14 +359,15 @@ def _print_tests(rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) 
     )
 
 
-def _report(gold: Named, first: Named, others: Sequence[Named], results: Sequence[SystemComparison]) -> Report:
+def _report(
+    gold: Named, first: Named, others: Sequence[Named], results: Sequence[SystemComparison], rows: list[dict[str, Any]]
+) -> Report:
     """Return the report of one comparison, or of a table of several."""
     if len(results) == 1:
         return results[0].report(first.short, others[0].short)
-    corrected = holm([result.pvalue for result in results]).tolist()
     pairs = (
-        ComparedPair(gold.short, result.coefficient, first.short, other.short, result, pvalue)
-        for other, result, pvalue in zip(others, results, corrected, strict=True)
+        ComparedPair(gold.short, result.coefficient, first.short, other.short, result, row["corrected_pvalue"])
+        for other, result, row in zip(others, results, rows, strict=True)
     )
     return SystemComparisons(tuple(pairs)).report()
 
@@ -420,7 +406,7 @@ def _print_differences(
     click.echo(
         f"p: {option_values['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * has_several}"
     )
-    click.echo(f"low, high: {console.percent_text(option_values['level'])} interval of a - b, by the same test")
+    click.echo(f"low, high: {percent_text(option_values['level'])} interval of a - b, by the same test")
     click.echo(f"{console.DETECTABLE}\n")
     figures = {f"{name} of a": "statistic_a", "of b": "statistic_b", "a - b": "difference"}
     pvalues = {

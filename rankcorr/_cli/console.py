@@ -221,11 +221,9 @@ def choice_setting(name: str, choices: Sequence[str], help_text: str) -> Any:
     return setting(choice_option(name, choices, help_text))
 
 
-def seed_option(
-    default: int | None = 0, help_text: str = "Random seed: the same seed gives the same numbers."
-) -> Decorator:
+def seed_option(help_text: str = "Random seed: the same seed gives the same numbers.") -> Decorator:
     """Make the option --seed."""
-    return option("--seed", type=click.IntRange(min=0), default=default, help=help_text)
+    return option("--seed", type=click.IntRange(min=0), default=0, help=help_text)
 
 
 def needed_text(needed: Mapping[str, Any] | None, units: str) -> str:
@@ -309,8 +307,9 @@ def print_table(
     Numbers have four decimals, or all their digits in CSV. Only LaTeX shows the `notes`.
     """
     form, file = _tables()
-    written = csv_number if form == "csv" else number_text
-    table = [header, *([cell if isinstance(cell, str) else written(cell) for cell in row] for row in rows)]
+    # CSV has all digits, and no text for nan, which other programs read as missing.
+    write = (lambda value: "" if math.isnan(value) else repr(value)) if form == "csv" else number_text
+    table = [header, *([cell if isinstance(cell, str) else write(cell) for cell in row] for row in rows)]
     right = [column not in {0, *left} for column in range(len(header))]
     if form == "csv":
         text = io.StringIO(newline="")
@@ -358,11 +357,6 @@ def print_notes(notes: Sequence[Note]) -> None:
         click.echo(f"rankcorr: note: {whole(text)}", err=True)
 
 
-def csv_number(value: float) -> str:
-    """Return all digits of a number; an empty text for nan, which other programs read as missing."""
-    return "" if math.isnan(value) else repr(value)
-
-
 def whole(text: object) -> str:
     """Return a name or a path as a terminal can show it, uncut."""
     return printable(str(text), limit=None)
@@ -371,11 +365,6 @@ def whole(text: object) -> str:
 def resamples_text(number: int, seed: int, of: str | None = None) -> str:
     """Describe resamples by their number, their unit `of` (None for draws from a model) and the seed."""
     return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
-
-
-def percent_text(level: float) -> str:
-    """Format a confidence level as a percentage."""
-    return f"{100 * level:.10g} %"
 
 
 def detectable_text(difference: float, pvalue: float) -> str:

@@ -15,7 +15,7 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, text_col
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
-from rankcorr._output.report import save_reports
+from rankcorr._output.report import percent_text, save_reports
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, progress_bar
@@ -139,9 +139,8 @@ class QueryOptions:
     )
 
     def __post_init__(self) -> None:
-        owned = {"--worst": self.worst, "--plot": self.plot, "--fail-if-worse": self.fail_if_worse}
-        owned |= {"--equivalent-within": self.equivalent_within, "--needed": self.needed}
-        options.check_owner("--versus", self.versus is not None, owned)
+        flags = ("--worst", "--plot", "--fail-if-worse", "--equivalent-within", "--needed")
+        options.check_owner("--versus", self.versus is not None, *flags)
         if self.fail_if_worse is not None:
             checks.checked_level(self.fail_if_worse, "--fail-if-worse")
 
@@ -297,14 +296,14 @@ def evaluate_command(
 
 
 def _evaluate(
-    gold: Qrels, runs: Mapping[str, Run], metrics: Sequence[Metric], settings: QueryOptions, report: Progress
+    gold: Qrels, runs: Mapping[str, Run], metrics: Sequence[Metric], settings: QueryOptions, advance: Progress
 ) -> tuple[Evaluation, dict[str, Matched]]:
     """Evaluate runs, and return also their documents matched with qrels, which is done once."""
     policies = Policies(settings.unjudged, settings.unretrieved, settings.depth, settings.self_hits)
-    draws = Draws.checked(NULL_RESAMPLES, settings.seed, None, lambda _: report(0))
+    draws = Draws.checked(NULL_RESAMPLES, settings.seed, None, lambda _: advance(0))
     matches, matched = match_runs(gold, runs, policies, draws.workers, draws.progress), dict[str, Matched]()
     choices: dict[str, Any] = {"undefined": settings.undefined, "standardized": settings.standardized}
-    choices |= {"report": report, "matched": matched}
+    choices |= {"advance": advance, "matched": matched}
     return evaluate_matches(gold, matches, as_metrics(metrics), policies, draws, **choices), matched
 
 
@@ -469,7 +468,7 @@ def _heading(comparison: RunComparison, place: str = "") -> str:
     baseline = whole(comparison.baseline)
     return (
         f"{comparison.metric}{standardized}: difference from {baseline} over the queries{place} where both have a "
-        f"value, {console.percent_text(comparison.level)} intervals, {comparison.test} test ({draw_text})"
+        f"value, {percent_text(comparison.level)} intervals, {comparison.test} test ({draw_text})"
     )
 
 
@@ -505,7 +504,7 @@ def _print_too_few(pairs: Iterable[PairedDifference], comparison: RunComparison)
     if sizes:
         numbers = "the " if comparison.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
         units = "query is" if (comparison.unit, sizes) == ("queries", [1]) else f"{comparison.unit} are"
-        level = console.percent_text(comparison.level)
+        level = percent_text(comparison.level)
         click.echo(f"-inf, inf: {numbers}{units} too few to bound a difference at {level}")
 
 

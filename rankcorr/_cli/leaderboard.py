@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, Final
 
 import click
-from click.core import ParameterSource
 
 from rankcorr._checks import collected_notices, counted, default_of, first_few, offending, real_text
 from rankcorr._cli import console, options
@@ -16,6 +15,7 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, rank_tex
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.rankings import read_numbers
 from rankcorr._io.table import TextTable, list_names
+from rankcorr._output.report import percent_text
 from rankcorr._output.tables import TableNotes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import ColumnError, MissingValueError, OptionError, TableError, TooFewItemsError
@@ -193,13 +193,7 @@ score_options: console.Decorator = console.gathered("score_settings", ScoreOptio
 
 def refuse_options(is_table: bool) -> None:
     """Refuse options on the command line that belong to the other kind of leaderboard."""
-    context = click.get_current_context()
-    names_of_scores = set(ScoreOptions.__dataclass_fields__)
-    flags = {
-        parameter.name: parameter.opts[0]
-        for parameter in context.command.params
-        if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
-    }
+    flags, names_of_scores = options.command_line_flags(), set(ScoreOptions.__dataclass_fields__)
     others = flags.keys() - names_of_scores - SHARED if is_table else flags.keys() & names_of_scores
     if wrong := [flag for name, flag in flags.items() if name in others]:
         kind = "SYSTEM files, not with a table of scores" if is_table else "a table of scores, given alone"
@@ -254,7 +248,7 @@ def _print_score_leaderboard(
     )
     swaps = "all swaps of tasks" if board.exact else resampled_swaps
     direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
-    intervals = f"{console.percent_text(board.level)} intervals ({resamples})"
+    intervals = f"{percent_text(board.level)} intervals ({resamples})"
     click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")
     detectable = console.detectable_text(board.detectable, 1.0)
     click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
@@ -349,7 +343,7 @@ def _print_leaderboard(board: Leaderboard, golds: list[Named], settings: BoardOp
     criterion = f"the {board.by}" if board.by in TOTALS else whole(board.by)
     ranked = f"ranked by {criterion}, its " if has_several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
-    heading = f"{name}: {ranked}{console.percent_text(board.level)} intervals{_resampling_text(board, settings.seed)}"
+    heading = f"{name}: {ranked}{percent_text(board.level)} intervals{_resampling_text(board, settings.seed)}"
     click.echo(f"{heading}\n")
     columns, headings = [SUM], [board.coefficient]
     if settings.groups is not None:
@@ -426,7 +420,7 @@ def rank_sets_command(
         console.print_json({**content, "options": {"id": id_column, "estimate": estimate, "error": error}})
         return
     click.echo(
-        f"{console.percent_text(level)} sets of ranks of {len(sets.names)} estimates "
+        f"{percent_text(level)} sets of ranks of {len(sets.names)} estimates "
         f"({console.resamples_text(resamples, seed)})\n"
     )
     _print_rank_sets(sets)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
 from rankcorr._checks import ALTERNATIVES, alpha_of, checked_level, collected_notices, counted, default_of, repeated
@@ -32,7 +33,6 @@ UNIFORM: Final = [name for name, coefficient in BY_NAME.items() if type(coeffici
 PLAIN: Final = (*UNIFORM, Pearson.name)  # without weights
 SYSTEM_COEFFICIENTS: Final = (*COEFFICIENTS, Pearson.name)  # where systems are compared: these have scores
 DEFAULT_LEVEL: Final = default_of(correlation_interval, "level")
-DEFAULT_SEED: Final = default_of(correlation_interval, "seed")
 _ENDING: Final = re.compile(r"\.(csv|tsv|txt|jsonl?|parquet)(\.gz)?(?=:|$)")
 MAX_RESAMPLES: Final = 10_000_000  # 80 MB for each interval
 
@@ -57,10 +57,10 @@ def header_option() -> console.Decorator:
 
 
 def coefficient_option(
-    default: str | None = "tau_w", help_text: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
+    help_text: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
 ) -> console.Decorator:
     """Option --coefficient."""
-    return console.option("--coefficient", type=click.Choice(choices), default=default, help=help_text)
+    return console.option("--coefficient", type=click.Choice(choices), default="tau_w", help=help_text)
 
 
 def resamples_option(
@@ -72,18 +72,16 @@ def resamples_option(
     )
 
 
-def _level(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+def _level(context: click.Context, parameter: click.Parameter, value: float) -> float:
     try:
-        return None if value is None else checked_level(value, "the level")
+        return checked_level(value, "the level")
     except OptionError as error:
         raise click.BadParameter(str(error), context, parameter) from error
 
 
-def level_option(
-    default: float | None = DEFAULT_LEVEL, help_text: str = "Confidence level of the intervals."
-) -> console.Decorator:
+def level_option(help_text: str = "Confidence level of the intervals.") -> console.Decorator:
     """Option --level."""
-    return console.option("--level", type=float, default=default, callback=_level, help=help_text)
+    return console.option("--level", type=float, default=DEFAULT_LEVEL, callback=_level, help=help_text)
 
 
 def alternative_option(more: str = "better agreement than by chance") -> console.Decorator:
@@ -91,14 +89,13 @@ def alternative_option(more: str = "better agreement than by chance") -> console
     return console.choice_option("--alternative", ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
 
 
-def swap_option(
-    default: str | None = SWAPS[0], help_text: str = "Exchange scores or ranks in tests."
-) -> console.Decorator:
+def swap_option(tests: str = "tests") -> console.Decorator:
     """Option --swap."""
     help_text = (
-        f"{help_text} Scores must be on one scale in all systems; auto exchanges them if their distributions agree."
+        f"Exchange scores or ranks in {tests}. Scores must be on one scale in all systems; auto exchanges them if "
+        "their distributions agree."
     )
-    return console.option("--swap", type=click.Choice(SWAPS), default=default, help=help_text)
+    return console.choice_option("--swap", SWAPS, help_text)
 
 
 @dataclass(frozen=True)
@@ -149,10 +146,20 @@ def clusters_option() -> console.Decorator:
     )
 
 
-def check_owner(owner: str, present: bool, settings: Mapping[str, Any]) -> None:
-    """Refuse an option that has no effect, because what it belongs to is missing."""
-    if not present and (vain := [name for name, value in settings.items() if value is not None]):
-        raise OptionError(f"{vain[0]} has no effect without {owner}")
+def command_line_flags() -> dict[str, str]:
+    """Return the flags that are on the command line, by the names of their parameters."""
+    context = click.get_current_context()
+    return {
+        parameter.name: parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    }
+
+
+def check_owner(owner: str, present: bool, *flags: str) -> None:
+    """Refuse flags on the command line that have no effect, because what they belong to is missing."""
+    if not present and (ineffective := [flag for flag in flags if flag in command_line_flags().values()]):
+        raise OptionError(f"{ineffective[0]} has no effect without {owner}")
 
 
 def check_names(names: Sequence[str], n_files: int, role: str, *, unique: bool = True) -> None:

@@ -14,6 +14,7 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, text_col
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.rankings import DUPLICATES
+from rankcorr._output.report import percent_text
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
@@ -82,19 +83,15 @@ class VectorOptions:
     oov: Any = console.choice_setting(
         "--oov", OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
     )
-    self_pairs: Any = console.setting(
-        "--self-pairs",
-        type=click.Choice(SELF_PAIRS),
-        help="Pairs of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
+    self_pairs: Any = console.choice_setting(
+        "--self-pairs", SELF_PAIRS, "Pairs of a word with itself, whose cosine is always 1: kept, or left out."
     )
     relata: bool = console.flag_setting(
         "--relata",
         "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS.",
     )
-    candidates: Any = console.setting(
-        "--candidates",
-        type=click.Choice(CANDIDATES),
-        help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
+    candidates: Any = console.choice_setting(
+        "--candidates", CANDIDATES, "With --relata: rank the word's own entries in gold, or all relata of gold."
     )
     depth: int | None = console.count_setting("--depth", "With --relata: keep the K nearest neighbours.")
     metrics: tuple[str, ...] = console.several_setting(
@@ -248,8 +245,8 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
 
 def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
     """Refuse options and files that do not go together."""
-    options.check_owner("--relata", settings.relata, {"--candidates": settings.candidates, "--depth": settings.depth})
-    if settings.relata and settings.self_pairs is not None:
+    options.check_owner("--relata", settings.relata, "--candidates", "--depth")
+    if settings.relata and "--self-pairs" in options.command_line_flags().values():
         raise OptionError("--self-pairs cannot be combined with --relata")
     if settings.relata and len(vectors) > 1:
         raise OptionError(
@@ -275,10 +272,10 @@ def _evaluate(
     shared: dict[str, Any] = {name: getattr(settings, name) for name in ("oov", "lower", "seed")}
     shared["n_resamples"] = n_resamples
     if settings.relata:
-        candidates: Any = settings.candidates or "gold"
-        return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=settings.depth, **shared)
+        shared |= {"candidates": settings.candidates, "depth": settings.depth}
+        return evaluate_relata(vectors, gold, metrics=metrics, **shared)
     with progress_bar(2 * len(metrics) * n_resamples, "resample", "chance and intervals") as advance:
-        shared |= {"self_pairs": settings.self_pairs or SELF_PAIRS[0], "level": settings.level, "progress": advance}
+        shared |= {"self_pairs": settings.self_pairs, "level": settings.level, "progress": advance}
         return evaluate_vectors(vectors, gold, coefficients=metrics, **shared)
 
 
@@ -320,7 +317,7 @@ def _print_coverage(
 
 def _print_pairs(results: Results, names: list[str], settings: VectorOptions) -> None:
     has_several = len({path for path, _ in results}) > 1
-    heading = f"low, high: {console.percent_text(settings.level)} interval; p: of agreement by chance alone"
+    heading = f"low, high: {percent_text(settings.level)} interval; p: of agreement by chance alone"
     click.echo(f"{heading}\n")
     rows = [
         {**vars(coefficient), "gold": gold, "vectors": path, "coefficient": name}
@@ -344,7 +341,7 @@ def _print_pairs(results: Results, names: list[str], settings: VectorOptions) ->
 def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> None:
     n_swaps = settings.resamples or TEST_RESAMPLES
     heading = (
-        f"Differences, {console.percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
+        f"Differences, {percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
         f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}"
     )
     click.echo(f"\n{heading}\n")

@@ -41,7 +41,13 @@ def exact_array(values: ArrayLike, noun: str = "number") -> NDArray[Any]:
         raise NonNumericError(f"{noun}s cannot be read as an array: {str(error).splitlines()[0]}") from error
     if array.dtype.kind in "mM":
         raise NonNumericError(f"every {noun} must be a real number; got an array of {array.dtype}")
-    if not isinstance(values, np.ndarray) and (array.dtype.kind in "US" or _may_be_rounded(array)):
+    is_rounded = (
+        array.dtype.kind == "f"
+        and (
+            np.abs(array[np.isfinite(array)]) >= np.float64(LARGEST_EXACT)  # beyond the range of float16
+        ).any()
+    )
+    if not isinstance(values, np.ndarray) and (array.dtype.kind in "US" or is_rounded):
         return np.array(values, dtype=object)
     return array
 
@@ -55,11 +61,6 @@ def is_real(value: object) -> bool:
     (True, True, False, False)
     """
     return isinstance(value, (Real, Decimal)) and not isinstance(value, np.timedelta64)
-
-
-def _may_be_rounded(array: NDArray[Any]) -> bool:
-    largest_exact = np.float64(LARGEST_EXACT)  # beyond the range of float16
-    return array.dtype.kind == "f" and bool((np.abs(array[np.isfinite(array)]) >= largest_exact).any())
 
 
 def detach_tensor(values: Any) -> Any:

@@ -95,7 +95,7 @@ def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
     return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
 
 
-def read_only(values: NDArray[Any]) -> NDArray[Any]:
+def kernel_array(values: NDArray[Any]) -> NDArray[Any]:
     """Return a contiguous read-only view: arrays of one kind, so that a kernel is compiled for one type."""
     view = np.ascontiguousarray(values).view()
     view.setflags(write=False)
@@ -104,7 +104,7 @@ def read_only(values: NDArray[Any]) -> NDArray[Any]:
 
 def midranks(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, int]:
     """Mid-ranks of checked numbers, their positions from best to worst, and how many are tied."""
-    values = read_only(values)
+    values = kernel_array(values)
     ranks, best_first = np.empty(values.size), np.empty(values.size, np.int32)
     n_ties = loops().midranks(values, values.argsort(), descending, ranks, best_first)
     return ranks, best_first, n_ties
@@ -112,7 +112,7 @@ def midranks(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Position
 
 def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Positions, NDArray[np.int64]]:
     """`midranks` of each row of a matrix."""
-    values = read_only(values)
+    values = kernel_array(values)
     ranks, best_first = np.empty(values.shape), np.empty(values.shape, np.int32)
     ties = np.empty(len(values), np.int64)
     loops().midrank_rows(values, values.argsort(axis=1), descending, ranks, best_first, ties)

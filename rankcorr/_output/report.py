@@ -226,10 +226,10 @@ def pvalue_text(value: float | None) -> str:
 def percent_text(level: float) -> str:
     """Format a confidence level as a percentage.
 
-    >>> percent_text(0.95)
-    '95 %'
+    >>> percent_text(0.95), percent_text(0.9999999)
+    ('95 %', '99.99999 %')
     """
-    return f"{100 * level:.6g} %"
+    return f"{100 * level:.10g} %"
 
 
 def interval_text(low: float | None, high: float | None, level: float) -> str:

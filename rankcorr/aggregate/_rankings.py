@@ -181,26 +181,24 @@ def _match(names: Sequence[Any], rankings: Sequence[Ranking], missing: str) -> t
         raise LabelMismatchError(
             "labels mix whole numbers with the same numbers as text: write all labels as text, or all as whole numbers"
         )
-    owned = [set(ranking.labels or ()) for ranking in rankings]
+    places = [{label: place for place, label in enumerate(ranking.labels or ())} for ranking in rankings]
     if missing == "raise":
-        for name, labels in zip(names, owned, strict=True):
-            if lacking := [label for label in union if label not in labels]:
+        for name, place_of in zip(names, places, strict=True):
+            if lacking := [label for label in union if label not in place_of]:
                 message = offending(f"ranking {shown(name)} lacks items of other rankings", lacking)
                 raise LabelMismatchError(
                     f'{message} (accept them with missing="intersection", missing="bottom" or missing="skip")'
                 )
-    labels_kept = [label for label in union if missing != "intersection" or all(label in labels for labels in owned)]
-    if len(labels_kept) < 2:
-        raise TooFewItemsError(f"rankings must have at least two items in common; they have {len(labels_kept)}")
-    ranks = np.full((len(rankings), len(labels_kept)), np.nan)
-    for row, ranking in enumerate(rankings):
-        place = {label: position for position, label in enumerate(ranking.labels or ())}
-        columns = [column for column, label in enumerate(labels_kept) if label in place]
-        ranks[row, columns] = ranking.take(np.array([place[labels_kept[column]] for column in columns])).ranks
+    labels = [label for label in union if missing != "intersection" or all(label in place_of for place_of in places)]
+    if len(labels) < 2:
+        raise TooFewItemsError(f"rankings must have at least two items in common; they have {len(labels)}")
+    ranks = np.full((len(rankings), len(labels)), np.nan)
+    for row, ranking, place_of in zip(ranks, rankings, places, strict=True):
+        columns = [column for column, label in enumerate(labels) if label in place_of]
+        row[columns] = ranking.take(np.array([place_of[labels[column]] for column in columns])).ranks
         if missing == "bottom":
-            n_absent = len(labels_kept) - len(columns)
-            ranks[row, np.isnan(ranks[row])] = len(columns) + (n_absent + 1) / 2
-    return ranks, tuple(labels_kept)
+            row[np.isnan(row)] = len(columns) + (len(labels) - len(columns) + 1) / 2
+    return ranks, tuple(labels)
 
 
 def _shares(names: Sequence[Any], weights: Any) -> Matrix:

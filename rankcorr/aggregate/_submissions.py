@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rankcorr._checks import check_choice, offending, real_number, shown
+from rankcorr._checks import check_choice, check_group_name, offending, real_number, shown
 from rankcorr._coefficients import CoefficientLike
 from rankcorr._ranking import Ranking
 from rankcorr.aggregate._rankings import Inputs, MergedRanking, first_labels, merge_result
@@ -137,6 +137,8 @@ def combine_submissions(
             raise LabelMismatchError(
                 f"submissions and {role} must name the same ones; different: {first_labels(different)}"
             )
+    for team in (teams or {}).values():
+        check_group_name(team, "team", "submission")
     _check_finite("results", results)
     places = sorted(submissions, key=lambda name: -float(results[name]))  # stable: the first of equal ones stays first
     best: dict[Hashable, Hashable] = {}

@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._input.scores import read_only
 from rankcorr._output.report import Report
-from rankcorr._output.results import Computed, Result, TableResult, columns_of, json_ready, mean_of, table_rows
+from rankcorr._output.results import (
+    Computed,
+    Result,
+    TableResult,
+    columns_of,
+    json_ready,
+    mean_of,
+    read_only,
+    table_rows,
+)
 from rankcorr._workers import Draws, Progress, Values, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation import _matching as matching
@@ -256,9 +264,9 @@ class Evaluation(TableResult):
         rows = []
         for (i, run), (j, metric) in product(enumerate(self.runs), enumerate(self.metrics)):
             values = self.values[i, j, places]
-            mapped = None if self.standardized is None else mean_of(self.standardized[i, j, places])
+            standardized = None if self.standardized is None else mean_of(self.standardized[i, j, places])
             n_queries = int(np.count_nonzero(~np.isnan(values)))
-            rows.append(RunMean(run, metric, mean_of(values), mapped, n_queries, n_undefined[run, metric]))
+            rows.append(RunMean(run, metric, mean_of(values), standardized, n_queries, n_undefined[run, metric]))
         return tuple(rows)
 
     def _columns_of_means(self, rows: Sequence[RunMean], omit: Sequence[str] = ()) -> dict[str, list[Any]]:
@@ -409,12 +417,12 @@ def evaluate(
     named = as_metrics(metrics)
     policies = matching.Policies(unjudged, unretrieved, depth, self_hits)
     check_choice("undefined", undefined, UNDEFINED)
-    is_standardized, report = checked_flag(standardized, "standardized"), progress or silent
-    draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
+    is_standardized, advance = checked_flag(standardized, "standardized"), progress or silent
+    draws = Draws.checked(n_resamples, seed, workers, lambda _: advance(0))
     gold, named_runs = with_common_ids(qrels_of(qrels), runs_of(runs))
     matches = matching.match_runs(gold, named_runs, policies, draws.workers, draws.progress)
     return evaluate_matches(
-        gold, matches, named, policies, draws, undefined=undefined, standardized=is_standardized, report=report
+        gold, matches, named, policies, draws, undefined=undefined, standardized=is_standardized, advance=advance
     )
 
 
@@ -427,16 +435,16 @@ def evaluate_matches(
     *,
     undefined: UndefinedPolicy = "omit",
     standardized: bool = False,
-    report: Progress = silent,
+    advance: Progress = silent,
     matched: dict[str, matching.Matched] | None = None,
 ) -> Evaluation:
-    """Evaluate the results of `match_runs`, as `evaluate` does; `report` is called with 1 after each run.
+    """Evaluate the results of `match_runs`, as `evaluate` does; `advance` is called with 1 after each run.
 
     The matched documents of each run are added to `matched` under its name.
     """
     values: list[list[Values]] = []
-    mapped: list[list[Values]] = []
-    names, coverage, why, chance = [], [], [], []
+    standardized_runs: list[list[Values]] = []
+    names, coverage, gaps, chance = [], [], [], []
     for name, joint, pairs in matches:
         names.append(name)
         coverage.append(pairs.coverage)
@@ -444,22 +452,22 @@ def evaluate_matches(
             matched[name] = pairs
         results = RunMetrics(joint, pairs, draws.workers, draws.progress).values(metrics)
         values.append([result.values for result in results.values()])
-        mapped.append([np.full(gold.n_queries, np.nan) for _ in metrics])
+        standardized_runs.append([np.full(gold.n_queries, np.nan) for _ in metrics])
         for place, (metric, result) in enumerate(results.items()):
             by_reason = _by_reason(result.undefined, gold.queries)
-            why += [Undefined(name, metric, reason, queries) for reason, queries in by_reason.items()]
+            gaps += [Undefined(name, metric, reason, queries) for reason, queries in by_reason.items()]
             coefficient = metrics[metric]
             if standardized and isinstance(coefficient, Coefficient):
                 null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
-                mapped[-1][place] = standardize(result.values, null.exponents)
+                standardized_runs[-1][place] = standardize(result.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
-        report(1)
-    if why and undefined == "error":
-        first = why[0]
+        advance(1)
+    if gaps and undefined == "error":
+        first = gaps[0]
         raise UndefinedQueryError(
             f"run {shown(first.run)}, {first.metric}: {offending(f'{first.reason}; queries', first.queries)}"
         )
-    raw_values, standardized_values = np.array(values), np.array(mapped)
+    raw_values, standardized_values = np.array(values), np.array(standardized_runs)
     has_none = np.isnan(raw_values).all(axis=2)
     if has_none.any():
         lacking = [(names[run], list(metrics)[metric]) for run, metric in np.argwhere(has_none).tolist()]
@@ -477,7 +485,7 @@ def evaluate_matches(
         values=read_only(raw_values),
         standardized=read_only(standardized_values) if standardized else None,
         coverage=tuple(coverage),
-        undefined=tuple(why),
+        undefined=tuple(gaps),
         chance=tuple(chance),
         options=options,
     )
@@ -622,18 +630,18 @@ def correlate_groups(
     if by_reason and undefined == "error":
         reason, groups_without = next(iter(by_reason.items()))
         raise UndefinedQueryError(offending(f"{coefficient_value.name}: {reason}; groups", groups_without))
-    mapped = None
+    standardized_values = None
     if is_standardized:
         null = standardization(coefficient_value, x, y, offsets, replace(draws, progress=silent))
-        mapped = standardize(coefficients, null.exponents)
+        standardized_values = standardize(coefficients, null.exponents)
     if undefined == "zero":
         coefficients = np.nan_to_num(coefficients)
-        mapped = None if mapped is None else np.nan_to_num(mapped)
+        standardized_values = None if standardized_values is None else np.nan_to_num(standardized_values)
     return GroupCorrelations(
         groups=ids,
         values=read_only(coefficients),
-        standardized=None if mapped is None else read_only(mapped),
+        standardized=read_only(standardized_values),
         sizes=read_only(sizes),
         undefined=by_reason,
-        **coefficient_value.described(codes.size),
+        **coefficient_value.computed_fields(codes.size),
     )

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._coefficients import Coefficient
-from rankcorr._input.scores import read_only
-from rankcorr._weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
+from rankcorr._input.scores import kernel_array
+from rankcorr._weights import MAX_CACHED_ITEMS, READY_WEIGHERS, SCHEMES, cached_tables, rank_table
 from rankcorr._workers import Progress, Values, in_threads, silent
 from rankcorr.errors import WeightError
 from rankcorr.evaluation._columns import rows_of
@@ -133,7 +133,7 @@ class Formula(NamedTuple):
         return (self._column(x[rows], starts, sizes), self._column(y[rows], starts, sizes)), sizes
 
     def _column(self, values: Values, starts: Offsets, sizes: Offsets) -> Column:
-        values, kernels = read_only(values), loops()
+        values, kernels = kernel_array(values), loops()
         ranks, ties, order = np.empty(values.size), np.zeros(sizes.size, np.int64), np.empty(0, np.int32)
         if self.has_few:
             kernels.rank_few(values, starts, sizes, ranks, ties)
@@ -178,7 +178,7 @@ def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
     options = expected, SCHEMES.index(weighting.scheme), kind_of(coefficient), *lengths
     starts = np.zeros(most + 1, np.int64)
     if type(weighting.weigher) in READY_WEIGHERS:  # the weight of a rank does not depend on the length of the list
-        ready = kept_tables if most <= MAX_KEPT_ITEMS else rank_table
+        ready = cached_tables if most <= MAX_CACHED_ITEMS else rank_table
         return Formula(ready(weighting.weigher, most, not expected).reshape(-1), starts, *options)
     tables: list[Values] = []
     n_before = 0
@@ -190,4 +190,4 @@ def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
         starts[size] = n_before
         n_before += table.size
         tables.append(table)
-    return Formula(read_only(np.concatenate([*tables, np.ones(1)])), starts, *options)
+    return Formula(kernel_array(np.concatenate([*tables, np.ones(1)])), starts, *options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_count, counted, declare, first_few, give_notice, offending, shown
 from rankcorr._input.identifiers import warn_unicode_twins
-from rankcorr._input.scores import read_only
+from rankcorr._input.scores import kernel_array
 from rankcorr._output.results import Result
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError
@@ -189,10 +189,12 @@ def match_runs(
     QueryMismatchError, UnjudgedError
         As `join_run` and `matched`; the message names the run.
     """
+    # Numbered queries and documents share ids by chance.
+    are_numbered = all(isinstance(query, int) or _number(str(query)) is not None for query in qrels.queries)
     for name, run in runs.items():
         title = f"run {shown(name)}" if len(runs) > 1 else "the run"
         joint = join_run(qrels, run, policies.depth, self_hits=policies.self_hits, name=title)
-        if joint.n_self_hits and policies.self_hits == "warn" and not has_only_numbers(qrels.queries):
+        if joint.n_self_hits and policies.self_hits == "warn" and not are_numbered:
             queries = counted(joint.n_self_hits, "query has", "queries have")
             give_notice(
                 f"{title}: {queries} a hit with the id of the query itself; "
@@ -225,17 +227,18 @@ def join_run(
             f"qrels and {name} share no query; qrels have {_some(qrels.queries)}, {name} has {_some(run.queries)}"
         )
     known = qrels.document_places
-    mapped = np.array([known.get(document, -1) for document in run.documents], np.int64)
-    unjudged = np.flatnonzero(mapped < 0)
-    mapped[unjudged] = len(known) + np.arange(unjudged.size)
+    code_of = np.array([known.get(document, -1) for document in run.documents], np.int64)
+    unjudged = np.flatnonzero(code_of < 0)
+    code_of[unjudged] = len(known) + np.arange(unjudged.size)
     documents = (*qrels.documents, *(run.documents[code] for code in unjudged.tolist()))
     warn_unicode_twins({*qrels.queries, *run.queries}, "query", stacklevel=7)
     warn_unicode_twins(documents, "document", stacklevel=7)
     starts = np.where(places >= 0, run.offsets[places], 0)
     stops = np.where(places >= 0, run.offsets[places + 1], 0)
-    codes, values = mapped[run.codes], run.values
-    joint = Joined(qrels, starts, stops, read_only(codes), read_only(values), documents, _unknown(run, qrels), 0)
-    is_self_hit = _self_hits(joint, run, mapped)
+    codes, values = kernel_array(code_of[run.codes]), kernel_array(run.values)
+    not_in_qrels = tuple(query for query in run.queries if query not in qrels.places)
+    joint = Joined(qrels, starts, stops, codes, values, documents, not_in_qrels, 0)
+    is_self_hit = _self_hits(joint, run, code_of)
     joint = replace(joint, n_self_hits=int(np.count_nonzero(is_self_hit)))
     if joint.n_self_hits and self_hits == "omit":
         joint = _with_rows(joint, ~is_self_hit)
@@ -267,11 +270,6 @@ def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
     return is_self_hit
 
 
-def has_only_numbers(queries: Iterable[Hashable]) -> bool:
-    """Return whether all ids are whole numbers. Numbered queries and documents share ids by chance."""
-    return all(isinstance(query, int) or _number(str(query)) is not None for query in queries)
-
-
 def _number(text: str) -> int | None:
     """Return the whole number whose decimal text this is; None if there is none."""
     is_number = len(text) < 40 and text.isascii() and text.removeprefix("-").isdigit()
@@ -285,8 +283,8 @@ def _with_rows(joint: Joined, is_kept: NDArray[np.bool_]) -> Joined:
         joint,
         starts=n_before[joint.starts],
         stops=n_before[joint.stops],
-        codes=read_only(joint.codes[is_kept]),
-        values=read_only(joint.values[is_kept]),
+        codes=kernel_array(joint.codes[is_kept]),
+        values=kernel_array(joint.values[is_kept]),
     )
 
 
@@ -384,10 +382,6 @@ def id_places(joint: Joined, codes: Codes) -> Codes:
     places = np.empty(listed_codes.size, np.int64)
     places[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(listed_codes.size)
     return np.asarray(places[rows])
-
-
-def _unknown(run: Run, qrels: Qrels) -> tuple[Hashable, ...]:
-    return tuple(query for query in run.queries if query not in qrels.places)
 
 
 def _some(ids: tuple[Any, ...]) -> str:

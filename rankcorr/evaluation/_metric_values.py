@@ -77,7 +77,9 @@ class RunMetrics:
         if isinstance(metric, AveragePrecision):
             return self._average_precision()
         if isinstance(metric, PrecisionAt):
-            return self._precision(metric.k)
+            place, gains, group = self._relevance
+            is_hit = (gains >= 1) & (place < metric.k)
+            return QueryValues(np.bincount(group, weights=is_hit, minlength=self._n_queries) / metric.k)
         if isinstance(metric, NDCG):
             return self._gain(metric)
         if isinstance(metric, TauAP):
@@ -123,10 +125,6 @@ class RunMetrics:
         precision = np.where(relevant, (above + 1) / (place + 1), 0.0)
         sums = np.bincount(group, weights=precision, minlength=n_relevant.size)
         return QueryValues(sums / np.maximum(n_relevant, 1))
-
-    def _precision(self, k: int) -> QueryValues:
-        place, gains, group = self._relevance
-        return QueryValues(np.bincount(group, weights=(gains >= 1) & (place < k), minlength=self._n_queries) / k)
 
     def _gain(self, metric: NDCG) -> QueryValues:
         """Return nDCG, added up in the order of trec_eval, so that values are equal to the last bit."""
@@ -194,7 +192,10 @@ def ir_measure_values(metrics: Sequence[IrMeasure], joint: Joined, step: Progres
     """
     groups: dict[Any, list[IrMeasure]] = {}
     for metric in metrics:
-        groups.setdefault(_batch_key(metric.measure), []).append(metric)
+        # In a call, measures that differ in these would get each other's gains or documents.
+        options, is_function = metric.measure.params, _is_function(metric.measure)
+        key = is_function, options.get("judged_only", False), tuple(options.get("gains", {}).items())
+        groups.setdefault(key, []).append(metric)
     query_values: dict[str, Values] = {}
     for group_metrics in groups.values():
         query_values |= _batch_values(group_metrics, joint, step)
@@ -224,12 +225,6 @@ def _batch_values(metrics: list[IrMeasure], joint: Joined, step: Progress) -> di
             values_of[named[result.measure]][places[result.query_id]] = result.value
         step(1)
     return values_of
-
-
-def _batch_key(measure: Any) -> Any:
-    """Return what all measures of a call must share; otherwise ir_measures mixes up their gains or documents."""
-    params = measure.params
-    return _is_function(measure), params.get("judged_only", False), tuple(params.get("gains", {}).items())
 
 
 def _is_function(measure: Any) -> bool:

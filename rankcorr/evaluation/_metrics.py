@@ -353,13 +353,13 @@ def check_different(metrics: Sequence[Metric], requests: Sequence[object]) -> No
         # The text of a measure identifies it: "ndcg@10" and "nDCG@010" are the same.
         identity = str(metric.measure) if isinstance(metric, IrMeasure) else name_of(metric).replace("ndcg", "nDCG")
         by_name.setdefault(identity, []).append(request)
-    for name, asked_by in by_name.items():
-        if len(asked_by) > 1:
-            names = list(dict.fromkeys(request if isinstance(request, str) else name for request in asked_by))
-            again = f"{name} is given more than once"
+    for name, same_requests in by_name.items():
+        if len(same_requests) > 1:
+            names = list(dict.fromkeys(request if isinstance(request, str) else name for request in same_requests))
+            fault = f"{name} is given more than once"
             if len(names) > 1:
-                again = f"{' and '.join(map(shown, names))} are one metric, {name}"
-            raise MetricError(f"metrics must be a list of different metrics; {again}")
+                fault = f"{' and '.join(map(shown, names))} are one metric, {name}"
+            raise MetricError(f"metrics must be a list of different metrics; {fault}")
 
 
 def name_of(metric: Metric) -> str:

@@ -100,11 +100,8 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
         group = int(usable[firsts[number]])
         rows = rows_of(offsets, group)
         # Sorted, and seeded by the pattern, so that a pattern has the same null distribution for all of its groups.
-        own_seed = derived_seed(draws.seed, *keys[group].tolist())
-        sorted_scores = np.sort(x[rows]), np.sort(y[rows])
-        return _draw_null(
-            coefficient, *sorted_scores, draws.n_resamples, own_seed, progress if workers == 1 else silent
-        )
+        sorted_scores, seed = (np.sort(x[rows]), np.sort(y[rows])), derived_seed(draws.seed, *keys[group].tolist())
+        return _draw_null(coefficient, *sorted_scores, draws.n_resamples, seed, progress if workers == 1 else silent)
 
     nulls = in_threads(draw, pattern_places.tolist(), workers, progress)
     exponents_drawn = np.array([exponent_of(values) if values.size else 0.0 for values in nulls])

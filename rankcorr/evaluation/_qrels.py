@@ -13,7 +13,7 @@ from rankcorr import errors
 from rankcorr._checks import N_SHOWN, check_choice, counted, give_notice, offending, repeated, shown
 from rankcorr._input.frames import columns_of, is_rank_column
 from rankcorr._input.identifiers import comparable
-from rankcorr._input.scores import read_only
+from rankcorr._input.scores import kernel_array
 from rankcorr._io.trec import listed_values, note_ranks
 from rankcorr.evaluation._columns import (
     DUPLICATES,
@@ -322,8 +322,8 @@ class QueryColumns:
         starts = np.cumsum([0, *map(len, parts)])
         offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
         values = np.concatenate([part.values for part in parts])
-        joined = read_only(np.concatenate(codes)), read_only(values)
-        return cls._from_rows(Rows(tuple(queries), read_only(offsets), documents, *joined), name)
+        joined = kernel_array(np.concatenate(codes)), kernel_array(values)
+        return cls._from_rows(Rows(tuple(queries), kernel_array(offsets), documents, *joined), name)
 
     def with_ids(self, queries: Collection[Hashable], documents: Collection[Hashable]) -> Self:
         """Return the same rows with new ids of the queries and documents, in the same order."""
@@ -434,7 +434,11 @@ class Run(QueryColumns):
 
 def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
     """Rebuild an object from a pickle, which does not keep arrays read-only."""
-    arrays = {"offsets": read_only(rows.offsets), "codes": read_only(rows.codes), "values": read_only(rows.values)}
+    arrays = {
+        "offsets": kernel_array(rows.offsets),
+        "codes": kernel_array(rows.codes),
+        "values": kernel_array(rows.values),
+    }
     return kind._from_rows(Rows(rows.queries, documents=rows.documents, **arrays), name)
 
 
@@ -511,6 +515,22 @@ def _all_have(rows: list[Any], field: str) -> bool:
     return bool(rows) and all(hasattr(row, field) for row in rows)
 
 
+def repeated_rows(offsets: Codes, codes: Codes, n_documents: int) -> tuple[Codes, Codes]:
+    """Return, for each row, the first row of its query with its document, and the rows that repeat an earlier one.
+
+    Examples
+    --------
+    >>> firsts, again = repeated_rows(np.array([0, 3]), np.array([0, 1, 0]), 2)
+    >>> firsts.tolist(), again.tolist()
+    ([0, 1, 0], [2])
+    """
+    from rankcorr.evaluation._query_kernels import first_rows
+
+    firsts = np.empty(codes.size, np.int64)
+    first_rows(offsets, codes, np.full(n_documents, -1, np.int64), firsts)
+    return firsts, np.flatnonzero(firsts != np.arange(firsts.size))
+
+
 def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun: str, duplicates: str) -> Rows:
     """Sort rows by query, keeping the order of first appearance, and resolve duplicates.
 
@@ -535,11 +555,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
     n_queries = len(queries.ids)
     offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
 
-    from rankcorr.evaluation._query_kernels import first_rows
-
-    firsts = np.empty(codes.size, np.int64)
-    first_rows(offsets, codes, np.full(len(documents.ids), -1, np.int64), firsts)
-    again = np.flatnonzero(firsts != np.arange(firsts.size))
+    firsts, again = repeated_rows(offsets, codes, len(documents.ids))
     if again.size:
         if duplicates == "error":
             rows = again[np.sort(np.unique(firsts[again], return_index=True)[1])]  # the second of each pair
@@ -554,4 +570,4 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
         first_places = np.flatnonzero(firsts == np.arange(firsts.size))
         query_codes, codes, values = query_codes[first_places], codes[first_places], values[first_places]
         offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
-    return Rows(queries.ids, read_only(offsets), documents.ids, read_only(codes), read_only(values))
+    return Rows(queries.ids, kernel_array(offsets), documents.ids, kernel_array(codes), kernel_array(values))

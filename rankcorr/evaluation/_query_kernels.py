@@ -237,7 +237,7 @@ def rank_few(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Arr
         n = sizes[group]
         if n > MOST_PAIRED:
             continue
-        group_values, own_ranks = values[starts[group] : starts[group] + n], ranks[starts[group] : starts[group] + n]
+        group_values, group_ranks = values[starts[group] : starts[group] + n], ranks[starts[group] : starts[group] + n]
         tied = 0
         for item in range(n):
             value = group_values[item]
@@ -245,7 +245,7 @@ def rank_few(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Arr
             for other in range(n):
                 above += group_values[other] > value
                 equal += group_values[other] == value
-            own_ranks[item] = above + 0.5 * (equal + 1)
+            group_ranks[item] = above + 0.5 * (equal + 1)
             tied |= equal > 1
         ties[group] = tied
 
@@ -435,9 +435,9 @@ def untied_weight(sums: Array, other: Array, n_items: int) -> float:
     n_pairs = n_items * (n_items - 1.0)
     mean = other[1] / n_items
     mean_product = (other[1] * other[1] - other[2]) / n_pairs
-    own_products = sums[1] * sums[1] - sums[2] - sums[3]
-    own_sums = 2.0 * (sums[1] * (n_items - 1.0) - sums[5])
-    return float(own_products + mean * own_sums + mean_product * (n_pairs - sums[4]))
+    products = sums[1] * sums[1] - sums[2] - sums[3]
+    weight_sums = 2.0 * (sums[1] * (n_items - 1.0) - sums[5])
+    return float(products + mean * weight_sums + mean_product * (n_pairs - sums[4]))
 
 
 @kernel

@@ -10,7 +10,7 @@ from rankcorr._output import report as text
 from rankcorr._output.report import Report
 from rankcorr._output.results import Result
 from rankcorr.inference._exchange_distribution import MAX_EXACT
-from rankcorr.inference._reports import STEP_DOWN, detectable_text, few_text, rank_limits, standings_text
+from rankcorr.inference._reports import STEP_DOWN, detectable_text, draws_text, few_text, rank_limits, standings_text
 
 Content = Mapping[str, Any]
 
@@ -165,10 +165,10 @@ def score_leaderboard_report(board: Result) -> Report:
         methods += f"Missing scores ({n_missing}) count as the worst of their task. "
     if lower := content["lower_is_better"]:
         methods += f"Smaller scores are better on {text.list_text(map(text.name_text, lower))}. "
-    exchanges = "all exchanges" if content["exact"] else f"{content['n_resamples']:,} random exchanges"
     methods += (
         f"Intervals are bootstrap-t intervals from {content['n_resamples']:,} resamples of tasks. Each pair of systems "
-        f"was compared by a paired randomization test, in which the two exchange their scores on tasks ({exchanges}). "
+        f"was compared by a paired randomization test, in which the two exchange their scores on tasks "
+        f"({draws_text(content)}). "
         f"{STEP_DOWN}{text.software_text(content['seed'])}"
     )
     results = standings_text(rows, [row["mean"] for row in rows], content["coefficient"], content["level"])

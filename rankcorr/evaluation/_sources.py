@@ -14,7 +14,16 @@ from typing import Any, Final, TypeAlias, TypeGuard, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, check_unique, counted, equals_itself, give_notice, offending, shown
+from rankcorr._checks import (
+    check_choice,
+    check_unique,
+    counted,
+    equals_itself,
+    give_notice,
+    is_unhashable,
+    offending,
+    shown,
+)
 from rankcorr._input.frames import arrow, columns_of, labelled_values
 from rankcorr._input.identifiers import comparable
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
@@ -416,7 +425,7 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
     places: dict[Hashable, list[int]] = {}
     for place, query in enumerate(ids):
         group = group_of[query]
-        if group is None or not equals_itself(group) or group == "":
+        if is_unhashable(group) or group is None or not equals_itself(group) or group == "":
             raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
         places.setdefault(group, []).append(place)
     return places

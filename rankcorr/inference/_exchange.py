@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, equals_itself, is_unhashable, offending, repeated, shown
+from rankcorr._checks import check_choice, check_group_name, offending, repeated, shown
 from rankcorr._coefficients import Coefficient, Pearson, scores_of, unit_rows
 from rankcorr._input.frames import labelled_values, python_values
 from rankcorr._input.identifiers import comparable
@@ -66,9 +66,9 @@ class Scale(NamedTuple):
     codes: Places
 
     @classmethod
-    def of(cls, places: Values | Places, has: NDArray[np.bool_]) -> Scale:
+    def of(cls, places: Values | Places, is_present: NDArray[np.bool_]) -> Scale:
         """Sort the places, shape (n_systems, n_items), of the items that each system has."""
-        systems, items = np.nonzero(has)
+        systems, items = np.nonzero(is_present)
         codes = np.unique(places[systems, items], return_inverse=True)[1].astype(np.int64)
         order = np.argsort(codes, kind="stable")
         return cls(systems[order].astype(np.int32), items[order].astype(np.int32), codes[order])
@@ -125,20 +125,23 @@ class Exchange:
         if isinstance(coefficient, Pearson):
             return ScoreExchange.of_scores(gold, systems, clusters, are_alike=codes is not None)
         items = SortedItems.of(coefficient, gold, systems)
-        has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
+        is_present = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
         scales: tuple[Scale, ...]
         if codes is None:
-            scales = find_scales(items.y_halves, has, items.x_keys)
+            scales = find_scales(items.y_halves, is_present, items.x_keys)
         else:
-            scales = (Scale.of(codes[:, gold.best_first], has),)
-        return cls(items, has.astype(np.int32, order="C"), scales, clusters=clusters)
+            scales = (Scale.of(codes[:, gold.best_first], is_present),)
+        return cls(items, is_present.astype(np.int32, order="C"), scales, clusters=clusters)
 
     def drop_item(self, item: int) -> Exchange:
         """Return the exchange without one item, given by its place in gold; all systems must have it."""
-        items, has = self.items.drop_item(item), np.delete(self.present > 0, item, axis=1)
-        scales = (self.scales[0].drop_item(item),) if self.by_scores else find_scales(items.y_halves, has, items.x_keys)
+        items, present = self.items.drop_item(item), np.delete(self.present, item, axis=1)
+        if self.by_scores:
+            scales: tuple[Scale, ...] = (self.scales[0].drop_item(item),)
+        else:
+            scales = find_scales(items.y_halves, present > 0, items.x_keys)
         clusters = clusters_at(self.clusters, np.arange(self.n_items) != item)
-        return replace(self, items=items, present=has.astype(np.int32, order="C"), scales=scales, clusters=clusters)
+        return replace(self, items=items, present=present, scales=scales, clusters=clusters)
 
     @property
     def by_scores(self) -> bool:
@@ -203,11 +206,11 @@ class Exchange:
         The mean is over the items that both have; nan without such items. Ranks are divided by the number of items, so
         that gold sets of different sizes have equal weight.
         """
-        has = self.present.astype(np.float64)
+        present = self.present.astype(np.float64)
         shares = self._rank_shares()
-        squares = (shares**2) @ has.T
+        squares = (shares**2) @ present.T
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.maximum(squares + squares.T - 2 * shares @ shares.T, 0) / (has @ has.T))
+            return np.asarray(np.maximum(squares + squares.T - 2 * shares @ shares.T, 0) / (present @ present.T))
 
     def lower_distances(self) -> Values:
         """Return `distances` minus one standard error over the items; at least 0."""
@@ -299,14 +302,14 @@ class ScoreExchange(Exchange):
 
 
 def find_scales(
-    halves: NDArray[Any], has: NDArray[np.bool_], x_keys: NDArray[Any] | None = None
+    halves: NDArray[Any], is_present: NDArray[np.bool_], x_keys: NDArray[Any] | None = None
 ) -> tuple[Scale, Scale]:
     """Return the scale of ranks, divided by the number of items that a system has, and the common scale.
 
     The scales of two systems do not depend on which system comes first, nor on the order of items that are tied in
     gold. `x_keys` number the tied groups of gold.
     """
-    shares = (halves - 1) / (2 * has.sum(axis=1, keepdims=True))
+    shares = (halves - 1) / (2 * is_present.sum(axis=1, keepdims=True))
     # If several chains have the largest weight, the search returns one that depends on the order of the systems.
     step = 1
     if len(halves) == 2:
@@ -315,11 +318,11 @@ def find_scales(
             np.array([keys, *pair])[:, np.lexsort((*reversed(pair), keys))].T.ravel() for pair in (halves, halves[::-1])
         )
         step = -1 if comes_after(first, second) else 1
-    common = common_scale(halves[::step], has[::step])[::step]
-    return Scale.of(np.round(shares, 12), has), Scale.of(common, has)
+    common = common_scale(halves[::step], is_present[::step])[::step]
+    return Scale.of(np.round(shares, 12), is_present), Scale.of(common, is_present)
 
 
-def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
+def common_scale(halves: NDArray[Any], is_present: NDArray[np.bool_]) -> Values:
     """Return the places of all systems on the scale of the first one, shape (n_systems, n_items).
 
     `halves` ascend with the rank. Tied group c of the first system, from 0, has place c. Groups of another system that
@@ -331,12 +334,12 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
     groups = np.zeros(halves.shape, np.int64)
     numbers = np.zeros(len(halves), np.int64)
     for system, row in enumerate(halves):
-        ranks, groups[system, has[system]] = np.unique(row[has[system]], return_inverse=True)
+        ranks, groups[system, is_present[system]] = np.unique(row[is_present[system]], return_inverse=True)
         numbers[system] = ranks.size
     places = np.empty(halves.shape)
     places[0] = groups[0]
     for system in range(1, len(halves)):
-        both = has[0] & has[system]
+        both = is_present[0] & is_present[system]
         cells, weights = np.unique(groups[0, both] * numbers[system] + groups[system, both], return_counts=True)
         first_groups, system_groups = np.divmod(cells, numbers[system])
         order = np.lexsort((-system_groups, first_groups))
@@ -532,8 +535,5 @@ def names_of_items(parts: Any, labels: Sequence[Hashable] | None, n_items: int, 
             raise OptionError(f"{role}s must be a sequence of {n_items:,} {role}s, one for each item")
         names = list(python_values(parts))
     for name in names:
-        if is_unhashable(name):
-            raise OptionError(f"the name of a {role} must be hashable, such as text or a number; got {shown(name)}")
-        if name is None or not equals_itself(name) or name == "":
-            raise OptionError(f"every item needs a {role}; got {shown(name)}")
+        check_group_name(name, role, "item")
     return names

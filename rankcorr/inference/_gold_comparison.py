@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankcorr._batch import correlate_each, warn_of_undefined
+from rankcorr._batch import correlate_systems, warn_of_undefined
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import Coefficient
 from rankcorr._contributions import contributions
@@ -191,7 +191,7 @@ def rank_against_gold(
     >>> [(row.name, round(row.coefficients["tau"], 4)) for row in table.systems]
     [('good', 1.0), ('poor', -0.3333)]
     """
-    results = correlate_each(gold, systems, coefficients=coefficients, missing=missing, workers=workers)
+    results = correlate_systems(gold, systems, coefficients=coefficients, missing=missing, workers=workers)
     warnings, n_items = [], [gold.n_items] * len(systems)
     for coefficient, result in zip(coefficients, results, strict=True):
         with collected_notices() as messages:

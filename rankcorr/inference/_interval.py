@@ -187,12 +187,12 @@ def correlation_interval(
     >>> interval.low < interval.statistic < interval.high
     True
     """
-    formula = as_coefficient(coefficient, of_scores=True)
+    coefficient_value = as_coefficient(coefficient, of_scores=True)
     check_choice("method", method, METHODS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     rankings = as_ranking(x), as_ranking(y)
     first, second = align_rankings(*rankings, missing=missing)
-    value = formula.of_pair(first, second)
+    value = coefficient_value.of_pair(first, second)
 
     low = high = error = share = math.nan
     item = None
@@ -200,7 +200,7 @@ def correlation_interval(
     if math.isnan(value):
         warn_undefined(UNDEFINED, stacklevel=3)
     else:
-        items = resampling.sorted_items(formula, first, [second])
+        items = resampling.sorted_items(coefficient_value, first, [second])
         if method == "envelope":
             values = resampling.resample_envelope(items, draws)[:, 0]
             kinds, (low, high) = resampling.split_kinds(values), resampling.envelope(value, values, confidence)
@@ -211,7 +211,7 @@ def correlation_interval(
         error = max(map(standard_error, kinds), key=lambda spread: -1 if math.isnan(spread) else spread)
         if n_undefined:
             warn_undefined(f"in {n_undefined:,} of {draws.n_resamples:,} resamples, which are left out", stacklevel=3)
-        share, item = jackknife_share(formula, first, second, draws)
+        share, item = jackknife_share(coefficient_value, first, second, draws)
     return CorrelationInterval(
         statistic=value,
         low=low,
@@ -224,7 +224,7 @@ def correlation_interval(
         jackknife_share=share,
         jackknife_item=item,
         n_missing=None if missing == "raise" else n_missing(*rankings, first.n_items),
-        **formula.described(first.n_items, missing),
+        **coefficient_value.computed_fields(first.n_items, missing),
     )
 
 

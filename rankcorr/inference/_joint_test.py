@@ -142,7 +142,7 @@ class JointTest:
         """
         draws = self._draws.of_part(PAIRED)
         if self.n_systems > 2:
-            draws = draws.fewer(max(PAIRED_DRAWS, math.ceil(10 / alpha_of(level)) - 1))
+            draws = draws.limit(max(PAIRED_DRAWS, math.ceil(10 / alpha_of(level)) - 1))
         pairs = []
         for other in range(1, self.n_systems):
             self._draws.progress(0)  # the caller may stop the work between its steps
@@ -228,8 +228,8 @@ class JointTest:
             if part.gold.labels == gold.labels:
                 rankings.append(part.system)
             else:
-                has = set(part.gold.labels or ())
-                present[row] = [label in has for label in gold.labels or ()]
+                part_labels = set(part.gold.labels or ())
+                present[row] = [label in part_labels for label in gold.labels or ()]
                 rankings.append(align_rankings(gold, part.system, missing="gold")[1])
         return self._exchange(number, range(self.n_systems), gold, rankings, present, self._is_by_scores)
 
@@ -239,7 +239,7 @@ class JointTest:
         rows: Sequence[int],
         gold: Ranking,
         rankings: list[Ranking],
-        has: NDArray[np.bool_] | None,
+        is_present: NDArray[np.bool_] | None,
         by_scores: bool,
     ) -> Exchange:
         systems = [self._systems[row] for row in rows]
@@ -249,7 +249,9 @@ class JointTest:
         numbers = None
         if self._clusters is not None:
             numbers = clusters_of_items(self._clusters, gold.labels, gold.n_items)
-        exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has, numbers)
+        exchange = Exchange.of(
+            self._coefficient, gold, rankings, np.array(codes) if codes else None, is_present, numbers
+        )
         exponents = [system.exponents[number] for system in systems if system.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
 

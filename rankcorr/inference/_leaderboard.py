@@ -384,16 +384,16 @@ def leaderboard(
     >>> [(row.system, row.group) for row in board.rows]
     [('quiet', 1), ('calm', 1), ('loud', 2)]
     """
-    formula = as_coefficient(coefficient, of_scores=True)
+    coefficient_value = as_coefficient(coefficient, of_scores=True)
     standardized = checks.checked_flag(standardized, "standardized")
     confidence = checks.checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress, executor)
     sets, rankings = read_gold_sets(gold), name_systems(systems)
     set_names, names = list(sets), list(rankings)
     checks.check_choice("by", by, (*TOTALS, *sets))
-    codes = codes_for_swap(formula, rankings, swap)
+    codes = codes_for_swap(coefficient_value, rankings, swap)
     is_ranked = _are_ranked(names, unranked)
-    if standardized and isinstance(formula, Pearson):
+    if standardized and isinstance(coefficient_value, Pearson):
         raise OptionError("pearson cannot be standardized, because its mean by chance is already 0")
     if len(sets) > MANY_GOLD_SETS:
         checks.give_notice(
@@ -404,7 +404,7 @@ def leaderboard(
     unused = count_unused_labels(sets, rankings, missing)
     entries = align_systems(sets, rankings, missing, draws.progress)
     by_set = [list(column) for column in zip(*entries, strict=True)]
-    if isinstance(formula, Pearson):
+    if isinstance(coefficient_value, Pearson):
         cells = ((name, set_name) for name in names for set_name in set_names)
         lacking = [cell for cell, entry in zip(cells, chain(*entries), strict=True) if entry.n_missing]
         if lacking:
@@ -413,8 +413,8 @@ def leaderboard(
             )
     columns = list(range(len(sets))) if by in TOTALS else [set_names.index(by)]
 
-    values = np.column_stack([_coefficients(formula, column) for column in by_set])
-    exponents = _exponents(formula, entries, draws, names, set_names) if standardized else None
+    values = np.column_stack([_coefficients(coefficient_value, column) for column in by_set])
+    exponents = _exponents(coefficient_value, entries, draws, names, set_names) if standardized else None
     if exponents is not None:
         values = standardize(values, exponents)
     sums = values[:, columns].sum(axis=1)
@@ -431,11 +431,11 @@ def leaderboard(
         for system in best_first[: np.count_nonzero(~np.isnan(sums))]
     ]
     golds = {set_names[column]: _gold_of_all_items(sets[set_names[column]], by_set[column]) for column in columns}
-    test = JointTest(formula, golds, ranked_systems, draws.of_part(1), swap, clusters)
+    test = JointTest(coefficient_value, golds, ranked_systems, draws.of_part(1), swap, clusters)
     if test.is_exact is False:
         draws.check_reach(confidence)
 
-    resamples = [_resample(formula, column, draws.of_part(0, number)) for number, column in enumerate(by_set)]
+    resamples = [_resample(coefficient_value, column, draws.of_part(0, number)) for number, column in enumerate(by_set)]
     if exponents is not None:
         resamples = [standardize(part, exponents[:, number]) for number, part in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
@@ -470,7 +470,7 @@ def leaderboard(
         level=confidence,
         n_resamples=draws.n_resamples,
         seed=draws.seed,
-        **formula.described(sum(ranking.n_items for ranking in sets.values()), missing),
+        **coefficient_value.computed_fields(sum(ranking.n_items for ranking in sets.values()), missing),
     )
 
 

@@ -142,11 +142,9 @@ class NullDistribution(Computed):
             A number is outside [-1, 1], a result does not match, or the alternative is unknown.
         """
         check_choice("alternative", alternative, ALTERNATIVES)
-        observed = self._checked(statistic)
-        below = np.searchsorted(self.values, observed - ROUNDING, "left")
-        less = np.searchsorted(self.values, observed + ROUNDING, "right")
-        greater = self.values.size - below
-        counts = {"greater": greater, "less": less, "two-sided": np.minimum(greater, less)}[alternative]
+        observed, below, up_to = self._count_below(statistic)
+        above = self.values.size - below
+        counts = {"greater": above, "less": up_to, "two-sided": np.minimum(above, up_to)}[alternative]
         extra = 0 if self.exact else 1
         shares = (counts + extra) / max(1, self.values.size + extra)
         if alternative == "two-sided":
@@ -240,9 +238,7 @@ class NullDistribution(Computed):
         OptionError
             A number is outside [-1, 1], or a result does not match.
         """
-        observed = self._checked(statistic)
-        below = np.searchsorted(self.values, observed - ROUNDING, "left")
-        up_to = np.searchsorted(self.values, observed + ROUNDING, "right")
+        observed, below, up_to = self._count_below(statistic)
         undefined = np.isnan(observed) | (self.values.size == 0)
         return _float_or_array(np.where(undefined, math.nan, 50 * (below + up_to) / max(1, self.values.size)))
 
@@ -273,6 +269,12 @@ class NullDistribution(Computed):
         """
         observed = self._checked(statistic)
         return _float_or_array((observed - self.mean) / (self.std if self.std > ROUNDING else math.nan))
+
+    def _count_below(self, statistic: Any) -> tuple[NDArray[np.float64], Any, Any]:
+        """Return a statistic, and how many values are below it, and at most as large."""
+        observed = self._checked(statistic)
+        below = np.searchsorted(self.values, observed - ROUNDING, "left")
+        return observed, below, np.searchsorted(self.values, observed + ROUNDING, "right")
 
     def _checked(self, statistic: Any) -> NDArray[np.float64]:
         if isinstance(statistic, RankCorrelation | RankCorrelations):
@@ -403,27 +405,29 @@ def null_of(
         draws = replace(draws, n_resamples=math.factorial(x.n_items), seed=0)
     number = draws.n_resamples
     untied = x.n_ties == y.n_ties == 0
-    keep = untied and type(coefficient.weighting.weigher) in READY_WEIGHERS and number <= MAX_KEPT_RESAMPLES
-    slot = kept_slot(x.n_items, coefficient, number, draws.seed) if keep else []
+    is_cached = untied and type(coefficient.weighting.weigher) in READY_WEIGHERS and number <= MAX_CACHED_RESAMPLES
+    slot = cache_slot(x.n_items, coefficient, number, draws.seed) if is_cached else []
     if not slot:
         first, second = _sorted(x), _sorted(y)
         values = _values(coefficient, first, second, draws, exact=exact)
         summary = _summary(values, centred=_is_centred(coefficient, first, second))
-        if keep:  # read-only, because later callers get the same array
+        if is_cached:  # read-only, because later callers get the same array
             summary["values"] = np.frombuffer(summary["values"].tobytes())
         slot.append(summary)
     else:
         draws.progress(number)
-    return NullDistribution(**slot[0], exact=exact, n_resamples=number, **coefficient.described(x.n_items, missing))
+    return NullDistribution(
+        **slot[0], exact=exact, n_resamples=number, **coefficient.computed_fields(x.n_items, missing)
+    )
 
 
 # The cache holds at most 32 distributions of 800 kB. A slot is an empty list that the first complete call fills. So
 # workers and progress are not part of the key, and a call that was stopped caches nothing.
-MAX_KEPT_RESAMPLES: Final = 100_000
+MAX_CACHED_RESAMPLES: Final = 100_000
 
 
 @lru_cache(maxsize=32)
-def kept_slot(n_items: int, coefficient: Coefficient, n_resamples: int, seed: int) -> list[dict[str, Any]]:
+def cache_slot(n_items: int, coefficient: Coefficient, n_resamples: int, seed: int) -> list[dict[str, Any]]:
     """Return the cache slot of the null distribution of two rankings without ties."""
     del n_items, coefficient, n_resamples, seed
     return []
@@ -615,5 +619,5 @@ def permutation_test(
         zscore=null.zscore(value),
         alternative=alternative,
         null=null,
-        **coefficient_value.described(first.n_items, missing),
+        **coefficient_value.computed_fields(first.n_items, missing),
     )

@@ -101,7 +101,7 @@ def leaderboard_report(board: Result) -> Report:
     methods += (
         f"Intervals come from {content['n_resamples']:,} resamples of items. Each pair of systems was compared by a "
         f"paired randomization test, in which the two exchange their {content['swap']} on {content['unit']} "
-        f"({_draws_text(content)}). {STEP_DOWN}{text.software_text(content['seed'])}"
+        f"({draws_text(content)}). {STEP_DOWN}{text.software_text(content['seed'])}"
     )
     symbol = text.symbol_of(content["coefficient"])
     name = {"sum": f"sum of {symbol}", "mean": f"mean {symbol}"}.get(content["by"], symbol) if n_sets > 1 else symbol
@@ -201,7 +201,7 @@ def _is_significant(content: Content) -> bool:
 
 def _methods_of_pair(content: Content, others: str = "", correction: str = "") -> str:
     missing = f" {text.missing_text(content)}" if content["missing"] else ""
-    units = f"{content['swap']} on items ({_draws_text(content)})"
+    units = f"{content['swap']} on items ({draws_text(content)})"
     return (
         f"We compared systems by their agreement with a gold ranking of {counted(content['n_items'], 'item')}, "
         f"measured by {text.coefficient_text(content)}.{others}{missing} A difference was tested by "
@@ -234,5 +234,6 @@ def _limits_of_verdict(content: Content) -> Iterable[str]:
         yield detectable_text(content["detectable"])
 
 
-def _draws_text(content: Content) -> str:
+def draws_text(content: Content) -> str:
+    """Describe the exchanges of a test."""
     return "all exchanges" if content["exact"] else f"{content['n_resamples']:,} random exchanges"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._coefficients import Coefficient, Pearson, Tau, unit_rows, unit_scores
-from rankcorr._input.scores import read_only
+from rankcorr._input.scores import kernel_array
 from rankcorr._ranking import Ranking
 from rankcorr._weights import SCHEMES, rank_table
 from rankcorr._workers import BLOCK_NUMBERS, Draws, Values, in_threads, loops
@@ -140,12 +140,10 @@ class SortedItems(Resampled):
 
     def drop_item(self, item: int) -> SortedItems:
         """Return the rankings without one item, given by its place in x; the other items are ranked again."""
-        halves, item_halves = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
-        halves -= 2 * (halves > item_halves).astype(np.int32) + (halves == item_halves)
         table = self.table[: -1 if self.expected else -2]
         keys = np.delete(self.x_keys, item)
         keys -= keys > self.x_keys[item]  # keys stay below the number of items
-        return replace(self, x_keys=keys, y_halves=halves, table=table)
+        return replace(self, x_keys=keys, y_halves=drop_halves(self.y_halves, item), table=table)
 
     def of_keys(self, keys: Counts) -> Values:
         """Return coefficients of the first ranking with each other one in each draw, shape (n_draws, n_others).
@@ -220,10 +218,8 @@ class ScoredItems(Resampled):
 
     def drop_item(self, item: int) -> ScoredItems:
         """Return the rankings without one item, given by its place in x; the other items are ranked again."""
-        halves, item_halves = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
-        halves -= 2 * (halves > item_halves).astype(np.int32) + (halves == item_halves)
         x, y = np.delete(self.x, item), np.delete(self.y, item, axis=1)
-        return ScoredItems(unit_rows(x), unit_rows(y), halves)
+        return ScoredItems(unit_rows(x), unit_rows(y), drop_halves(self.y_halves, item))
 
     def coefficients(self, counts: Counts) -> Values:
         """Return coefficients of x with each other ranking in each resample, shape (n_resamples, n_rankings).
@@ -268,6 +264,14 @@ def quotients(covariances: Values, x_variances: Values, y_variances: Values, n_i
 def kind_of(coefficient: Coefficient) -> int:
     """Return the number of the coefficient in the kernels."""
     return int({None: loops().RHO, "a": loops().TAU_A, "b": loops().TAU_B}[coefficient.variant])
+
+
+def drop_halves(halves: Counts, item: int) -> Counts:
+    """Return doubled mid-ranks, a row for each ranking, after one item is left out."""
+    item_halves = halves[:, item : item + 1]
+    others: Counts = np.delete(halves, item, axis=1)
+    others -= 2 * (others > item_halves).astype(np.int32) + (others == item_halves)
+    return others
 
 
 def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
@@ -413,7 +417,7 @@ class Residuals:
         """Fit the regressions."""
         from scipy.special import ndtri
 
-        plain = replace(items, table=read_only(np.ones_like(items.table)), scheme=0, kind=kind_of(Tau()))
+        plain = replace(items, table=kernel_array(np.ones_like(items.table)), scheme=0, kind=kind_of(Tau()))
         tau = plain.coefficients(np.ones((1, items.n_items), np.int32))[0]
         slopes = np.nan_to_num(np.sin(0.5 * math.pi * tau))[:, np.newaxis]
         x_scores, y_scores = (-ndtri((ranks - 0.5) / items.n_items) for ranks in (items.x_ranks, 0.5 * items.y_halves))

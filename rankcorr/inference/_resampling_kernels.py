@@ -89,16 +89,11 @@ class Places(NamedTuple):
     entry_of: Array
 
 
-def new_entries(n_items: int) -> Entries:
-    """Return working memory for `n_items` entries."""
-    places, numbers = np.empty((4, n_items), np.int32), np.empty((5, n_items))
-    return Entries(*places, *numbers)
-
-
 def new_memory(n_items: int) -> Memory:
     """Return working memory for the coefficients of `n_items`."""
+    entries = Entries(*np.empty((4, n_items), np.int32), *np.empty((5, n_items)))
     groups = Groups(np.empty(n_items, np.int32), np.empty(n_items), np.empty(n_items))
-    return Memory(new_entries(n_items), groups, np.empty(tree_size(n_items)))
+    return Memory(entries, groups, np.empty(tree_size(n_items)))
 
 
 def new_places(n_systems: int, n_items: int) -> Places:

@@ -254,17 +254,17 @@ def compare_systems(
     >>> comparison.difference > 0, comparison.pvalue < 0.01, comparison.low > 0, comparison.fragile
     (True, True, True, False)
     """
-    formula = as_coefficient(coefficient, of_scores=True)
+    coefficient_value = as_coefficient(coefficient, of_scores=True)
     check_choice("alternative", alternative, ALTERNATIVES)
-    check_swap(formula, swap)
+    check_swap(coefficient_value, swap)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     systems = as_ranking(a), as_ranking(b)
-    (first, second, third), n_lone = align_three(gold, *systems, missing)
-    values = formula.of_rankings(first, [second, third])
+    (first, second, third), n_unmatched = align_three(gold, *systems, missing)
+    values = coefficient_value.of_rankings(first, [second, third])
     difference = float(values[0] - values[1])
     # Tests take two systems in a fixed order, so that a and b use the same random numbers as b and a.
-    is_reversed = sorted_items(formula, first, [second, third]).is_reversed
-    exchange = _exchange(formula, (first, second, third), systems, swap, is_reversed, clusters)
+    is_reversed = sorted_items(coefficient_value, first, [second, third]).is_reversed
+    exchange = _exchange(coefficient_value, (first, second, third), systems, swap, is_reversed, clusters)
 
     n_undefined, least, most, is_fragile = 0, None, None, False
     pvalue = low = high = detectable = math.nan
@@ -304,8 +304,8 @@ def compare_systems(
         n_resamples=draws.n_resamples,
         seed=draws.seed,
         n_undefined=n_undefined,
-        n_missing=None if missing == "raise" else n_lone,
-        **formula.described(first.n_items, missing),
+        n_missing=None if missing == "raise" else n_unmatched,
+        **coefficient_value.computed_fields(first.n_items, missing),
     )
 
 
@@ -457,9 +457,12 @@ def compare_many(
     >>> [(row.gold_set, row.comparison.pvalue, row.corrected_pvalue) for row in table.rows]
     [('nouns', 0.25, 0.5), ('verbs', 0.5, 0.5)]
     """
-    formulas = list(different_coefficients(coefficients, of_scores=True).values())
-    names_of_formulas = [formula.name for formula in formulas]
-    labels = [formula.name if names_of_formulas.count(formula.name) == 1 else repr(formula) for formula in formulas]
+    coefficient_values = list(different_coefficients(coefficients, of_scores=True).values())
+    coefficient_names = [coefficient_value.name for coefficient_value in coefficient_values]
+    labels = [
+        coefficient_value.name if coefficient_names.count(coefficient_value.name) == 1 else repr(coefficient_value)
+        for coefficient_value in coefficient_values
+    ]
     golds, rankings = name_gold_sets(gold), name_systems(systems)
     names = list(rankings)
     if len(names) < 2:
@@ -475,11 +478,13 @@ def compare_many(
         in_set = rankings
         if len(golds) > 1:
             in_set = {name: _restrict_to_set(rankings[name], golds, name, set_name) for name in names}
-        for (label, formula), (a, b) in product(zip(labels, formulas, strict=True), pairs):
+        for (label, coefficient_value), (a, b) in product(zip(labels, coefficient_values, strict=True), pairs):
             place = f"{shown(a)} and {shown(b)} on {shown(set_name)}"
             try:
                 with collected_notices() as notices:
-                    comparison = compare_systems(gold_set, in_set[a], in_set[b], coefficient=formula, **options)
+                    comparison = compare_systems(
+                        gold_set, in_set[a], in_set[b], coefficient=coefficient_value, **options
+                    )
             except RankingError as error:
                 raise type(error)(f"{place}: {error}") from error
             for notice in notices:
@@ -535,7 +540,7 @@ def _leave_items_out(
     comparisons = []
     for place in (int(np.argmin(differences)), int(np.argmax(differences))):
         item = int(candidates[place])
-        (distribution,) = draw_exchanges([[exchange.drop_item(item)]], draws.fewer(N_LEFT_OUT))
+        (distribution,) = draw_exchanges([[exchange.drop_item(item)]], draws.limit(N_LEFT_OUT))
         position = int(gold.best_first[item])
         label = position if gold.labels is None else gold.labels[position]
         comparison = LeftOut(label, float(differences[place]), distribution.pvalue(alternative))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import multimode
@@ -174,18 +174,8 @@ def comparison_agreement(votes: Iterable[tuple[Hashable, Hashable, Hashable, Has
     [0.5, 0.5, 0.0]
     """
     answers: dict[Hashable, dict[tuple[Hashable, frozenset[Hashable]], Hashable]] = {}
-    for vote in votes:
-        if not isinstance(vote, tuple | list) or len(vote) != 4 or any(map(is_unhashable, vote)):
-            raise AnnotatorError(f"a vote is (annotator, target, better, worse); got {shown(vote)}")
-        annotator, target, better, worse = vote
-        if better == worse:
-            raise AnnotatorError(f"{shown(annotator)} compared {shown(better)} with itself")
-        comparison = target, frozenset((better, worse))
-        if comparison in answers.setdefault(annotator, {}):
-            raise AnnotatorError(
-                f"{shown(annotator)} compared {shown(better)} and {shown(worse)} for {shown(target)} twice"
-            )
-        answers[annotator][comparison] = better
+    for annotator, target, better, worse in checked_votes(votes, AnnotatorError):
+        answers.setdefault(annotator, {})[target, frozenset((better, worse))] = better
     names = tuple(answers)
     if len(names) < 2:
         raise AnnotatorError(f"agreement needs at least two annotators; got {len(names)}")
@@ -202,6 +192,22 @@ def comparison_agreement(votes: Iterable[tuple[Hashable, Hashable, Hashable, Has
     if n_left_out == len(names) * (len(names) - 1) // 2:
         raise AnnotatorError(f"no two of {len(names)} annotators made the same comparison")
     return _agreement(names, pairs, n_common, n_left_out, "agreement")
+
+
+def checked_votes(votes: Iterable[Any], error: type[ValueError]) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield votes (annotator, target, better, worse); raise `error` for any other, and for a comparison made twice."""
+    comparisons = set()
+    for vote in votes:
+        if not isinstance(vote, tuple | list) or len(vote) != 4 or any(map(is_unhashable, vote)):
+            raise error(f"a vote is (annotator, target, better, worse); got {shown(vote)}")
+        annotator, target, better, worse = vote
+        if better == worse:
+            raise error(f"{shown(annotator)} compared {shown(better)} with itself")
+        comparison = annotator, target, frozenset((better, worse))
+        if comparison in comparisons:
+            raise error(f"{shown(annotator)} compared {shown(better)} and {shown(worse)} for {shown(target)} twice")
+        comparisons.add(comparison)
+        yield annotator, target, better, worse
 
 
 def mean_pairwise_agreement(

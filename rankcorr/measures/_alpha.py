@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankcorr import errors
 from rankcorr._checks import check_choice, checked_level, offending, warn_undefined
+from rankcorr._input.scores import midranks
 from rankcorr._output.results import Result
 from rankcorr.measures._ratings import AnnotatorError, RatingsLike, read_ratings
 
@@ -94,7 +95,9 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
         return math.nan
 
     if level == "ordinal":
-        values = _doubled_midranks(values)
+        # The sum in d(c, k) counts the ratings from the middle of the group of c to that of k: the difference of their
+        # mid-ranks, which are doubled to be whole numbers.
+        values = 2 * midranks(values, descending=False)[0]
     elif level == "interval":
         # By a power of two, which is exact, so that no difference and no square overflows or vanishes.
         values = np.ldexp(values, -1 - np.frexp(np.abs(values).max())[1])
@@ -204,17 +207,6 @@ def alpha_interval(ratings: RatingsLike, *, level: Level = "nominal", confidence
         else:
             low, high = alpha - reach, float(np.minimum(1.0, alpha + reach))  # nan stays nan
     return AlphaInterval(alpha, low, high, n_items, level, float(confidence))
-
-
-def _doubled_midranks(values: Floats) -> Floats:
-    """Twice the mid-rank of each value, less a constant.
-
-    The sum in d(c, k) counts the ratings from the middle of the group of c to that of k, which is the difference of
-    their mid-ranks: ordinal alpha is interval alpha of mid-ranks.
-    """
-    distinct, counts, _ = _distinct(np.sort(values), np.array([values.size]))
-    doubled = 2 * np.cumsum(counts) - counts
-    return doubled[np.searchsorted(distinct, values)].astype(np.float64)
 
 
 def _unequal(values: Floats, sizes: Integers) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rankcorr._checks import check_choice, counted, offending, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._output.report import percent_text
 from rankcorr._ranking import MISSING, Missing, RankingLike
 from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import OptionError
@@ -289,7 +290,7 @@ def _name_of(leaderboard: Leaderboard, name: str) -> str:
 
 def _interval_text(leaderboard: Leaderboard) -> str:
     standardized = ", standardized" * leaderboard.standardized
-    return f"{_style.coefficient_text(leaderboard)}{standardized}, with its {100 * leaderboard.level:g} % interval"
+    return f"{_style.coefficient_text(leaderboard)}{standardized}, with its {percent_text(leaderboard.level)} interval"
 
 
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:

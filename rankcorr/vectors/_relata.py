@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rankcorr._checks import check_choice, checked_flag, counted, offending
+from rankcorr._checks import check_choice, check_group_name, checked_flag, counted, offending
 from rankcorr._output.results import Result, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
@@ -222,6 +222,7 @@ def relata_by_relation(
         raise OptionError(offending("every related pair needs a relation; without one", lacking))
     parts: dict[str, dict[Pair, float]] = {}
     for pair in related:
+        check_group_name(relations[pair], "relation", "related pair")
         parts.setdefault(relations[pair], {})[pair] = pairs[pair]
     for part in parts.values():
         words = {word for word, _ in part}

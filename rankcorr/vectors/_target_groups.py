@@ -22,6 +22,7 @@ from rankcorr._io.source import path_text, write_atomically
 from rankcorr._io.table import Record, TextTable, is_json, list_names
 from rankcorr._output.results import Result
 from rankcorr.errors import RankingError, TableError
+from rankcorr.measures._agreement import checked_votes
 
 Category: TypeAlias = Literal["positive", "distractor", "random"]
 Triplet: TypeAlias = tuple[str, str, str]  # target, and two of its candidates
@@ -132,7 +133,8 @@ class TargetGroups(Result):
         Raises
         ------
         TargetGroupError
-            An annotator compared two candidates of a target twice, or the votes do not fit the categories.
+            A vote has another form, an annotator compared a candidate with itself, or two candidates of a target twice,
+            or the votes do not fit the categories.
 
         Examples
         --------
@@ -143,25 +145,14 @@ class TargetGroups(Result):
         >>> TargetGroups.of_votes(votes, categories).triplets[0]
         ('singer', 'musician', 'person', 0.6666666666666666)
         """
-        wins: Counter[Triplet] = Counter()
-        comparisons: set[tuple[Hashable, str, frozenset[str]]] = set()
-        for vote in votes:
-            if not isinstance(vote, tuple | list) or len(vote) != 4:
-                raise TargetGroupError(f"a vote is (annotator, target, better, worse); got {shown(vote)}")
-            annotator, target, better, worse = vote
-            comparison = annotator, target, frozenset((better, worse))
-            if comparison in comparisons:
-                both = f"{shown(better)} and {shown(worse)}"
-                raise TargetGroupError(f"annotator {shown(annotator)} compared {both} twice for {shown(target)}")
-            comparisons.add(comparison)
-            wins[target, better, worse] += 1
+        wins: Counter[Triplet] = Counter(vote[1:] for vote in checked_votes(votes, TargetGroupError))
         shares: dict[Triplet, float] = {}
         n_answers: dict[Triplet, int] = {}
         for target, better, worse in wins:
             if (target, worse, better) in shares:
                 continue
             key = target, better, worse
-            n_answers[key] = wins[key] + wins[target, worse, better] if better != worse else wins[key]
+            n_answers[key] = wins[key] + wins[target, worse, better]
             shares[key] = wins[key] / n_answers[key]
         return cls(categories, shares, n_answers)
 

@@ -62,7 +62,7 @@ COMPARISON: Final = shapes.Component.exactly(
 
 
 @dataclass(frozen=True)
-class Answered:
+class ComparisonColumns:
     """Columns of comparisons in the form of `Comparisons.from_labels`."""
 
     left: list[str | int]
@@ -85,7 +85,7 @@ class ComparisonsField(fields.Documented):
         shapes.list_of(COMPARISON.reference, maxItems=fields.Limit("max_comparisons"), title="one by one"),
     )
 
-    def read(self, value: Any) -> Answered:
+    def read(self, value: Any) -> ComparisonColumns:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list | dict):
             raise ValidationError(f"must be an object of columns, or a list of comparisons; got {shown(value)}")
@@ -94,7 +94,7 @@ class ComparisonsField(fields.Documented):
         return columns
 
 
-def _of_columns(value: dict[str, Any]) -> Answered:
+def _of_columns(value: dict[str, Any]) -> ComparisonColumns:
     item_fields.check_keys(value, {*item_fields.SIDES, "winner"}, {*_OF_ROWS})
     labels = [name for name in (*item_fields.SIDES, *_OF_ROWS) if name in value]
     winner = value["winner"]
@@ -105,10 +105,10 @@ def _of_columns(value: dict[str, Any]) -> Answered:
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
             raise fields.placed([message], name)
         item_fields.check_labels(value[name], name)
-    return Answered(**value)
+    return ComparisonColumns(**value)
 
 
-def _of_rows(value: list[Any]) -> Answered:
+def _of_rows(value: list[Any]) -> ComparisonColumns:
     fields.check_limit("max_comparisons", len(value), of="comparisons of a request")
     first = value[0] if value and isinstance(value[0], dict) else {}
     names = [*item_fields.SIDES, *(name for name in _OF_ROWS if name in first)]
@@ -122,7 +122,7 @@ def _of_rows(value: list[Any]) -> Answered:
         for name in names:
             row[name] = item_fields.read_label(row[name], str(place), name)
         item_fields.check_vote(row["winner"], str(place), "winner")
-    return Answered(**{name: [row[name] for row in value] for name in (*names, "winner")})
+    return ComparisonColumns(**{name: [row[name] for row in value] for name in (*names, "winner")})
 
 
 # Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.
@@ -347,7 +347,7 @@ comparisons = Blueprint("comparisons", __name__, url_prefix="/v1/comparisons", d
 @blueprint.response(200, StrengthsAnswer)
 def strengths(
     *,
-    comparisons: Answered,
+    comparisons: ComparisonColumns,
     model: str,
     options: dict[str, Any],
     standard_errors: bool,
@@ -376,7 +376,7 @@ def strengths(
 @comparisons.response(200, NextAnswer)
 def choose(
     *,
-    comparisons: Answered,
+    comparisons: ComparisonColumns,
     model: str,
     options: dict[str, Any],
     size: int,
@@ -401,14 +401,14 @@ def choose(
     }
 
 
-def prompts_shown(comparisons: Answered) -> list[str | int]:
+def prompts_shown(comparisons: ComparisonColumns) -> list[str | int]:
     """Return the prompt of each pair shown: those of answered comparisons, then the others."""
     rows = list(zip(comparisons.prompt or (), comparisons.winner, strict=False))
     return [prompt for is_open in (False, True) for prompt, winner in rows if (winner is None) == is_open]
 
 
 def fit_votes(
-    comparisons: Answered, model: str, options: dict[str, Any], items: item_fields.Labels | None
+    comparisons: ComparisonColumns, model: str, options: dict[str, Any], items: item_fields.Labels | None
 ) -> tuple[Strengths, list[str]]:
     """Fit strengths to votes; return notes on the votes as well."""
     with collected_notices() as notices:

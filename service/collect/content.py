@@ -4,8 +4,6 @@ Images and sounds are files of one folder, of types that a browser shows or play
 """
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Hashable
 from functools import cache, lru_cache
 from pathlib import Path
@@ -128,30 +126,6 @@ def image_name(image: bytes) -> str | None:
     """
     ending = next((end for at, start, end in _SIGNATURES if image[at : at + len(start)] == start), None)
     return None if ending is None else hashlib.sha256(image).hexdigest()[:32] + ending
-
-
-def store_image(folder: str, name: str, image: bytes) -> None:
-    """Write an image into the assets folder under its `image_name`; an image that is already there is left as it is.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written, or is full; no part of the image stays there.
-    """
-    target = Path(folder, name)
-    if target.exists():
-        return
-    handle, draft = tempfile.mkstemp(prefix=".upload-", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(image)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(draft).chmod(0o644)
-        Path(draft).replace(target)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
 
 
 def why_no_asset(folder: str, name: str) -> str | None:

@@ -19,6 +19,7 @@ from webargs.multidictproxy import MultiDictProxy
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from rankcorr._checks import repeated
 from service.environment import variable
 from service.http.problems import Name, Problem, shown
 from service.http.state import settings
@@ -58,9 +59,7 @@ def parse(body: bytes | bytearray) -> Any:
 def _check_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        keys: set[str] = set()
-        key = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]
-        name = json.dumps(key[:MAX_SHOWN], ensure_ascii=False)
+        name = json.dumps(str(repeated(key for key, _ in pairs)[0])[:MAX_SHOWN], ensure_ascii=False)
         raise Problem(400, f"an object of the body has the key {name} twice", kind="duplicate-key")
     return entries
 

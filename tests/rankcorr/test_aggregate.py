@@ -86,6 +86,8 @@ def test_many_submissions_do_not_overflow():
         ({"a": [1]}, {"a": 1}, {}, RankingError, "each submission must map items to scores; not: 'a'"),
         ({"a": {"x": 1}}, {"b": 1}, {}, LabelMismatchError, "submissions and results must name the same ones"),
         ({"a": {"x": 1}}, {"a": 1}, {"teams": {}}, LabelMismatchError, "submissions and teams must .*: 'a'"),
+        ({"a": {"x": 1}}, {"a": 1}, {"teams": {"a": ["t"]}}, OptionError, "the name of a team must be hashable"),
+        ({"a": {"x": 1}}, {"a": 1}, {"teams": {"a": None}}, OptionError, "every submission needs a team; got None"),
         ({"a": {"x": 1}, "b": {"y": 1}}, {"a": 2, "b": 1}, {}, LabelMismatchError, "different items: 'x', 'y'"),
         ({"a": {"x": math.nan}}, {"a": 1}, {}, NonNumericError, "scores of 'a' must be finite numbers.*: 'x'"),
         ({"a": {"x": 1}}, {"a": math.inf}, {}, NonNumericError, "results must be finite numbers; not those of: 'a'"),

@@ -149,6 +149,8 @@ def test_a_value_is_frozen(value):
         (lambda: as_coefficient("spearman"), OptionError, r"'tau', or a value such as TauW\(n0=10\); got 'spearman'"),
         (lambda: as_coefficient(TauW), OptionError, "got <class 'rankcorr._coefficients.TauW'>"),
         (lambda: as_coefficient(["tau"]), OptionError, r"got \['tau'\]"),
+        (lambda: as_coefficient(np.array(["tau", "rho"])), OptionError, r"got array\(\['tau', 'rho'\]"),
+        (lambda: TauW(n0=np.array([1, 2]), weigher=Uniform()), OptionError, "give n0 or weigher, not both"),
         (lambda: named_coefficient("tau_x"), OptionError, "got 'tau_x'"),
         (lambda: named_coefficient("rho_w", n0=-2), WeightError, "got -2"),
     ],

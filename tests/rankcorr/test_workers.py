@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rankcorr._workers import in_threads, mapped, progress_bar
+from rankcorr._workers import in_threads, map_in_threads, progress_bar
 from tests.rankcorr.cli.conftest import run, write_rankings
 
 
@@ -87,7 +87,7 @@ def test_a_stream_is_mapped_in_order_and_a_few_blocks_ahead(workers):
             taken.append(number)
             yield number
 
-    for place, result in enumerate(mapped(lambda number: number * number, blocks(), workers)):
+    for place, result in enumerate(map_in_threads(lambda number: number * number, blocks(), workers)):
         assert result == place * place
         assert len(taken) <= place + workers + 1
     assert place == 19
@@ -104,7 +104,7 @@ def test_a_failing_task_stops_the_stream(workers):
         return number
 
     with pytest.raises(ValueError, match="block 2"):
-        list(mapped(failing, iter(range(50)), workers))
+        list(map_in_threads(failing, iter(range(50)), workers))
     assert len(started) <= 3 + 2 * workers
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from adaptive._cli.output import emit, print_note
-from adaptive._cli.run.ledgers import check_other, describe_status, ledger_argument
+from adaptive._cli.run.ledgers import check_other, describe_status, ledger_argument, reason_option
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, CampaignResult, CampaignSettings, CampaignStatus, ClosePreview, Preview
@@ -156,7 +156,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
 
 @console.command(short_help="Open the last closed ballot again.")
 @ledger_argument
-@click.option("--reason", required=True, help="Reason, which the ledger keeps.")
+@reason_option(required=True)
 def reopen(campaign: Campaign, reason: str) -> None:
     """Open the last closed ballot of LEDGER again, until the next one is opened.
 
@@ -166,8 +166,6 @@ def reopen(campaign: Campaign, reason: str) -> None:
     ballots = campaign.ballots()
     if not ballots:
         raise ProtocolError("no ballot is closed: there is nothing to open again")
-    if not reason.strip():
-        raise OptionError("--reason must not be empty")
     campaign.reopen(ballots[-1].number, reason)
     click.echo(f"{campaign.info.unit} {ballots[-1].number} is open again")
 

@@ -3,7 +3,7 @@
 import functools
 import os
 import zipfile
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,6 +49,17 @@ def ledger_argument(command: Command) -> Command:
     option = click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
     argument = click.argument("ledger")
     return argument(option(with_campaign))  # type: ignore[return-value]
+
+
+def reason_option(more: str = "", **options: Any) -> Callable[[Command], Command]:
+    """Make the option --reason, which must not be empty."""
+
+    def check(_context: click.Context, _option: click.Parameter, reason: str | None) -> str | None:
+        if reason is not None and not reason.strip():
+            raise OptionError("--reason must not be empty")
+        return reason
+
+    return click.option("--reason", help=f"Reason, which the ledger keeps{more}.", callback=check, **options)
 
 
 @contextmanager
@@ -192,7 +203,7 @@ def init(
         raise ProtocolError(f"{ledger}: already exists and is never overwritten; choose another name")
     if (items is None) == (targets is None):
         raise OptionError("either --items or --targets is needed" + ("" if items is None else ", not both"))
-    check_owner("--targets", targets is not None, {"--answers": answers})
+    check_owner("--targets", targets is not None, "--answers")
     groups, contents = None if targets is None else read_candidates(targets), None
     labels: Sequence[Hashable] = [] if groups is None else items_of_targets(groups)
     if items is not None:
@@ -221,7 +232,7 @@ def _plan_of_groups(
     """Return the plan of target groups, and print the quota of each."""
     if answers is None:
         raise OptionError("--targets needs --answers, the number of answers to each pair of candidates")
-    options.check_no_way("--targets")
+    options.refuse_ways()
     if batches.continuous or batches.target is not None:
         raise OptionError("--targets does not take --continuous or --target")
     plan = plan_of_targets(targets, answers, batch=batches.batch)

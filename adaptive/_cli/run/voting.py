@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from adaptive._cli.output import emit
-from adaptive._cli.run.ledgers import check_other, describe_status, ledger_argument
+from adaptive._cli.run.ledgers import check_other, describe_status, ledger_argument, reason_option
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._formats.votes import read_votes
 from adaptive._tables import item_cells
@@ -98,7 +98,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
 @ledger_argument
 @click.argument("comparison")
 @click.argument("winner", type=click.Choice([*ANSWERS, "none"]), metavar="WINNER")
-@click.option("--reason", required=True, help="Reason, which the ledger keeps.")
+@reason_option(required=True)
 def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
     """Correct the vote on a COMPARISON like b1-0-17 while its ballot is open; "none" voids it.
 
@@ -110,8 +110,6 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
       ballots run correct voting.db b1-0-17 right --reason "meant the other one"
       ballots run correct voting.db b1-0-17 none --reason "not read"
     """
-    if not reason.strip():
-        raise OptionError("--reason must not be empty")
     answer = None if winner == "none" else winner
     campaign.correct(comparison, answer, reason)
     click.echo(f"comparison {comparison}: {'voided' if answer is None else f'the vote is {answer!r} now'}")
@@ -209,7 +207,7 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
 @console.command(short_help="Exclude a voter from the scores, or include them.")
 @ledger_argument
 @click.argument("voter")
-@click.option("--reason", help="Reason, which the ledger keeps; required without --preview.")
+@reason_option("; required without --preview")
 @click.option("--back", is_flag=True, help="Include the voter again.")
 @click.option("--preview", is_flag=True, help="Show how the ranking would change, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --preview: print JSON.")

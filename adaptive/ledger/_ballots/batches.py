@@ -1,14 +1,14 @@
 """Draw the batches of a continuous campaign, or refuse to, if too many pairs are unanswered or no more are needed."""
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from adaptive._draw import draw_sets
 from adaptive._protocol import ballot_rng
@@ -19,11 +19,10 @@ from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
-from adaptive.ledger._ballots.stored import StoredBallot, counted_votes, full_votes, stored_ballots
+from adaptive.ledger._ballots.stored import Array, StoredBallot, counted_votes, full_votes, stored_ballots
 from adaptive.ledger._campaign.plan import ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.matching._matching import Matches, next_comparisons
 from adaptive.matching._rounds import WHILE_MATCHING, interim_strengths
@@ -50,7 +49,7 @@ class Refusal:
     cause : {"target", "pairs"} or None
         As in `why_it_waits`.
     state : dict
-        As `state_of` returns it. The refusal holds until the state changes.
+        As `refusal_state` returns it. The refusal holds until the state changes.
     voter_id : int or None
         The voter, or None for all voters.
     """
@@ -61,7 +60,7 @@ class Refusal:
     voter_id: int | None = None
 
 
-def state_of(transaction: Transaction) -> dict[str, int]:
+def refusal_state(transaction: Transaction) -> dict[str, int]:
     """Return the state that a refusal applies to: the numbers of batches, answers, changed answers and decisions.
 
     These numbers stay the same in a restored campaign, whose rows have other ids. Answers to checks count, too.
@@ -89,7 +88,7 @@ def last_refusal(transaction: Transaction, *voters: int | None) -> Refusal | Non
     row = transaction.execute(query.order_by(event.c.id.desc()).limit(1)).first()
     if row is None:
         return None
-    details = value_of(row.details)
+    details = json.loads(row.details)
     state = {name: details.get(name, 0) for name in _STATE}
     return Refusal(details["reason"], details.get("cause"), state, row.voter_id)
 
@@ -109,7 +108,7 @@ def why_it_waits(transaction: Transaction) -> Waits | None:
     those are left for other voters.
     """
     refused = last_refusal(transaction)
-    return None if refused is None or refused.state != state_of(transaction) else refused.cause
+    return None if refused is None or refused.state != refusal_state(transaction) else refused.cause
 
 
 def n_spent(transaction: Transaction) -> int:
@@ -152,7 +151,7 @@ def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> boo
         return False
     voters = (None,) if voter_id is None else (None, voter_id)
     refused = last_refusal(transaction, *voters)
-    return refused is None or refused.state != state_of(transaction)
+    return refused is None or refused.state != refusal_state(transaction)
 
 
 def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
@@ -160,7 +159,7 @@ def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
     has_pairs = transaction.info.mode == "continuous" and _n_unseen(transaction, voter_id) > 0
     if not has_pairs and (free_remainders(transaction) or is_more_wanted(transaction)):
         reason = "the voter has answered every pair that is left"
-        write_refusal(transaction, Refusal(reason, "pairs", state_of(transaction), voter_id))
+        write_refusal(transaction, Refusal(reason, "pairs", refusal_state(transaction), voter_id))
 
 
 def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
@@ -184,9 +183,6 @@ def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
     n_free, n_held, largest = transaction.execute(of_open).one()
     free = int(n_free or 0) if voter_id is None else n_unanswered_for(transaction, voter_id)
     return max(free, free + int(n_held or 0) - len(transaction.info.slots) * int(largest or 0))
-
-
-Slots: TypeAlias = NDArray[np.int64]
 
 
 def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int | None = None, n_voters: int = 1) -> int:
@@ -220,79 +216,88 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         If the budget is spent, the expected accuracy is reached, the campaign has ended, or the voter who waits, or all
         voters, have seen all pairs.
     """
-    plan = campaign.info.batch_plan
-
-    def read(transaction: Transaction) -> tuple[int, Matches, Slots | None, dict[Sheet, int]] | Refusal:
-        ballots = stored_ballots(transaction)
-        if _has_ended(ballots):
-            raise LedgerError("the campaign has ended: no further comparisons are drawn")
-        number = len(ballots) + 1
-        most = _size_for(transaction.info, plan, n_voters)
-        size, replaced = min(most, plan.budget - n_spent(transaction)), dict[Sheet, int]()
-        if size <= 0:
-            replaced = {} if voter_id is None else _replaceable(transaction, plan)
-            if not replaced:
-                raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
-            size = min(plan.batch, sum(replaced.values()))
-        other_items: Slots | None = None
-        waiting = n_waiting(transaction, voter_id)
-        if waiting > plan.batch // 2 and not (at_once or replaced):
-            raise NotReadyError(
-                f"{waiting:,} pairs are unanswered; the next batch can be drawn when at most {plan.batch // 2:,} are "
-                "left"
-            )
-        if voter_id is not None and not _n_unseen(transaction, voter_id):
-            return Refusal("the voter has seen all pairs", "pairs", state_of(transaction), voter_id)
-        if transaction.info.set_size > 2:
-            choices = full_votes(transaction, transaction.excluded_voters())
-            if choices is not None and plan.target is not None and _has_reached(plan.target, choices, transaction):
-                reason = f"the votes reach the target, an expected tau_w of {plan.target}"
-                return Refusal(reason, "target", state_of(transaction))
-            # The spread of strengths is fixed: estimating it takes five times as long and does not improve the sets.
-            strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
-            matches, other_items = _sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
-        elif transaction.info.group_of_items is not None:
-            matches = _within_groups(transaction, plan, size, number, voter_id)
-        else:
-            votes = counted_votes(transaction)
-            strengths = interim_strengths(votes, None)
-            if plan.target is not None and votes.n_comparisons >= transaction.info.n_items and strengths.signal.found:
-                decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
-                if decision:
-                    return Refusal(decision.reason, "target", state_of(transaction))
-            matches = _matched(transaction, plan, strengths, size, number, voter_id)
-            if not (len(matches) or voter_id is not None or transaction.info.settings.assigned):
-                # No refusal for all voters: one who has answered fewer pairs may be asked others.
-                raise LedgerError(
-                    "no batch can be drawn: as many voters as the plan has could answer all pairs that were drawn; "
-                    "other voters get further pairs when they ask for a sheet"
-                )
-        if not len(matches):
-            return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
-        return number, matches, other_items, replaced
-
-    batch = campaign.read(read)
+    batch = campaign.read(_choose_batch, at_once, voter_id, n_voters)
     if isinstance(batch, Refusal):
         campaign.write(write_refusal, batch)
         raise LedgerError(batch.reason)
-    number, matches, other_items, replaced = batch
-    places = np.arange(campaign.info.n_items)
+    return campaign.write(_store_batch, batch)
 
-    def write(transaction: Transaction) -> int:
+
+class _Batch(NamedTuple):
+    """The comparisons of a batch that is not stored yet."""
+
+    number: int
+    matches: Matches
+    other_items: Array | None  # of sets, after the first two
+    replaced: Mapping[Sheet, int]  # sheets to drop, with their unanswered comparisons
+
+
+def _choose_batch(transaction: Transaction, at_once: bool, voter_id: int | None, n_voters: int) -> _Batch | Refusal:
+    """Choose the comparisons of `draw_batch`, or find the reason to refuse them."""
+    info, plan, ballots = transaction.info, transaction.info.batch_plan, stored_ballots(transaction)
+    if _has_ended(ballots):
+        raise LedgerError("the campaign has ended: no further comparisons are drawn")
+    number = len(ballots) + 1
+    size, replaced = min(_size_for(info, plan, n_voters), plan.budget - n_spent(transaction)), dict[Sheet, int]()
+    if size <= 0:
+        replaced = {} if voter_id is None else _replaceable(transaction, plan)
+        if not replaced:
+            raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
+        size = min(plan.batch, sum(replaced.values()))
+    waiting = n_waiting(transaction, voter_id)
+    if waiting > plan.batch // 2 and not (at_once or replaced):
+        raise NotReadyError(
+            f"{waiting:,} pairs are unanswered; the next batch can be drawn when at most {plan.batch // 2:,} are left"
+        )
+    if voter_id is not None and not _n_unseen(transaction, voter_id):
+        return Refusal("the voter has seen all pairs", "pairs", refusal_state(transaction), voter_id)
+    other_items: Array | None = None
+    if info.set_size > 2:
+        choices = full_votes(transaction, transaction.excluded_voters())
+        if choices is not None and plan.target is not None and _is_target_reached(plan.target, choices, transaction):
+            reason = f"the votes reach the target, an expected tau_w of {plan.target}"
+            return Refusal(reason, "target", refusal_state(transaction))
+        # The spread of strengths is fixed: estimating it takes five times as long and does not improve the sets.
+        strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
+        matches, other_items = _draw_sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
+    elif info.group_of_items is not None:
+        matches = _match_within_groups(transaction, info.group_of_items, size, number, voter_id)
+    else:
+        votes = counted_votes(transaction)
+        strengths = interim_strengths(votes, None)
+        if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
+            decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
+            if decision:
+                return Refusal(decision.reason, "target", refusal_state(transaction))
+        matches = _match(transaction, plan, strengths, size, number, voter_id)
+        if not (len(matches) or voter_id is not None or info.settings.assigned):
+            # No refusal for all voters: one who has answered fewer pairs may be asked others.
+            raise LedgerError(
+                "no batch can be drawn: as many voters as the plan has could answer all pairs that were drawn; "
+                "other voters get further pairs when they ask for a sheet"
+            )
+    if not len(matches):
+        return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", refusal_state(transaction), voter_id)
+    return _Batch(number, matches, other_items, replaced)
+
+
+def _store_batch(transaction: Transaction, batch: _Batch) -> int:
+    """Store a batch, drop the sheets that it replaces, and return its number."""
+    ballots = stored_ballots(transaction)
+    if ballots:
+        # The campaign may be ended before or after this step, but not during it.
+        transaction.lock_ballot(ballots[-1].id, exclusive=True)
         ballots = stored_ballots(transaction)
-        if ballots:
-            # The campaign may be ended before or after this step, but not during it.
-            transaction.lock_ballot(ballots[-1].id, exclusive=True)
-            ballots = stored_ballots(transaction)
-        if len(ballots) != number - 1 or not lock_remainders(transaction, replaced):
-            raise ChangedError(f"batch {number} was drawn by another request at the same moment")
-        if _has_ended(ballots):
-            raise LedgerError("the campaign has ended: no further comparisons are drawn")
-        drop_sheets(transaction, replaced)
-        store_ballot(transaction, matches, places, number=number, presentations=1, other_items=other_items)
-        return number
-
-    return campaign.write(write)
+    if len(ballots) != batch.number - 1 or not lock_remainders(transaction, batch.replaced):
+        raise ChangedError(f"batch {batch.number} was drawn by another request at the same moment")
+    if _has_ended(ballots):
+        raise LedgerError("the campaign has ended: no further comparisons are drawn")
+    drop_sheets(transaction, batch.replaced)
+    places = np.arange(transaction.info.n_items)
+    store_ballot(
+        transaction, batch.matches, places, number=batch.number, presentations=1, other_items=batch.other_items
+    )
+    return batch.number
 
 
 def _has_ended(batches: Sequence[StoredBallot]) -> bool:
@@ -320,7 +325,7 @@ def _replaceable(transaction: Transaction, plan: ContinuousPlan) -> dict[Sheet, 
     return replaced
 
 
-def _matched(
+def _match(
     transaction: Transaction, plan: ContinuousPlan, strengths: Strengths, size: int, number: int, voter_id: int | None
 ) -> Matches:
     """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
@@ -328,7 +333,7 @@ def _matched(
     history = _history(info, left, right, slot)
     fewest = np.sort(_slots_with_fewest(info, slot, size))
 
-    def match(slots: Slots, history: Comparisons) -> Matches:
+    def match(slots: Array, history: Comparisons) -> Matches:
         rng, voters = ballot_rng(info.seed, number, "draw"), [info.slots[slot] for slot in slots.tolist()]
         matches = next_comparisons(
             strengths, size, rng=rng, voters=voters, voter_history=history, n0=plan.n0, focus=plan.focus
@@ -338,21 +343,21 @@ def _matched(
     if voter_id is not None:
         if _n_unseen(transaction, voter_id) < size:
             fewest = fewest[:1]  # two sheets would have the same pairs, and the voter would get only one
-        return match(fewest, _known_to(transaction, voter_id, fewest))
+        return match(fewest, _pairs_answered_by(transaction, voter_id, fewest))
     matches = match(fewest, history)
     return matches if len(matches) == size else match(np.arange(len(info.slots)), history)
 
 
-def _has_reached(target: float, choices: Choices, transaction: Transaction) -> bool:
+def _is_target_reached(target: float, choices: Choices, transaction: Transaction) -> bool:
     """Return whether votes on sets reach the target, by the rule that `StoppingRule` applies to pairs."""
     expected = choices.fit().expected_correlation(TauW())
     is_short = np.mean(~(expected.values >= target - SHORT)) > RISK
     return expected.mean >= target and not is_short and interim_strengths(counted_votes(transaction), None).signal.found
 
 
-def _sets(
+def _draw_sets(
     transaction: Transaction, strengths: ChoiceStrengths | None, size: int, number: int, voter_id: int | None, n0: float
-) -> tuple[Matches, Slots]:
+) -> tuple[Matches, Array]:
     """Return the sets of a batch: the first two items of each as a comparison, and its other items.
 
     Without votes, every item is in the same number of sets. Each set goes to the slot that has the fewest. No slot gets
@@ -370,7 +375,7 @@ def _sets(
             sets_of_slot[slot].add(tuple(sorted(items)))
     of_slot: dict[int, dict[Pair, list[int]]] = {slot: {} for slot in sorted(slots.tolist())}
 
-    def draw(n_sets: int) -> Slots:
+    def draw(n_sets: int) -> Array:
         if strengths is not None:
             return next_sets(strengths, n_sets, set_size=info.set_size, n_shown=n_shown, n0=n0, rng=rng)
         presentations = -(-n_sets * info.set_size // info.n_items)
@@ -406,19 +411,17 @@ def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
     sets = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item, pair.c.other_items)
     of_campaign = sets.select_from(schema.PAIRS_ON_SHEETS).where(transaction.of_campaign(schema.ballot))
     rows = transaction.execute(of_campaign)
-    return [(row.slot, (row.left_item, row.right_item, *value_of(row.other_items))) for row in rows]
+    return [(row.slot, (row.left_item, row.right_item, *json.loads(row.other_items))) for row in rows]
 
 
-def _within_groups(
-    transaction: Transaction, plan: ContinuousPlan, size: int, number: int, voter_id: int | None
+def _match_within_groups(
+    transaction: Transaction, group: Array, size: int, number: int, voter_id: int | None
 ) -> Matches:
     """Return the comparisons of a batch in a campaign with target groups: those that were asked least often.
 
     No pair exceeds its share of the budget, and the waiting voter has seen none of them.
     """
     info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
-    group = info.group_of_items
-    assert group is not None
     left, right = np.triu_indices(info.n_items, 1)
     is_within = group[left] == group[right]
     left, right = left[is_within], right[is_within]
@@ -436,7 +439,7 @@ def _within_groups(
         for first, second, slot in zip(*(column.tolist() for column in shown_pairs), strict=True):
             if slot in pairs_of_slot:
                 pairs_of_slot[slot].add(place[min(first, second), max(first, second)])
-    most = -(-plan.budget // left.size)
+    most = -(-info.batch_plan.budget // left.size)
     order = n_asked + rng.random(left.size)  # pairs asked least often come first; ties are broken at random
     of_slot: dict[int, list[int]] = {slot: [] for slot in pairs_of_slot}
     while sum(map(len, of_slot.values())) < size and order.min() < most:
@@ -464,7 +467,7 @@ def _n_unseen(transaction: Transaction, voter_id: int) -> int:
     return transaction.info.n_pairs - len(pairs_of_voter(transaction, voter_id).pairs())
 
 
-def _shown_to_slots(transaction: Transaction) -> tuple[Slots, Slots, Slots]:
+def _shown_to_slots(transaction: Transaction) -> tuple[Array, Array, Array]:
     """Return the left and right items of all pairs that were shown, answered or not, and the slot of each pair."""
     pair = schema.comparison
     counts: sa.ColumnElement[bool] = pair.c.probe.is_(None)
@@ -476,21 +479,21 @@ def _shown_to_slots(transaction: Transaction) -> tuple[Slots, Slots, Slots]:
     return left, right, slot
 
 
-def _slots_with_fewest(info: CampaignInfo, shown_to: Slots, size: int) -> Slots:
+def _slots_with_fewest(info: CampaignInfo, shown_to: Array, size: int) -> Array:
     """Return the slots for a batch: those with the fewest pairs so far, fewest first."""
     n_slots = len(info.slots)
     by_number = np.argsort(np.bincount(shown_to, minlength=n_slots), kind="stable")
     return by_number[: slots_of_batch(size, n_slots, info.settings)]
 
 
-def _known_to(transaction: Transaction, voter_id: int, slots: Slots) -> Comparisons:
+def _pairs_answered_by(transaction: Transaction, voter_id: int, slots: Array) -> Comparisons:
     """Return the pairs that a voter has answered, once for each slot."""
     pairs = np.array(sorted(pairs_of_voter(transaction, voter_id).pairs()), np.int64).reshape(-1, 2)
     left, right = np.tile(pairs.T, slots.size)
     return _history(transaction.info, left, right, np.repeat(slots, len(pairs)))
 
 
-def _history(info: CampaignInfo, left: Slots, right: Slots, slot: Slots) -> Comparisons:
+def _history(info: CampaignInfo, left: Array, right: Array, slot: Array) -> Comparisons:
     """Return pairs as comparisons with arbitrary winners."""
     columns = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
     return Comparisons(info.items, *columns, info.slots, slot.astype(np.int32))

@@ -382,19 +382,20 @@ class ProbeDraw:
         by_sheet = np.split(order, np.flatnonzero(np.diff(self.comparisons.sheet[order])) + 1)
         probes = []
         for sheet, places in enumerate(by_sheet):
-            sheet_probes = self._of_sheet(sheet, int(self.comparisons.slots[sheet]), places)
+            sheet_probes = self._sheet_probes(sheet, int(self.comparisons.slots[sheet]), places)
             probes += sorted(sheet_probes, key=lambda probe: probe.position)
         return probes
 
-    def _of_sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
+    def _sheet_probes(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
         probes = []
-        if self.practised is None:
-            sheet_pairs = set(self.pairs[places].tolist())
-            probes += [self._known(sheet, 0, index) for index in self._fresh(sheet_pairs, "practice")]
-        elif slot not in self.practised:
-            self.practised.add(slot)
-            probes += [self._known(sheet, 0, index) for index in self._fresh(self.pairs_of_slot[slot], "practice")]
-        dealt = self._fresh(self.pairs_of_slot[slot], "attention", "gold")
+        if self.practised is None or slot not in self.practised:
+            pairs = self.pairs_of_slot[slot]
+            if self.practised is None:
+                pairs = set(self.pairs[places].tolist())
+            else:
+                self.practised.add(slot)
+            probes = [self._known_probe(sheet, 0, index) for index in self._find_known(pairs, "practice")]
+        dealt = self._find_known(self.pairs_of_slot[slot], "attention", "gold")
         # Take the pairs that the slot was asked least often, with ties broken at random.
         chances = self.rng.random(len(dealt)).tolist()
         ranked = sorted(
@@ -402,23 +403,24 @@ class ProbeDraw:
         )
         for index, _ in ranked[: self.probing.known_per_sheet]:
             self.times_asked[slot, index] += 1
-            probes.append(self._known(sheet, int(self.rng.integers(places.size)), index))
-        return probes + self._repeats(sheet, places) + self._overlaps(sheet, slot, places)
+            probes.append(self._known_probe(sheet, int(self.rng.integers(places.size)), index))
+        return probes + self._draw_repeats(sheet, places) + self._draw_overlaps(sheet, slot, places)
 
-    def _fresh(self, pairs: Set[int], *kinds: str) -> list[int]:
+    def _find_known(self, pairs: Set[int], *kinds: str) -> list[int]:
+        """Return the indices of the known pairs of these kinds that are not among `pairs`."""
         return [
             index
             for index, pair in enumerate(self.known)
             if pair.kind in kinds and _pair_code(pair.left, pair.right) not in pairs
         ]
 
-    def _known(self, sheet: int, position: int, index: int) -> Probe:
+    def _known_probe(self, sheet: int, position: int, index: int) -> Probe:
         kind, left, right, expected = self.known[index]
         if self.rng.random() < 0.5:
             left, right, expected = right, left, -expected
         return Probe(sheet, position, kind, left, right, expected, None)
 
-    def _repeats(self, sheet: int, places: NDArray[Any]) -> list[Probe]:
+    def _draw_repeats(self, sheet: int, places: NDArray[Any]) -> list[Probe]:
         candidates = n_repeatable(places.size)
         number = min(self._round_randomly(self.probing.repeats * places.size), candidates)
         probes = []
@@ -432,10 +434,10 @@ class ProbeDraw:
             probes.append(Probe(sheet, position, "repeat", left, right, None, place))
         return probes
 
-    def _overlaps(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
+    def _draw_overlaps(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
         probes = []
         for _ in range(self._round_randomly(self.probing.overlap * places.size)):
-            place = self._of_another(slot)
+            place = self._overlap_candidate(slot)
             if place is None:
                 break
             self.pairs_of_slot[slot].add(int(self.pairs[place]))
@@ -448,7 +450,7 @@ class ProbeDraw:
             probes.append(Probe(sheet, position, "overlap", left, right, None, place))
         return probes
 
-    def _of_another(self, slot: int) -> int | None:
+    def _overlap_candidate(self, slot: int) -> int | None:
         """Return a comparison of another slot whose pair is not known, and not asked of this slot."""
         if self.most_overlaps == 0:
             return None

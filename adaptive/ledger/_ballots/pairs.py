@@ -9,6 +9,7 @@ Pairs are compared here and not in the database. The database would compare a vo
 sheet, which takes seconds in a campaign of a thousand sheets.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import sqlalchemy as sa
 from adaptive.errors import VoteError
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import answer_name, pair_at, pair_id, value_of
+from adaptive.ledger._store.schema import answer_name, pair_at, pair_id
 
 Sheet: TypeAlias = tuple[int, int]  # id of the ballot, and number of the sheet in it
 Pair: TypeAlias = tuple[int, ...]  # sorted places in the campaign of the items of a pair or set
@@ -161,12 +162,12 @@ def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:
     event, sheet = schema.audit_event, schema.sheet
     is_dropped = (transaction.of_campaign(event), event.c.kind == _DROPPED)
     events = transaction.execute(sa.select(event.c.ballot_id, event.c.details).where(*is_dropped))
-    dropped = [(row.ballot_id, number) for row in events for number, _ in value_of(row.details)["sheets"]]
+    dropped = [(row.ballot_id, number) for row in events for number, _ in json.loads(row.details)["sheets"]]
     if not dropped:
         return {}
     left = sa.select(sheet.c.ballot_id, sheet.c.number, sheet.c.n_comparisons - sheet.c.n_answered)
     rows = transaction.execute(left.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).in_(dropped)))
-    return {(ballot_id, number): int(n_left) for ballot_id, number, n_left in rows}
+    return {(ballot_id, number): n_left for ballot_id, number, n_left in rows}
 
 
 def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> None:
@@ -202,7 +203,7 @@ def present_voters(transaction: Transaction, joined_by: sa.ScalarSelect[int] | N
 
 def _pair(row: Any) -> Pair:
     items = (row.left_item, row.right_item)
-    return tuple(sorted(items if row.other_items is None else (*items, *value_of(row.other_items))))
+    return tuple(sorted(items if row.other_items is None else (*items, *json.loads(row.other_items))))
 
 
 def _unanswered_rows(transaction: Transaction, sheets: Iterable[Sheet]) -> Iterator[Any]:
@@ -312,7 +313,7 @@ class ShownPair:
 
 
 @dataclass(frozen=True)
-class Answered:
+class CurrentAnswer:
     """The current answer to a pair."""
 
     answer: str
@@ -340,7 +341,7 @@ def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[Show
     for row in rows:
         practice = row.probe == "practice"
         expected = answer_name(row.expected) if practice else None
-        other_items = () if row.other_items is None else tuple(value_of(row.other_items))
+        other_items = () if row.other_items is None else tuple(json.loads(row.other_items))
         sides = row.left_item, row.right_item
         pairs.append(ShownPair(row.position, row.place, *sides, practice, expected, other_items))
     return tuple(pairs)
@@ -361,13 +362,13 @@ def place_of(transaction: Transaction, pair: str) -> tuple[int, int]:
     raise VoteError(f"comparison {pair} is unknown")
 
 
-def current_answers(transaction: Transaction, ballot_id: int, places: Sequence[int]) -> dict[int, Answered]:
+def current_answers(transaction: Transaction, ballot_id: int, places: Sequence[int]) -> dict[int, CurrentAnswer]:
     """Return the current answers to comparisons of a ballot, by place."""
     event = schema.vote_event
     is_here = (event.c.ballot_id == ballot_id, event.c.place.in_(places), schema.IN_FORCE)
     answers = sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id).where(*is_here)
     rows = transaction.execute(answers)
-    return {row.place: Answered(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
+    return {row.place: CurrentAnswer(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
 
 
 def pair_of_event(transaction: Transaction, event_id: str) -> VoteEvent | None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from adaptive.ledger._ballots.pairs import (
-    Answered,
+    CurrentAnswer,
     OpenPairs,
     Sheet,
     ShownPair,
@@ -118,8 +118,8 @@ def has_room(transaction: Transaction, origin: Origin) -> bool:
         lease.c.address == origin.hash_address(transaction.info),
     )
     leases = sa.select(n_held, n_lapsed).select_from(schema.LEASES)
-    n_current, lapsed = transaction.execute(leases.where(*of_address)).one()
-    return int(n_current or 0) < max(1, origin.most // (1 + int(lapsed or 0)))
+    n_current, n_past = transaction.execute(leases.where(*of_address)).one()  # sums of no rows are None
+    return (n_current or 0) < max(1, origin.most // (1 + (n_past or 0)))
 
 
 def lease_end(transaction: Transaction, voter_id: int) -> sa.ColumnElement[int] | None:
@@ -129,21 +129,20 @@ def lease_end(transaction: Transaction, voter_id: int) -> sa.ColumnElement[int] 
     platform sends another participant. If the participant still answers later, the limit for the first answer applies
     again.
     """
-    _, pages = transaction.pages()
-    at = transaction.clock()
-    if pages.study_minutes is not None:
-        voter, study = schema.voter, _of_minutes(pages.study_minutes)
-        ends, soonest = voter.c.joined_at + study, at + _of_minutes(transaction.info.settings.first_minutes)
+    at, study_minutes = transaction.clock(), transaction.current_pages.study_minutes
+    if study_minutes is not None:
+        voter, study = schema.voter, _microseconds(study_minutes)
+        ends, soonest = voter.c.joined_at + study, at + _microseconds(transaction.info.settings.first_minutes)
         # A voter who joined in the future joined while the clock was wrong.
         latest = sa.select(sa.case((voter.c.joined_at > at, at + study), (ends > soonest, ends), else_=soonest))
         ends_at = transaction.scalar(latest.where(voter.c.id == voter_id, voter.c.source.in_(PLATFORMS)))
         if ends_at is not None:
             return sa.literal(int(ends_at), sa.BigInteger)
     minutes = transaction.info.settings.lease_minutes
-    return None if minutes is None else at + _of_minutes(minutes)
+    return None if minutes is None else at + _microseconds(minutes)
 
 
-def _of_minutes(minutes: float) -> sa.ColumnElement[int]:
+def _microseconds(minutes: float) -> sa.ColumnElement[int]:
     return sa.literal(int(minutes * MINUTE), sa.BigInteger)
 
 
@@ -153,9 +152,9 @@ def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
     A lease that ends impossibly late was given while the clock was wrong, and counts as expired, too. So does that of
     an excluded voter, because others must answer the pairs that are left on the sheet.
     """
-    _, pages = transaction.pages()
-    minutes = (transaction.info.settings.first_minutes, transaction.info.settings.lease_minutes, pages.study_minutes)
-    longest = max(limit for limit in minutes if limit is not None)
+    settings = transaction.info.settings
+    limits = (settings.first_minutes, settings.lease_minutes, transaction.current_pages.study_minutes)
+    longest = max(limit for limit in limits if limit is not None)
     is_in_force = _is_between(transaction.clock(), int(longest * MINUTE) + _CLOCK_TOLERANCE)
     excluded = transaction.excluded_at_start
     return sa.and_(is_in_force, schema.lease.c.voter_id.not_in(excluded)) if excluded else is_in_force
@@ -165,13 +164,6 @@ def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
 def _is_between(at: sa.ColumnElement[int], microseconds: int) -> sa.ColumnElement[bool]:
     ends = schema.lease.c.expires_at
     return sa.or_(ends.is_(None), ends.between(at, at + sa.literal(microseconds, sa.BigInteger)))
-
-
-def first_end(transaction: Transaction) -> sa.ColumnElement[int]:
-    """Return when a sheet that was just claimed becomes free for others if no answer arrives."""
-    settings = transaction.info.settings
-    minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
-    return transaction.clock() + _of_minutes(minutes)
 
 
 def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
@@ -238,7 +230,7 @@ class VoterSheet:
     pairs : tuple of ShownPair
         Pairs for this voter: without practice if the voter has practised or voted on another sheet, and without pairs
         that another holder of the sheet answered or that the voter was asked on another sheet.
-    answers : dict of int to Answered
+    answers : dict of int to CurrentAnswer
         Answers of this voter, by position.
 
     See Also
@@ -265,7 +257,7 @@ class VoterSheet:
     sheet: int
     expires_at: int | None
     pairs: tuple[ShownPair, ...]
-    answers: Mapping[int, Answered]
+    answers: Mapping[int, CurrentAnswer]
 
     @property
     def missing(self) -> tuple[ShownPair, ...]:
@@ -299,8 +291,8 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
     if has_asked_pair(transaction, (ballot_id, sheet), voter_id):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter has already seen in this ballot")
     if lease is not None:
-        _end(transaction, lease.id, "reassigned")
-    lease_id = _leased(transaction, ballot_id, sheet, voter_id, exclusive=False)
+        _end_lease(transaction, lease.id, "reassigned")
+    lease_id = _insert_lease(transaction, ballot_id, sheet, voter_id, exclusive=False)
     transaction.audit("assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
     return lease_id
 
@@ -345,7 +337,7 @@ def claim_sheet(
         if not is_done and not current.is_closed:
             renew_lease(transaction, voter_id)
             return sheet_of_voter(transaction, voter_id)
-        _end(transaction, current.id, "done" if is_done else "closed")
+        _end_lease(transaction, current.id, "done" if is_done else "closed")
     practice = unused_practice(transaction.info)
     if practice is not None and has_begun(transaction, voter_id):
         practice = None
@@ -355,29 +347,29 @@ def claim_sheet(
         for sheet, pairs in _sheets_for(transaction, voter_id, practice, locks=not waits):
             if pairs.hidden:
                 partial[sheet] = len(pairs.places)
-            elif _lease_free(transaction, sheet, voter_id, origin, waits=waits):
+            elif _claim_if_free(transaction, sheet, voter_id, origin, waits=waits):
                 return sheet_of_voter(transaction, voter_id)
     if is_batch_due():
         return None
-    for sheet, lease_id in _answered_parts(transaction, voter_id).items():
-        if _locked(transaction, sheet, waits=True):
-            _end(transaction, lease_id, "done")
+    for sheet, lease_id in _stalled_sheets_for(transaction, voter_id).items():
+        if _lock_sheet(transaction, sheet, waits=True):
+            _end_lease(transaction, lease_id, "done")
             partial[sheet] = len(open_pairs(transaction, [sheet], voter_id)[sheet].places)
     for waits in (False, True):
         for sheet in sorted(partial, key=lambda sheet: -partial[sheet]):
-            if _lease_free(transaction, sheet, voter_id, origin, waits=waits):
+            if _claim_if_free(transaction, sheet, voter_id, origin, waits=waits):
                 return sheet_of_voter(transaction, voter_id)
     return None
 
 
-def _answered_parts(transaction: Transaction, voter_id: int | None) -> dict[Sheet, int]:
+def _stalled_sheets_for(transaction: Transaction, voter_id: int | None) -> dict[Sheet, int]:
     """Return the sheets whose holder can answer no more pairs but this voter can, with the ids of their leases."""
-    rows = _finished_parts(transaction)
+    rows = _stalled_sheets(transaction)
     open_to_voter = open_pairs(transaction, list(rows), voter_id)
     return {sheet: row.id for sheet, row in rows.items() if open_to_voter[sheet].places}
 
 
-def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
+def _stalled_sheets(transaction: Transaction) -> dict[Sheet, Any]:
     """Return the unfinished sheets whose holder can answer no more pairs, and has not asked for another sheet yet.
 
     Each row has the id of the lease, and the number of unanswered comparisons, without checks.
@@ -387,9 +379,11 @@ def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
     return {at: row for at, row in rows.items() if not open_pairs(transaction, [at], row.voter_id)[at].places}
 
 
-def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool) -> bool:
+def _claim_if_free(
+    transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool
+) -> bool:
     """Lease a sheet to a voter unless another transaction locks or leases it."""
-    if not _locked(transaction, sheet, waits=waits):
+    if not _lock_sheet(transaction, sheet, waits=waits):
         return False
     lease = _lease_of(transaction, *sheet)  # another request may have leased it before the lock was taken
     if lease is not None and not lease.expired:
@@ -397,10 +391,12 @@ def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: O
     if transaction.info.mode == "continuous" and sheet in dropped_sheets(transaction):
         return False
     if lease is not None:
-        _end(transaction, lease.id, "expired")
+        _end_lease(transaction, lease.id, "expired")
     address = None if origin is None else origin.hash_address(transaction.info)
-    ends = first_end(transaction)
-    _leased(transaction, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
+    settings = transaction.info.settings
+    minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
+    ends = transaction.clock() + _microseconds(minutes)
+    _insert_lease(transaction, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
     forget_addresses(transaction)  # after the sheet's lock, as a vote does, to avoid a deadlock
     return True
 
@@ -416,7 +412,7 @@ def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
     _check_present(transaction, voter_id)
     table, event, comparison = schema.lease, schema.vote_event, schema.comparison
     minutes = transaction.info.settings.lease_minutes or transaction.info.settings.first_minutes
-    since = transaction.clock() - _of_minutes(minutes)
+    since = transaction.clock() - _microseconds(minutes)
     is_recent = (event.c.voter_id == voter_id, event.c.kind == "cast", event.c.received_at >= since)
     answers = sa.select(sa.literal(1)).select_from(event.join(comparison)).where(schema.LEASED_TO, *is_recent)
     answered = answers.correlate(table).exists()
@@ -452,9 +448,7 @@ def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None
 
 def is_sheet_left(transaction: Transaction, voter_id: int | None) -> bool:
     """Return whether this voter, or a new one, could claim a sheet, without locking or changing anything."""
-    if any(True for _ in _sheets_for(transaction, voter_id)):
-        return True
-    return bool(_answered_parts(transaction, voter_id))
+    return any(_sheets_for(transaction, voter_id)) or bool(_stalled_sheets_for(transaction, voter_id))
 
 
 def n_unanswered_for(transaction: Transaction, voter_id: int) -> int:
@@ -469,21 +463,21 @@ def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
     A sheet whose holder may be asked none of its comparisons is free, too.
     """
     rows = transaction.execute(_free_sheets(transaction).add_columns(_N_LEFT))
-    free = {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
-    return free | {at: int(row.n_left) for at, row in _finished_parts(transaction).items() if row.n_left}
+    free = {(row.ballot_id, row.number): row.n_left for row in rows if row.n_left}
+    return free | {sheet: row.n_left for sheet, row in _stalled_sheets(transaction).items() if row.n_left}
 
 
 def lock_remainders(transaction: Transaction, remainders: Mapping[Sheet, int]) -> bool:
     """Lock free sheets and end their leases; False if the numbers of unanswered comparisons have changed."""
     for sheet in sorted(remainders):
-        _locked(transaction, sheet, waits=True)
+        _lock_sheet(transaction, sheet, waits=True)
     now_left = free_remainders(transaction) if remainders else {}
     if any(now_left.get(sheet) != number for sheet, number in remainders.items()):
         return False
     for sheet in remainders:
         lease = _lease_of(transaction, *sheet)
         if lease is not None:
-            _end(transaction, lease.id, "expired" if lease.expired else "done")
+            _end_lease(transaction, lease.id, "expired" if lease.expired else "done")
     return True
 
 
@@ -506,12 +500,12 @@ def _lease_of(transaction: Transaction, ballot_id: int, sheet: int) -> Any:
     return transaction.execute(sa.select(table.c.id, table.c.voter_id, expired).where(*is_open)).first()
 
 
-def _end(transaction: Transaction, lease_id: int, reason: str) -> None:
+def _end_lease(transaction: Transaction, lease_id: int, reason: str) -> None:
     table = schema.lease
     transaction.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
 
 
-def _leased(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
+def _insert_lease(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
     table = schema.lease
     of_sheet = (table.c.ballot_id == ballot_id, table.c.sheet == sheet)
     last = transaction.scalar(sa.select(sa.func.max(table.c.fence)).where(*of_sheet))
@@ -532,21 +526,21 @@ def _sheets_for(
     query = _free_sheets(transaction, practice).limit(sa.bindparam("most", type_=sa.Integer))
     if locks:
         query = query.with_for_update(of=schema.sheet, key_share=True, skip_locked=True)
-    looked_at: set[Sheet] = set()
+    earlier_sheets: set[Sheet] = set()
     most = _FIRST_SHEETS
     while True:
         rows = [(row.ballot_id, row.number) for row in transaction.execute(query, {"most": most})]
-        fresh = [sheet for sheet in rows if sheet not in looked_at]
+        fresh = [sheet for sheet in rows if sheet not in earlier_sheets]
         for sheet, pairs in open_pairs(transaction, fresh, voter_id).items():
             if pairs.places:
                 yield sheet, pairs
         if len(rows) < most:
             return
-        looked_at.update(fresh)
+        earlier_sheets.update(fresh)
         most *= 8
 
 
-def _locked(transaction: Transaction, sheet: Sheet, *, waits: bool) -> bool:
+def _lock_sheet(transaction: Transaction, sheet: Sheet, *, waits: bool) -> bool:
     """Lock a sheet, and return whether it is unfinished; without `waits`, False if another transaction holds it."""
     table = schema.sheet
     is_it = (table.c.ballot_id == sheet[0], table.c.number == sheet[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
@@ -21,7 +22,7 @@ from adaptive.comparisons._columns import ShownPairs
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of, value_of
+from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._strengths import LEAST_CLUSTERS
 
@@ -127,7 +128,7 @@ def stored_ballots(transaction: Transaction) -> list[StoredBallot]:
     rows = transaction.execute(sa.select(table).where(transaction.of_campaign(table)).order_by(table.c.number))
     ballots = []
     for row in rows:
-        decoded = {"places": value_of(row.places), "record": None if row.record is None else value_of(row.record)}
+        decoded = {"places": json.loads(row.places), "record": None if row.record is None else json.loads(row.record)}
         ballots.append(StoredBallot.from_dict({**row._mapping, **decoded}, ballot_id=row.id))
     return ballots
 
@@ -135,9 +136,9 @@ def stored_ballots(transaction: Transaction) -> list[StoredBallot]:
 def answered_by_ballot(transaction: Transaction) -> dict[int, int]:
     """Return the number of answered comparisons of each ballot, by id, from the counts of its sheets."""
     sheet = schema.sheet
-    sums = sa.select(sheet.c.ballot_id, sa.func.sum(sheet.c.n_answered)).select_from(schema.SHEETS)
+    sums = sa.select(sheet.c.ballot_id, sa.func.sum(sheet.c.n_answered).label("total")).select_from(schema.SHEETS)
     rows = transaction.execute(sums.where(transaction.of_campaign(schema.ballot)).group_by(sheet.c.ballot_id))
-    return {ballot_id: int(n_answered) for ballot_id, n_answered in rows}
+    return {row.ballot_id: row.total for row in rows}
 
 
 def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
@@ -149,7 +150,7 @@ def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
     other_items = np.empty((sheet.size, 0), np.int64)
     if transaction.info.set_size > 2:
         rows = transaction.execute(sa.select(table.c.other_items).where(*is_scored).order_by(table.c.place)).scalars()
-        other_items = np.array([value_of(row) for row in rows], np.int64)
+        other_items = np.array([json.loads(row) for row in rows], np.int64)
     return DrawnColumns(sheet, position, left, right, other_items)
 
 
@@ -504,7 +505,7 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
     if transaction.info.set_size > 2:
         other_items = transaction.execute(in_order.with_only_columns(pair.c.other_items)).scalars()
-        others = np.array([value_of(items) for items in other_items], np.int64).reshape(
+        others = np.array([json.loads(items) for items in other_items], np.int64).reshape(
             -1, transaction.info.set_size - 2
         )
         items = np.column_stack([columns["left"], columns["right"], others])

@@ -359,12 +359,12 @@ def _replay(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> Proto
         return None
     position, records = Position.first(info.ballot_plan), []
     for stored in closed:
-        record, position = _scored_again(contents, stored, position, by_ballot[stored.number])
+        record, position = _score_again(contents, stored, position, by_ballot[stored.number])
         records.append(record)
     return ProtocolResult(info.ballot_plan, info.items, position.mean, tuple(records))
 
 
-def _scored_again(
+def _score_again(
     contents: Contents, stored: StoredBallot, before: Position, events: Sequence[Row]
 ) -> tuple[BallotRecord, Position]:
     info, number, written = contents.info, stored.number, stored.record or {}
@@ -403,7 +403,7 @@ def strengths_csv(contents: Contents, *, oversight: float | None = None) -> str:
     """Return the table of items, ranks and strengths, best first; only the column names if there is no vote."""
     columns, cells = label_cells(contents.labels)
     header = [*columns("item"), "rank", "strength"]
-    votes, grades, items = _votes(contents)
+    votes, grades, items = _counted_votes(contents)
     if not votes.n_comparisons:
         return csv_text(header, [])
     is_simple = contents.info.settings.grades == 1 and contents.info.set_size == 2
@@ -424,7 +424,7 @@ def check_strengths(text: str, expected: str) -> None:
     """
     if text == expected:
         return
-    actual, again = _table(text), _table(expected)
+    actual, again = _parse_strengths(text), _parse_strengths(expected)
     if text.split("\n", 1)[0] != expected.split("\n", 1)[0] or set(actual) != set(again):
         raise BundleError("result.csv: its columns or items are not those of the campaign")
     mine = np.array([actual[item] for item in again]).reshape(-1, 2)
@@ -439,7 +439,7 @@ def check_strengths(text: str, expected: str) -> None:
         raise BundleError("result.csv: its ranks are not those of the strengths")
 
 
-def _votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], NDArray[np.int64]]:
+def _counted_votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], NDArray[np.int64]]:
     """Return the votes that count, with the grade and the items of each; "cannot say" counts as no answer."""
     by_ballot = events_by_ballot(contents)
     codes, n_asked = [], 0
@@ -460,7 +460,7 @@ def _votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], NDArray[
     )
 
 
-def _table(text: str) -> Table:
+def _parse_strengths(text: str) -> Table:
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         next(rows, None)

@@ -23,7 +23,7 @@ from adaptive.ledger._ballots.stored import DrawnColumns, Probe, StoredBallot, b
 from adaptive.ledger._campaign.content import PRIVATE, ItemContent, VotingPages
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import answer_name, json_of, label_of, pair_at, pair_id, sum_of, value_of
+from adaptive.ledger._store.schema import answer_name, json_of, label_of, pair_at, pair_id, sha256_of
 from adaptive.ledger.errors import BundleError
 from rankcorr._checks import repeated, shown
 from rankcorr._input.numbers import LARGEST_EXACT
@@ -130,7 +130,7 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     numbered = list(transaction.info.slots) == list(range(len(transaction.info.slots)))
     ids: dict[int, int] = {}
     keys: dict[int, str] = {}
-    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, value_of)
+    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, json.loads)
     forms |= {"answer": answer_name, "ballot": ids.__getitem__, "voter": keys.__getitem__}
     ballots = rows(of_campaign(schema.ballot, "number"), ("id", *COLUMNS["ballot"]))
     ids |= {row.pop("id"): row["number"] for row in ballots}
@@ -198,7 +198,7 @@ _ENCRYPTED: Final = 0x1
 
 def pack(members: Mapping[str, str]) -> bytes:
     """Return a zip of the members and of their sums."""
-    sums = "".join(f"{sum_of(members[name])}  {name}\n" for name in sorted(members))
+    sums = "".join(f"{sha256_of(members[name])}  {name}\n" for name in sorted(members))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in sorted({**members, SUMS: sums}.items()):
@@ -224,7 +224,7 @@ def unpack(data: bytes, *, most_bytes: int) -> dict[str, str]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_entries(archive.infolist(), most_bytes)
-            members = {entry.filename: _text(archive, entry) for entry in archive.infolist()}
+            members = {entry.filename: _read_text(archive, entry) for entry in archive.infolist()}
     except BundleError:
         raise
     # zipfile raises NotImplementedError for an unknown compression.
@@ -257,7 +257,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], most_bytes: int) -> None:
         raise BundleError(f"the zip holds {size:,} bytes; at most {most_bytes:,} are read")
 
 
-def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
+def _read_text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
     name = entry.filename
     try:
         with archive.open(entry) as file:
@@ -273,7 +273,7 @@ def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
 
 
 def _check_sums(members: Mapping[str, str]) -> None:
-    sums = {name: sum_of(text) for name, text in members.items() if name != SUMS}
+    sums = {name: sha256_of(text) for name, text in members.items() if name != SUMS}
     stated_sums = {}
     for line in members[SUMS].splitlines():
         digest, _, name = line.partition("  ")
@@ -333,17 +333,17 @@ def data_members(contents: Contents) -> dict[str, str]:
     lines = (json_of({"type": kind, **row}) + "\n" for kind, rows in of_kinds for row in rows)
     ballots = {"format": BALLOTS_FORMAT, "version": BALLOTS_VERSION, "ballots": list(contents.ballots)}
     return {
-        "plan.json": _pretty(contents.campaign),
-        "items.csv": _table(_ITEM_COLUMNS, contents.items),
-        "pages.json": _pretty(list(contents.pages)),
-        "voters.csv": _table(_VOTER_COLUMNS, contents.voters),
-        "ballots.json": _pretty(ballots),
-        "comparisons.csv": _comparisons(contents),
+        "plan.json": _indented_json(contents.campaign),
+        "items.csv": _csv_of_rows(_ITEM_COLUMNS, contents.items),
+        "pages.json": _indented_json(list(contents.pages)),
+        "voters.csv": _csv_of_rows(_VOTER_COLUMNS, contents.voters),
+        "ballots.json": _indented_json(ballots),
+        "comparisons.csv": _csv_of_comparisons(contents),
         "events.jsonl": "".join(lines),
     }
 
 
-def parsed(members: Mapping[str, str]) -> Contents:
+def parse_contents(members: Mapping[str, str]) -> Contents:
     """Return the contents of the files of `data_members`.
 
     Raises
@@ -351,28 +351,28 @@ def parsed(members: Mapping[str, str]) -> Contents:
     BundleError
         The text is not exactly as `data_members` writes it; the message names the file and the line.
     """
-    campaign, ballots = _json(members, "plan.json"), _json(members, "ballots.json")
-    _check("plan.json", campaign, _CAMPAIGN)
+    campaign, ballots = (_parse_json(members[name], name) for name in ("plan.json", "ballots.json"))
+    _check_types("plan.json", campaign, _CAMPAIGN)
     if not isinstance(ballots, dict) or ballots.get("format") != BALLOTS_FORMAT:
         raise BundleError(f"ballots.json: the format {BALLOTS_FORMAT!r} is expected")
     if ballots.get("version") != BALLOTS_VERSION or type(ballots["version"]) is not int:
         raise BundleError(f"ballots.json: this release reads version {BALLOTS_VERSION}; got {ballots.get('version')!r}")
-    _check("ballots.json", ballots, {"format": (str,), "version": (int,), "ballots": (list,)})
+    _check_types("ballots.json", ballots, {"format": (str,), "version": (int,), "ballots": (list,)})
     for place, ballot in enumerate(ballots["ballots"]):
-        _check(f"ballots.json: ballots[{place}]", ballot, _BALLOT)
+        _check_types(f"ballots.json: ballots[{place}]", ballot, _BALLOT)
         if any(type(item) is not int for item in ballot["places"]):
             raise BundleError(f"ballots.json: ballots[{place}]: places must be whole numbers")
-    rows = _json_lines(members, "events.jsonl")
-    comparisons, slots, checks = _parsed_comparisons(members, campaign["plan"])
+    rows = _parse_events(members["events.jsonl"])
+    comparisons, slots, checks = _parse_comparisons(members, campaign["plan"])
     contents = Contents(
         campaign=campaign,
-        items=_parsed_items(members),
-        pages=_parsed_pages(members),
+        items=_parse_items(members),
+        pages=_parse_pages(members),
         ballots=ballots["ballots"],
         comparisons=comparisons,
         slots=slots,
         checks=checks,
-        voters=_cells(members, "voters.csv", _VOTER_COLUMNS),
+        voters=_parse_rows(members, "voters.csv", _VOTER_COLUMNS),
         leases=rows["lease"],
         votes=rows["vote"],
         late_votes=rows["late_vote"],
@@ -387,8 +387,8 @@ def parsed(members: Mapping[str, str]) -> Contents:
     return contents
 
 
-def _parsed_items(members: Mapping[str, str]) -> list[Row]:
-    rows = _cells(members, "items.csv", _ITEM_COLUMNS)
+def _parse_items(members: Mapping[str, str]) -> list[Row]:
+    rows = _parse_rows(members, "items.csv", _ITEM_COLUMNS)
     for number, row in enumerate(rows, start=1):
         try:
             ItemContent(row["kind"], row["content"], row["alt_text"])
@@ -397,13 +397,13 @@ def _parsed_items(members: Mapping[str, str]) -> list[Row]:
     return rows
 
 
-def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
-    rows = _json(members, "pages.json")
+def _parse_pages(members: Mapping[str, str]) -> list[Row]:
+    rows = _parse_json(members["pages.json"], "pages.json")
     if not isinstance(rows, list):
         raise BundleError("pages.json: a list is expected")
     for place, row in enumerate(rows):
         where = f"pages.json: [{place}]"
-        _check(where, row, _PAGES)
+        _check_types(where, row, _PAGES)
         if row["version"] != place + 1:
             raise BundleError(f"{where}: version {place + 1} is missing")
         try:
@@ -413,11 +413,11 @@ def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
     return rows
 
 
-def _pretty(value: Any) -> str:
+def _indented_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=1) + "\n"
 
 
-def _table(columns: Mapping[str, type], rows: Sequence[Row]) -> str:
+def _csv_of_rows(columns: Mapping[str, type], rows: Sequence[Row]) -> str:
     return csv_text(list(columns), ([_cell(name, row[name]) for name in columns] for row in rows))
 
 
@@ -429,7 +429,7 @@ def _cell(column: str, value: Any) -> str:
     return text + '""' if column not in _NEEDED and _QUOTES.fullmatch(text) else guarded(text)
 
 
-def _comparisons(contents: Contents) -> str:
+def _csv_of_comparisons(contents: Contents) -> str:
     rows: list[Sequence[Any]] = []
     for number, comparisons in sorted(contents.comparisons.items()):
         sheets, slots = comparisons.sheet.tolist(), contents.slots[number].tolist()
@@ -449,28 +449,28 @@ def _comparisons(contents: Contents) -> str:
     return csv_text(_comparison_columns(contents.campaign["plan"]), rows)
 
 
-def _json(members: Mapping[str, str], name: str, text: str | None = None, line: int | None = None) -> Any:
-    where = name if line is None else f"{name}:{line}"
-
+def _parse_json(text: str, where: str) -> Any:
     def refuse(constant: str) -> NoReturn:
         raise BundleError(f"{where}: {constant} is not a number of JSON")
 
     try:
-        return json.loads(members[name] if text is None else text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{where}: cannot be read as JSON: {error}") from error
 
 
-def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
+def _parse_events(text: str) -> dict[str, list[Row]]:
+    """Return the rows of events.jsonl by type."""
     rows_by_kind: dict[str, list[Row]] = {kind: [] for kind in _LINES}
     same: dict[Any, Any] = {}
-    for number, line in enumerate(_split(members[name]), start=1):
-        row = _json(members, name, line, number)
+    for number, line in enumerate(_split_lines(text), start=1):
+        where = f"events.jsonl:{number}"
+        row = _parse_json(line, where)
         kind = row.pop("type", None) if isinstance(row, dict) else None
         if not isinstance(kind, str) or kind not in rows_by_kind:
-            raise BundleError(f"{name}:{number}: an object of one of the types {', '.join(_LINES)} is expected")
+            raise BundleError(f"{where}: an object of one of the types {', '.join(_LINES)} is expected")
         types = _LINES[kind]
-        _check(f"{name}:{number}", row, types)
+        _check_types(where, row, types)
         # Share one object for each name and each voter key: separate ones for 400,000 lines would take half a gigabyte.
         rows_by_kind[kind].append(
             {key: same.setdefault(row[key], row[key]) if key in _FEW else row[key] for key in types}
@@ -478,7 +478,7 @@ def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
     return rows_by_kind
 
 
-def _split(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     """Yield lines without line ends; a list of the 300 million empty lines that fit in a file would take 2 GB."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
@@ -486,7 +486,7 @@ def _split(text: str) -> Iterator[str]:
         start = end + 1
 
 
-def _check(where: str, row: Any, types: _Types) -> None:
+def _check_types(where: str, row: Any, types: _Types) -> None:
     if not isinstance(row, dict):
         raise BundleError(f"{where}: an object is expected")
     if set(row) != set(types):
@@ -500,8 +500,8 @@ def _check(where: str, row: Any, types: _Types) -> None:
             raise BundleError(f"{where}: {name} is too large")
 
 
-def _records(members: Mapping[str, str], name: str, columns: Sequence[str]) -> list[list[str]]:
-    rows = csv.reader((line + "\n" for line in _split(members[name])), strict=True)
+def _parse_csv(members: Mapping[str, str], name: str, columns: Sequence[str]) -> list[list[str]]:
+    rows = csv.reader((line + "\n" for line in _split_lines(members[name])), strict=True)
     records: list[list[str]] = []
     try:
         if next(rows, None) != list(columns):
@@ -515,15 +515,15 @@ def _records(members: Mapping[str, str], name: str, columns: Sequence[str]) -> l
     return records
 
 
-def _cells(members: Mapping[str, str], name: str, columns: Mapping[str, type]) -> list[Row]:
+def _parse_rows(members: Mapping[str, str], name: str, columns: Mapping[str, type]) -> list[Row]:
     result = []
-    for number, row in enumerate(_records(members, name, list(columns)), start=1):
+    for number, row in enumerate(_parse_csv(members, name, list(columns)), start=1):
         cells = zip(columns.items(), row, strict=True)
-        result.append({column: _value(name, number, column, kind, cell) for (column, kind), cell in cells})
+        result.append({column: _parse_cell(name, number, column, kind, cell) for (column, kind), cell in cells})
     return result
 
 
-def _value(name: str, number: int, column: str, kind: Callable[[str], Any], cell: str) -> Any:
+def _parse_cell(name: str, number: int, column: str, kind: Callable[[str], Any], cell: str) -> Any:
     if column not in _NEEDED:
         if cell == "":
             return None
@@ -534,14 +534,14 @@ def _value(name: str, number: int, column: str, kind: Callable[[str], Any], cell
         raise BundleError(f"{name}: row {number}: {column} must be a whole number") from error
 
 
-def _parsed_comparisons(
+def _parse_comparisons(
     members: Mapping[str, str], plan: Mapping[str, Any]
 ) -> tuple[dict[int, DrawnColumns], dict[int, Any], dict[int, list[Probe]]]:
     by_ballot: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
     checks: defaultdict[int, list[Probe]] = defaultdict(list)
     name = "comparisons.csv"
     columns = _comparison_columns(plan)
-    for row, (pair, *cells) in enumerate(_records(members, name, columns), start=1):
+    for row, (pair, *cells) in enumerate(_parse_csv(members, name, columns), start=1):
         (kind, expected, repeats), others = cells[3:6], cells[6:]
         try:
             ballot, sheet, position = pair_at(pair)
@@ -567,6 +567,6 @@ def _parsed_comparisons(
 
 
 def _first_difference(text: str, expected: str) -> str:
-    lines = zip(_split(text), _split(expected), strict=False)
+    lines = zip(_split_lines(text), _split_lines(expected), strict=False)
     number = next((at for at, (one, other) in enumerate(lines, start=1) if one != other), None)
     return "its end" if number is None else f"line {number}"

@@ -34,14 +34,14 @@ from adaptive.ledger._bundle.contents import (
     Row,
     data_members,
     pack,
-    parsed,
+    parse_contents,
     read_contents,
     unpack,
 )
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, insert_columns, load_campaign
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.schema import ANSWERS, json_of, sum_of, time_text
+from adaptive.ledger._store.schema import ANSWERS, json_of, sha256_of, time_text
 from adaptive.ledger._voters.membership import external_hash
 from adaptive.ledger._votes.casting import correction_hash, vote_hash
 from adaptive.ledger.errors import BundleError
@@ -79,7 +79,7 @@ def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents,
         The data are not a bundle, or have a wrong sum. The message names the member and the line.
     """
     members = unpack(data, most_bytes=most_bytes)
-    return parsed(members), members
+    return parse_contents(members), members
 
 
 def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Verified:
@@ -118,11 +118,6 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
     return load_verified(path, most_bytes=most_bytes, strict=True)[1]
 
 
-def verify_campaign(campaign: OpenCampaign) -> Verified:
-    """Check a campaign in its ledger; see `Campaign.verify`."""
-    return checked(campaign.read(read_contents, names=False), seed=True)
-
-
 def load_verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = False) -> tuple[Contents, Verified]:
     """Return the contents of a valid bundle and the outcome of its check.
 
@@ -130,7 +125,7 @@ def load_verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool
     writes them. Restoring a campaign does not require this: another version of numpy may draw other numbers, and
     another release may write other texts.
     """
-    name, data = _bytes(path, most_bytes)
+    name, data = _read_bytes(path, most_bytes)
     try:
         contents, members = contents_of(data, most_bytes=most_bytes)
         result = checked(contents, seed=strict)
@@ -171,7 +166,7 @@ def _check_derived(members: Mapping[str, str], name: str, again: str) -> None:
         raise BundleError(f"{name}: is not what the other files give")
 
 
-def _bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:
+def _read_bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:
@@ -223,7 +218,7 @@ def _insert(connection: sa.Connection, contents: Contents) -> CampaignInfo:
     ballots = _insert_ballots(transaction, contents)
     voters = _insert_voters(transaction, contents)
     _add(transaction, schema.lease, _table_rows(contents.leases, ballots, voters))
-    leases = _leases(transaction, ballots)
+    leases = _lease_ids(transaction, ballots)
     sheets = {
         number: comparisons.sheet.tolist() + [check.sheet for check in contents.checks[number]]
         for number, comparisons in contents.comparisons.items()
@@ -317,7 +312,7 @@ def _insert_voters(transaction: Transaction, contents: Contents) -> dict[str, in
     return ids
 
 
-def _leases(transaction: Transaction, ballots: Mapping[int, int]) -> dict[tuple[int, int, int], int]:
+def _lease_ids(transaction: Transaction, ballots: Mapping[int, int]) -> dict[tuple[int, int, int], int]:
     """Return the id of each lease, by number of the ballot, sheet and fence."""
     numbers = {ballot_id: number for number, ballot_id in ballots.items()}
     table = schema.lease
@@ -366,9 +361,9 @@ def data_sheet(contents: Contents, verified: Verified) -> str:
     events = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
     return _SHEET.format(
         verified=verified,
-        **{name: _line(getattr(info, name)) for name in ("name", "key", "mode")},
+        **{name: _one_line(getattr(info, name)) for name in ("name", "key", "mode")},
         day=time_text(info.created_at)[:10],
-        plan=_line(plan),
+        plan=_one_line(plan),
         seed=info.seed,
         events=events,
         n_late=len(contents.late_votes),
@@ -392,7 +387,7 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
             "contentUrl": name,
             "contentSize": f"{len(members[name].encode())} B",
             "encodingFormat": _MIME[name.rsplit(".", 1)[-1]],
-            "sha256": sum_of(members[name]),
+            "sha256": sha256_of(members[name]),
         }
         for name in sorted(members)
         if name in _FILES
@@ -409,10 +404,10 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
     pairs = {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"}
     pairs |= dict.fromkeys(set_columns(info.set_size)[2:-2], "Integer")
     sets = [
-        _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
-        _records("comparisons", "comparisons.csv", pairs),
-        _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *answers), "Text") | grade),
-        _records("result", "result.csv", dict.fromkeys(items, "Text") | scores),
+        _record_set("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
+        _record_set("comparisons", "comparisons.csv", pairs),
+        _record_set("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *answers), "Text") | grade),
+        _record_set("result", "result.csv", dict.fromkeys(items, "Text") | scores),
     ]
     kind = "Pairwise comparisons of" if info.set_size == 2 else f"Best-worst choices among {info.set_size} of"
     metadata = {
@@ -442,7 +437,7 @@ def _publication(contents: Contents) -> dict[str, str]:
     return {**known, "citeAs": cite}
 
 
-def _records(name: str, file: str, columns: Mapping[str, str]) -> dict[str, Any]:
+def _record_set(name: str, file: str, columns: Mapping[str, str]) -> dict[str, Any]:
     fields = [
         {
             "@type": "cr:Field",
@@ -456,6 +451,6 @@ def _records(name: str, file: str, columns: Mapping[str, str]) -> dict[str, Any]
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     """Return a text on one line, escaped for a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

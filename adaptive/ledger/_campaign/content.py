@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
+from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
 from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
 from adaptive.ledger.errors import LedgerError, require
@@ -35,7 +35,6 @@ PRIVATE: Final = ("study", "completion_url", *_CODES.values())
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
 _MOST_OF_TEXT: Final = 20_000  # characters in a text of several lines
-T = TypeVar("T")
 _MOST_FAULTS: Final = 100
 _CONTENT: Final = ("kind", "content", "alt_text")
 MOST_BRACKETS: Final = 1_000  # at each "[", markdown looks for a link, which takes up to 80 microseconds
@@ -441,9 +440,24 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
     line 3: column "alt_text": an item of kind image needs a text that describes it (alt_text); got none
     line 4: column "item": 'fig' is also on line 2; items must be unique
     """
-    reading = _Reading(_Table("items", error=_FaultError, data=data), why_no_file)
-    rows = reading.rows()
-    return ItemSheet(tuple(item for item, _ in rows), tuple(content for _, content in rows), tuple(reading.faults))
+    table = _FaultTable("items", error=_FaultError, data=data)
+    faults: list[ItemFault] = []
+    rows = []
+    try:
+        header, records = header_and_records(table, table.text(), "item")
+        reader = _ItemReader(table, header, faults, why_no_file)
+        for record in records:
+            if (row := reader.read(record)) is not None:
+                rows.append(row)
+            if len(faults) >= _MOST_FAULTS:
+                break
+    except _FaultError as error:
+        faults.append(error.fault)
+    if len(rows) < 2 and not faults:
+        got = "no items, only the names of the columns" if not rows else "a single item"
+        faults.append(ItemFault(None, None, f"{got}; two are needed to compare"))
+    items, contents = tuple(item for item, _ in rows), tuple(content for _, content in rows)
+    return ItemSheet(items, contents, tuple(faults[:_MOST_FAULTS]))  # a row may have several
 
 
 def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tuple[ItemContent, ...]]:
@@ -473,9 +487,13 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     ItemContent(kind='markdown', content='**fig**', alt_text=None)
     """
     table, header, records = open_table(path)
-    reading = _Reading(table, None)
-    columns, content = reading.columns_of(header)
-    rows = [row for record in records if (row := reading.row(header, record, columns, content)) is not None]
+    faults: list[ItemFault] = []
+    reader = _ItemReader(table, header, faults)
+    rows = []
+    for record in records:
+        if (row := reader.read(record)) is None:
+            table.fail(faults[0].message, faults[0].line, faults[0].column)
+        rows.append(row)
     if not rows:
         table.fail("no items, only the names of the columns", header.line)
     return tuple(item for item, _ in rows), tuple(content for _, content in rows)
@@ -489,85 +507,49 @@ class _FaultError(TableError):
         self.fault = ItemFault(line, column, message)
 
 
-class _Table(TextTable):
+class _FaultTable(TextTable):
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
         """Raise a fault with its location in attributes, not in the message."""
         raise _FaultError(message, line, column)
 
 
-class _Reading:
-    """A single pass through a table that continues after a row with a fault."""
+class _ItemReader:
+    """Reads the rows of a table of items, and adds their faults to a list.
 
-    def __init__(self, table: TextTable, why_no_file: Callable[[str], str | None] | None) -> None:
-        self.table = table
-        self.why_no_file = why_no_file
-        self.faults: list[ItemFault] = []
+    The fault of a label is an error, except in a `_FaultTable`.
+    """
+
+    def __init__(
+        self,
+        table: TextTable,
+        header: Record,
+        faults: list[ItemFault],
+        why_no_file: Callable[[str], str | None] | None = None,
+    ) -> None:
+        self.table, self.header, self.faults, self.why_no_file = table, header, faults, why_no_file
+        self.columns = item_label_columns(table, header)
+        self.places = {name: places[0] for name in _CONTENT if (places := named_column(table, header, name))}
         self._lines: dict[Label, int] = {}
 
-    def rows(self) -> list[tuple[Label, ItemContent]]:
-        """Return items and contents of the rows without a fault."""
-        opened = self._collect_fault(self._open)
-        if opened is None:
-            return []
-        header, records, columns, content = opened
-        rows = []
-        while (record := self._collect_fault(lambda: next(records, None))) is not None and len(
-            self.faults
-        ) < _MOST_FAULTS:
-            row = self.row(header, record, columns, content)
-            if row is not None:
-                rows.append(row)
-        del self.faults[_MOST_FAULTS:]  # a row may have several
-        if len(rows) < 2 and not self.faults:
-            got = "no items, only the names of the columns" if not rows else "a single item"
-            self.faults.append(ItemFault(None, None, f"{got}; two are needed to compare"))
-        return rows
-
-    def _open(self) -> Any:
-        text = self.table.text()
-        header, records = header_and_records(self.table, text, "item")
-        return header, records, *self.columns_of(header)
-
-    def columns_of(self, header: Record) -> tuple[Sequence[int], dict[str, int]]:
-        """Return the positions of the label columns and of the content columns."""
-        columns = item_label_columns(self.table, header)
-        return columns, {name: places[0] for name in _CONTENT if (places := named_column(self.table, header, name))}
-
-    def row(
-        self, header: Record, record: Record, columns: Sequence[int], places: dict[str, int]
-    ) -> tuple[Label, ItemContent] | None:
-        """Return item and content of a row; if it has errors, add all of them to the faults and return None."""
-        n_faults = len(self.faults)
-        item = self._collect_fault(lambda: self._item(header, record, columns))
-        if len(record.cells) != len(header.cells):
-            return None  # reading the item has listed this fault
-        cells = {name: record.cells[place].strip() or None for name, place in places.items()}
-        kind: Any = cells.get("kind") or "text"
-        content, alt_text = cells.get("content"), cells.get("alt_text")
-        for name, message in content_faults(kind, content, alt_text):
-            self._complain(message, record.line, name)
-        if self.why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
-            why = self.why_no_file(content)
-            if why is not None:
-                self._complain(why, record.line, "content")
-        if item is None or len(self.faults) > n_faults:
-            return None
-        return item, ItemContent(kind, content, alt_text)
-
-    def _item(self, header: Record, record: Record, columns: Sequence[int]) -> Label:
-        item = label_in(self.table, header, record, columns)
-        if item in self._lines:
-            message = f"{shown(item)} is also on line {self._lines[item]}; items must be unique"
-            self.table.fail(message, record.line, header.cells[columns[0]])
-        self._lines[item] = record.line
-        return item
-
-    def _complain(self, message: str, line: int, column: str) -> None:
-        self._collect_fault(lambda: self.table.fail(message, line, column))
-
-    def _collect_fault(self, step: Callable[[], T]) -> T | None:
+    def read(self, record: Record) -> tuple[Label, ItemContent] | None:
+        """Return item and content of a row; None if it has faults."""
+        n_faults, item = len(self.faults), None
         try:
-            return step()
+            item = label_in(self.table, self.header, record, self.columns)
+            if item in self._lines:
+                message = f"{shown(item)} is also on line {self._lines[item]}; items must be unique"
+                self.table.fail(message, record.line, self.header.cells[self.columns[0]])
+            self._lines[item] = record.line
         except _FaultError as error:
             self.faults.append(error.fault)
-            return None
+        if len(record.cells) != len(self.header.cells):
+            return None  # reading the item has listed this fault
+        cells = {name: record.cells[place].strip() or None for name, place in self.places.items()}
+        kind: Any = cells.get("kind") or "text"
+        content, alt_text = cells.get("content"), cells.get("alt_text")
+        messages = list(content_faults(kind, content, alt_text))
+        if self.why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
+            why = self.why_no_file(content)
+            messages += [] if why is None else [("content", why)]
+        self.faults += [ItemFault(record.line, name, message) for name, message in messages]
+        return None if item is None or len(self.faults) > n_faults else (item, ItemContent(kind, content, alt_text))

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from adaptive._budget import PayOptions, answers_for
+from adaptive._record import json_label, label_from_json
 from adaptive.ledger._campaign.content import is_line
-from adaptive.ledger._store.schema import MOST_GRADES, label_text, value_of
+from adaptive.ledger._store.schema import MOST_GRADES
 from adaptive.ledger.errors import LedgerError, require
 from rankcorr._checks import check_declared, declare, shown
 from rankcorr.errors import RankingError
@@ -154,8 +155,7 @@ class KnownPair:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        labels = {side: value_of(label_text(getattr(self, side))) for side in ("left", "right")}
-        return {"kind": self.kind, **labels, "expected": self.expected}
+        return {**vars(self), "left": json_label(self.left), "right": json_label(self.right)}
 
 
 @dataclass(frozen=True)
@@ -255,8 +255,8 @@ class Probing:
     def from_dict(cls, data: Mapping[str, Any]) -> Probing:
         """Return the probing that `to_dict` wrote."""
         known = tuple(
-            KnownPair(**{**known_pair, "left": as_label(known_pair["left"]), "right": as_label(known_pair["right"])})
-            for known_pair in data["known"]
+            KnownPair(**{**pair, "left": label_from_json(pair["left"]), "right": label_from_json(pair["right"])})
+            for pair in data["known"]
         )
         return cls(**{**data, "known": known})
 
@@ -269,11 +269,6 @@ def omit_defaults(fields: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
 def n_repeatable(size: int) -> int:
     """Return how many comparisons of a sheet can be repeated before its last one, with (size - 1) // 2 in between."""
     return max(0, size - 1 - (size - 1) // 2) if size > 2 else 0
-
-
-def as_label(value: Any) -> Hashable:
-    """Return a label from JSON, where a tuple is a list."""
-    return tuple(value) if isinstance(value, list) else value
 
 
 def checked_targets(targets: Any) -> dict[str, dict[str, str]]:

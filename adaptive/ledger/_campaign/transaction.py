@@ -6,6 +6,7 @@ of its transaction. `OpenCampaign`, the base of `Campaign` and `Voter`, runs ste
 
 from __future__ import annotations
 
+import json
 import secrets
 import uuid
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -20,14 +21,15 @@ from numpy.typing import NDArray
 
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items, checked_labels
+from adaptive._record import json_label, label_from_json
 from adaptive._tables import check_decimals, item_cells
 from adaptive.errors import VoteError
 from adaptive.ledger._campaign.content import OPEN, ItemContent, VotingPages
 from adaptive.ledger._campaign.plan import ContinuousPlan, Mode, items_of_targets, n_pairs_within
-from adaptive.ledger._campaign.settings import CampaignSettings, as_label
+from adaptive.ledger._campaign.settings import CampaignSettings
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import PROCESS_CLOCK, SERVER_CLOCK, Database, lock_ballot
-from adaptive.ledger._store.schema import answers_with, json_of, label_of, label_text, now, value_of
+from adaptive.ledger._store.schema import answers_with, json_of, label_of, label_text, now
 from adaptive.ledger.errors import ChangedError, LedgerError, NoCampaignError
 from adaptive.model._likelihood import MAX_DENSE
 from rankcorr._checks import checked_seed, first_few, shown
@@ -96,7 +98,7 @@ class CampaignInfo:
             **{name: data[name] for name in ("key", "name", "mode", "created_at")},
             id=campaign_id,
             plan=BallotPlan.from_dict(data["plan"]) if is_planned else ContinuousPlan(**data["plan"]),
-            slots=range(slots) if isinstance(slots, int) else tuple(map(as_label, slots)),
+            slots=range(slots) if isinstance(slots, int) else tuple(map(label_from_json, slots)),
             seed=int(data["seed"]),
             settings=CampaignSettings.from_dict(data["settings"]),
             hash_key=hash_key,
@@ -258,7 +260,7 @@ class Transaction:
 
     def labels_of(self, comparison: Any) -> tuple[Hashable, ...]:
         """Return the labels of the items of a comparison's row, in the order shown."""
-        others = () if comparison.other_items is None else value_of(comparison.other_items)
+        others = () if comparison.other_items is None else json.loads(comparison.other_items)
         return tuple(self.info.items[place] for place in (comparison.left_item, comparison.right_item, *others))
 
     def insert_columns(self, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
@@ -314,21 +316,21 @@ class Transaction:
 
     # Contents, pages and voters
 
+    @cached_property
+    def current_pages(self) -> VotingPages:
+        """The current pages, read once, because a step may need them several times."""
+        return self.pages()[1]
+
     def pages(self) -> tuple[int, VotingPages]:
         """Return the current version of the pages, counted from 1, and the pages; 0 and defaults if none are set."""
-        return self._pages
-
-    @cached_property
-    def _pages(self) -> tuple[int, VotingPages]:
         table = schema.voting_pages
         versions = sa.select(table.c.version, table.c.pages).where(self.of_campaign(table))
         row = self.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
-        return (0, VotingPages()) if row is None else (row.version, VotingPages.from_dict(value_of(row.pages)))
+        return (0, VotingPages()) if row is None else (row.version, VotingPages.from_dict(json.loads(row.pages)))
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on, and return their version; see `Campaign.set_pages`."""
         self.lock_campaign()
-        self.__dict__.pop("_pages", None)  # may have been cached before the lock
         version, before = self.pages()
         if version != replaces:
             raise ChangedError(f"the pages now have version {version}, but the change was made to version {replaces}")
@@ -336,7 +338,6 @@ class Transaction:
             raise LedgerError("the consent text has changed: give it a new consent_version")
         row = {"campaign_id": self.info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
         self.execute(sa.insert(schema.voting_pages).values(row))
-        self.__dict__.pop("_pages", None)
         return version + 1
 
     def contents(self) -> tuple[ItemContent, ...]:
@@ -507,7 +508,7 @@ def insert_campaign(
         "name": name,
         "mode": mode,
         "plan": json_of(plan.to_dict()),
-        "slots": json_of([value_of(label_text(slot)) for slot in slots]),
+        "slots": json_of([json_label(slot) for slot in slots]),
         "seed": str(checked_seed(seed, LedgerError)),
         "settings": json_of(campaign_settings.to_dict()),
         "hash_key": secrets.token_hex(32),
@@ -569,6 +570,6 @@ def load_campaign(connection: sa.Connection, key: str | None) -> CampaignInfo:
     row = rows[0]
     labels_query = sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id)
     labels = connection.execute(labels_query.order_by(schema.item.c.place)).scalars()
-    decoded = {name: value_of(row._mapping[name]) for name in ("plan", "slots", "settings")}
+    decoded = {name: json.loads(row._mapping[name]) for name in ("plan", "slots", "settings")}
     items = tuple(map(label_of, labels))
     return CampaignInfo.from_dict({**row._mapping, **decoded}, items, campaign_id=row.id, hash_key=row.hash_key)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, ndtri
 
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.stored import NOTHING, Answers, answers_of
@@ -140,12 +141,15 @@ class Share:
         """
         return cls(n, n_so, n_so / n if n else None)
 
+    @classmethod
+    def of_flags(cls, has_property: NDArray[np.bool_]) -> Share:
+        """Return the share of true flags."""
+        return cls.of(int(has_property.sum()), has_property.size)
+
     def interval(self, level: float) -> tuple[float, float] | None:
         """Return Wilson's interval of the share at this level; None if n is 0."""
         if self.share is None:
             return None
-        from scipy.special import ndtri
-
         return wilson_interval(self.share, self.n, float(ndtri((1 + level) / 2)))
 
     def __str__(self) -> str:
@@ -243,8 +247,6 @@ def is_low(share: Share, others: Share, unlikely: float) -> bool:
 
 
 def _log_choose(n: int, k: Any) -> Any:
-    from scipy.special import gammaln
-
     return gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1)
 
 
@@ -339,8 +341,6 @@ class Ratings:
 
 def _mean_interval(values: Floats, weights: Floats, level: float) -> tuple[float, float]:
     """Return Wilson's interval for a weighted mean of values between 0 and 1, with their effective number."""
-    from scipy.special import ndtri
-
     effective = float(weights.sum() ** 2 / (weights**2).sum())
     return wilson_interval(float(np.average(values, weights=weights)), effective, float(ndtri((1 + level) / 2)))
 
@@ -447,20 +447,19 @@ def quality_of(transaction: Transaction, limits: FlagLimits | None = None) -> Ca
     names = transaction.voter_names()
     ratings = ratings_of(votes, probes, excluded=excluded)
     keys = transaction.voter_keys()
-    model = _by_model(transaction.info, votes, excluded, thresholds)
-    agreement = _agreement(votes, probes, excluded, ratings)
+    model = _model_parameters(transaction.info, votes, excluded, thresholds)
+    agreement = _agreement_by_voter(votes, probes, excluded, ratings)
     voters = []
     same_voter, same = consistency(votes, probes)
     for voter in sorted({*votes.voter.tolist(), *probes.voter.tolist()}):
-        repeated = same[same_voter == voter]
         voter_votes = votes.select(votes.voter == voter)
         quality = VoterQuality(
             voter=names[voter],
             key=keys[voter],
             excluded=voter in excluded,
-            **_of_votes(voter_votes, thresholds),
-            **_of_known(probes.select(probes.voter == voter)),
-            repeats=Share.of(int(repeated.sum()), repeated.size),
+            **_vote_statistics(voter_votes, thresholds),
+            **_check_shares(probes.select(probes.voter == voter)),
+            repeats=Share.of_flags(same[same_voter == voter]),
             agreement=agreement.get(voter, Share.of(0, 0)),
             **model.get(voter, {}),
         )
@@ -469,7 +468,7 @@ def quality_of(transaction: Transaction, limits: FlagLimits | None = None) -> Ca
     counting = Share.of(*(sum(getattr(row.repeats, name) for row in voters if not row.excluded) for name in _COUNTS))
     flagged = []
     for row in voters:
-        others = (_rest(row, counting, row.repeats), _rest(row, overall, row.agreement))
+        others = (_without_voter(row, counting, row.repeats), _without_voter(row, overall, row.agreement))
         flagged.append(replace(row, flags=tuple(flags_of(row, thresholds, *others))))
     missing = max(0, LEAST_PAIRS - ratings.n_pairs)
     intervals = (None, None) if missing else (ratings.agreement_interval(_LEVEL), ratings.alpha_interval(_LEVEL))
@@ -487,51 +486,51 @@ def quality_of(transaction: Transaction, limits: FlagLimits | None = None) -> Ca
     )
 
 
-def _rest(voter: VoterQuality, total: Share, share: Share) -> Share:
+def _without_voter(voter: VoterQuality, total: Share, share: Share) -> Share:
     """Return the share of all other voters; the total already lacks an excluded voter."""
     return total if voter.excluded else Share.of(total.n_so - share.n_so, total.n - share.n)
 
 
-def _of_votes(answers: Answers, limits: FlagLimits) -> dict[str, Any]:
+def _vote_statistics(answers: Answers, limits: FlagLimits) -> dict[str, Any]:
     times = answers.milliseconds[answers.milliseconds != NOTHING]
     decided = answers.answer[np.abs(answers.answer) == 1]
-    left = Share.of(int((decided == 1).sum()), decided.size)
+    left = Share.of_flags(decided == 1)
     low, high = left.interval(_LEVEL) or (None, None)
     return {
         "n_votes": answers.answer.size,
         "n_cannot_say": int((answers.answer == CANNOT_SAY).sum()),
         "seconds": float(np.median(times)) / 1000 if times.size else None,
-        "fast": Share.of(int((times < 1000 * limits.fast_seconds).sum()), times.size),
+        "fast": Share.of_flags(times < 1000 * limits.fast_seconds),
         "left": left,
         "left_low": low,
         "left_high": high,
     }
 
 
-def _of_known(answers: Answers) -> dict[str, Any]:
-    def share(rows: NDArray[np.bool_]) -> Share:
-        return Share.of(int((answers.answer[rows] == answers.expected[rows]).sum()), int(rows.sum()))
-
-    return {kind: share(answers.kind == kind) for kind in ("attention", "gold")}
+def _check_shares(answers: Answers) -> dict[str, Any]:
+    is_expected = answers.answer == answers.expected
+    return {kind: Share.of_flags(is_expected[answers.kind == kind]) for kind in ("attention", "gold")}
 
 
-def _agreement(votes: Answers, probes: Answers, excluded: Mapping[int, str], ratings: Ratings) -> dict[int, Share]:
+def _agreement_by_voter(
+    votes: Answers, probes: Answers, excluded: Mapping[int, str], ratings: Ratings
+) -> dict[int, Share]:
     """Return the agreement of each voter, excluded or not, with the other voters who are not excluded."""
-    shares = _shares(ratings)
+    shares = _equal_shares(ratings)
     for voter in excluded:
-        with_voter = _shares(ratings_of(votes, probes, excluded=set(excluded) - {voter}))
+        with_voter = _equal_shares(ratings_of(votes, probes, excluded=set(excluded) - {voter}))
         shares |= {voter: with_voter[voter]} if voter in with_voter else {}
     return shares
 
 
-def _shares(ratings: Ratings) -> dict[int, Share]:
+def _equal_shares(ratings: Ratings) -> dict[int, Share]:
     others, same = ratings.with_others()
     ids, index = np.unique(ratings.voter, return_inverse=True)
     n, n_same = (np.bincount(index, weights=column, minlength=ids.size).tolist() for column in (others, same))
     return {voter: Share.of(int(so), int(of)) for voter, so, of in zip(ids.tolist(), n_same, n, strict=True)}
 
 
-def _by_model(
+def _model_parameters(
     info: CampaignInfo, votes: Answers, excluded: Mapping[int, str], limits: FlagLimits
 ) -> dict[int, dict[str, Any]]:
     """Return the parameters of the vote model for each voter with enough votes."""

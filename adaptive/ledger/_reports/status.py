@@ -1,5 +1,6 @@
 """Report the progress of a campaign: answers by ballot, their rate, and their cost."""
 
+import json
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from adaptive.ledger._ballots.stored import answered_by_ballot, ballot_stamp, n_
 from adaptive.ledger._campaign.plan import expected_probes
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import digest_of, now, time_text, value_of
+from adaptive.ledger._store.schema import digest_of, now, time_text
 
 State = Literal["ready", "open", "closing", "finished"]
 _RECENT: Final = 200  # number of votes for the rate
@@ -237,12 +238,12 @@ class BallotState:
 
 def status_of(transaction: Transaction) -> CampaignStatus:
     """Return the progress of the campaign, without reading votes one by one."""
-    info, rows = transaction.info, _ballots(transaction)
-    state, number, current_rows = _current(info, rows)
+    info, rows = transaction.info, _ballot_rows(transaction)
+    state, number, current_rows = _current_ballot(info, rows)
     dropped = _n_dropped(transaction)
     n_dropped = sum(dropped[row.id] for row in current_rows)
     n_comparisons = sum(row.n_comparisons for row in current_rows) - n_dropped
-    n_answered = sum(int(row.n_answered) for row in current_rows)
+    n_answered = sum(row.n_answered for row in current_rows)
     plan = info.plan if isinstance(info.plan, BallotPlan) else None
     if plan is not None:
         n_comparisons = n_comparisons or plan.comparisons[number - 1]
@@ -257,12 +258,12 @@ def status_of(transaction: Transaction) -> CampaignStatus:
         n_comparisons=n_comparisons,
         n_answered=n_answered,
         n_dropped=n_dropped,
-        n_checks_dropped=sum(int(row.n_checks_dropped) for row in current_rows),
+        n_checks_dropped=sum(row.n_checks_dropped for row in current_rows),
         n_counted=sum(_count_by_ballot(transaction, current_rows)),
         n_sheets=sum(row.n_sheets for row in current_rows),
-        n_sheets_done=sum(int(row.n_done) for row in current_rows),
+        n_sheets_done=sum(row.n_done for row in current_rows),
         n_voters=_n_voters(transaction),
-        n_votes=sum(int(row.n_answered) for row in rows),
+        n_votes=sum(row.n_answered for row in rows),
         n_conflicts=late["conflict"],
         n_late=late.total() - late["conflict"],
         votes_per_minute=rate,
@@ -278,19 +279,19 @@ def by_ballot(transaction: Transaction) -> list[BallotProgress]:
     ballot = schema.ballot
     # A separate query, because in the grouped one, 120 kB of places for each sheet would take 30 ms.
     places = transaction.execute(sa.select(ballot.c.number, ballot.c.places).where(transaction.of_campaign(ballot)))
-    n_items = {row.number: len(value_of(row.places)) for row in places}
-    rows, dropped = _ballots(transaction), _n_dropped(transaction)
+    n_items = {row.number: len(json.loads(row.places)) for row in places}
+    rows, dropped = _ballot_rows(transaction), _n_dropped(transaction)
     return [
         BallotProgress(
             ballot=row.number,
             state="answered" if _is_answered(transaction.info, row, dropped[row.id]) else row.state,
             n_items=n_items[row.number],
             n_comparisons=row.n_comparisons - dropped[row.id],
-            n_answered=int(row.n_answered),
+            n_answered=row.n_answered,
             n_dropped=dropped[row.id],
             n_counted=n_counted,
             n_sheets=row.n_sheets,
-            n_sheets_done=int(row.n_done),
+            n_sheets_done=row.n_done,
             opened_at=time_text(row.opened_at),
             closed_at=None if row.closed_at is None else time_text(row.closed_at),
         )
@@ -318,10 +319,10 @@ def _n_dropped(transaction: Transaction) -> Counter[int]:
 
 def _is_answered(info: CampaignInfo, row: Any, n_dropped: int) -> bool:
     is_open = info.mode == "continuous" and row.state == "open"
-    return is_open and int(row.n_answered) >= row.n_comparisons - n_dropped
+    return is_open and row.n_answered >= row.n_comparisons - n_dropped
 
 
-def _ballots(transaction: Transaction) -> Sequence[Any]:
+def _ballot_rows(transaction: Transaction) -> Sequence[Any]:
     """Return the ballots with the answer counts of their sheets, which each vote updates."""
     ballot, sheet, lease = schema.ballot, schema.sheet, schema.lease
     is_done = sheet.c.n_answered == sheet.c.n_comparisons
@@ -347,18 +348,18 @@ def _ballots(transaction: Transaction) -> Sequence[Any]:
 def _count_by_ballot(transaction: Transaction, rows: Sequence[Any]) -> list[int]:
     """Return the number of answers of each ballot that closing counts, or has counted."""
     if not isinstance(transaction.info.plan, BallotPlan):
-        return [int(row.n_answered) for row in rows]
+        return [row.n_answered for row in rows]
     excluded = transaction.excluded_voters()
     table, is_closed = schema.ballot, {row.id for row in rows if row.state == "closed"}
     records = transaction.execute(sa.select(table.c.id, table.c.record).where(table.c.id.in_(is_closed)))
-    counted = {row.id: int(value_of(row.record)["n_answered"]) for row in records}
+    counted = {row.id: int(json.loads(row.record)["n_answered"]) for row in records}
     return [
-        counted[row.id] if row.id in counted else int(row.n_answered) - n_left_out(transaction, row.id, excluded)
+        counted[row.id] if row.id in counted else row.n_answered - n_left_out(transaction, row.id, excluded)
         for row in rows
     ]
 
 
-def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
+def _current_ballot(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
     """Return the state, the number of the current ballot, and the rows of the ballots to count."""
     if not isinstance(info.plan, BallotPlan):
         is_open = any(row.state != "closed" for row in rows)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, SmallInteger, Text
 
 from adaptive._plan import MOST_SET
-from adaptive._record import json_label
+from adaptive._record import json_label, label_from_json
 from adaptive._votes import Vote
 from adaptive.errors import VoteError
 from rankcorr._checks import shown
@@ -61,11 +61,6 @@ def json_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
-def value_of(text: str) -> Any:
-    """Return the value that `json_of` encoded."""
-    return json.loads(text)
-
-
 def label_text(label: Hashable) -> str:
     """Return a label as JSON; a tuple becomes a list.
 
@@ -84,8 +79,7 @@ def label_text(label: Hashable) -> str:
 
 def label_of(text: str) -> Hashable:
     """Return the label that `label_text` encoded."""
-    value = json.loads(text)
-    return tuple(value) if isinstance(value, list) else value
+    return label_from_json(json.loads(text))
 
 
 def pair_id(number: int, sheet: int, position: int) -> str:
@@ -151,7 +145,7 @@ def pair_at(pair: object) -> tuple[int, int, int]:
     return number, sheet, position
 
 
-def sum_of(text: str) -> str:
+def sha256_of(text: str) -> str:
     """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 

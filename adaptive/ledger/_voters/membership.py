@@ -6,6 +6,7 @@ outcomes of a platform's participants tell the organiser whom to approve or reje
 
 import hashlib
 import hmac
+import json
 import re
 import secrets
 import uuid
@@ -20,8 +21,8 @@ from adaptive._tables import item_cells
 from adaptive.ledger._campaign.content import OPEN, PLATFORMS, Outcome, VotingPages, is_line
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import now, time_text, value_of
-from adaptive.ledger._voters.tokens import issue, revoke_of_voter
+from adaptive.ledger._store.schema import now, time_text
+from adaptive.ledger._voters.tokens import issue, revoke
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, NoVoterError
 from rankcorr._checks import shown
 
@@ -195,19 +196,19 @@ def platform_voters(transaction: Transaction) -> PlatformVoters:
     is_known = (voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
     voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.join(identity))
     rows = transaction.execute(voters.where(transaction.of_campaign(voter), *is_known).order_by(voter.c.id))
-    heard = _voters_heard(transaction)
+    voters_with_answers = _voters_with_answers(transaction)
     result = []
     for row in rows:
         study, _, name = row.external_id.partition(" ")
         outcome, is_left_out = ended.get(row.id, {}).get("outcome"), row.id in excluded
         decision: Decision | None = None
         if outcome == "complete":
-            decision = "approve" if row.id in heard and not is_left_out else "reject"
+            decision = "approve" if row.id in voters_with_answers and not is_left_out else "reject"
         reason = reasons[row.id]["reason"] if is_left_out else None
         if decision == "reject" and reason is None:
             reason = "no answer is left"
         result.append(Participant(name, study, row.key, outcome, decision, reason))
-    return PlatformVoters(transaction.pages()[1].platform, tuple(result))
+    return PlatformVoters(transaction.current_pages.platform, tuple(result))
 
 
 def has_finished(transaction: Transaction, voter_id: int) -> bool:
@@ -220,7 +221,7 @@ def source_of(transaction: Transaction, voter_id: int) -> str:
     return str(transaction.scalar(sa.select(schema.voter.c.source).where(schema.voter.c.id == voter_id)))
 
 
-def _voters_heard(transaction: Transaction) -> set[int]:
+def _voters_with_answers(transaction: Transaction) -> set[int]:
     """Return the voters with an answer in force, apart from practice."""
     answers = schema.VOTES.join(schema.comparison)
     voters = sa.select(schema.vote_event.c.voter_id).distinct().select_from(answers)
@@ -234,7 +235,7 @@ def _last_details(transaction: Transaction, kind: str, *voters: int) -> dict[int
     query = sa.select(event.c.voter_id, event.c.details).where(transaction.of_campaign(event), event.c.kind == kind)
     if voters:
         query = query.where(event.c.voter_id.in_(voters))
-    return {row.voter_id: value_of(row.details) for row in transaction.execute(query.order_by(event.c.id))}
+    return {row.voter_id: json.loads(row.details) for row in transaction.execute(query.order_by(event.c.id))}
 
 
 @dataclass(frozen=True)
@@ -299,14 +300,14 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     lease, event = schema.lease, schema.vote_event
     sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
     is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
-    in_hand = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
-    hands = {voter_id: (int(size), int(n_answered)) for voter_id, size, n_answered in transaction.execute(in_hand)}
+    held_sheets = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
+    sizes = {voter_id: size_and_answers for voter_id, *size_and_answers in transaction.execute(held_sheets)}
     changes = sa.case((event.c.kind == "cast", 1), else_=-1)
     corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
     totals = sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
     is_scored = (transaction.of_campaign(ballot), event.c.place < ballot.c.n_comparisons)
     votes = totals.select_from(schema.VOTES).where(*is_scored).group_by(event.c.voter_id)
-    votes_by_voter = {voter_id: (int(total), last) for voter_id, total, last in transaction.execute(votes)}
+    votes_by_voter = {voter_id: (total, last) for voter_id, total, last in transaction.execute(votes)}
     excluded = transaction.excluded_voters()
     voters = sa.select(voter, schema.voter_identity.c.external_id).select_from(voter.outerjoin(schema.voter_identity))
     return tuple(
@@ -316,8 +317,8 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
             source=row.source,
             joined_at=time_text(row.joined_at),
             consent_version=row.consent_version,
-            n_comparisons=hands.get(row.id, (0, 0))[0],
-            n_answered=hands.get(row.id, (0, 0))[1],
+            n_comparisons=sizes.get(row.id, (0, 0))[0],
+            n_answered=sizes.get(row.id, (0, 0))[1],
             n_votes=votes_by_voter.get(row.id, (0, 0))[0],
             last_vote=time_text(votes_by_voter[row.id][1]) if row.id in votes_by_voter else None,
             excluded=row.id in excluded,
@@ -377,7 +378,7 @@ def join(transaction: Transaction, pages: VotingPages, visit: Visit | None) -> i
         have the platform's form, or is that of an excluded voter who has left.
     """
     if visit is not None:
-        return _register_voter(transaction, *platform_name(pages, visit))
+        return _register_unless_withdrawn(transaction, *platform_name(pages, visit))
     if not pages.open_link:
         raise LedgerError("this campaign is only for invited voters")
     return register(transaction, secrets.token_hex(16), source=OPEN)
@@ -387,7 +388,7 @@ def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
     """Add voters and return the tokens of their links; see `Voters.invite`."""
     if len(set(names)) < len(names):
         raise LedgerError("names must be unique; one is repeated")
-    voters = [_register_voter(transaction, name, INVITED) for name in names]
+    voters = [_register_unless_withdrawn(transaction, name, INVITED) for name in names]
     transaction.audit("invited", {"voters": len(names)})
     return [issue(transaction, "invitation", voter_id=voter_id) for voter_id in voters]
 
@@ -433,8 +434,8 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
     n_voided = _void_all(transaction, voter_id, "asked of others")
     lease = schema.lease
     is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
-    in_hand = (*is_held, lease.c.ballot_id.in_(_ballots_not_closed(transaction)))
-    transaction.execute(sa.update(lease).where(*in_hand).values(ended_at=now(), end_reason="reassigned"))
+    held_leases = (*is_held, lease.c.ballot_id.in_(_ballots_not_closed(transaction)))
+    transaction.execute(sa.update(lease).where(*held_leases).values(ended_at=now(), end_reason="reassigned"))
     transaction.audit("asked of others", {"voided": n_voided}, voter_id=voter_id)
     return n_voided
 
@@ -472,7 +473,7 @@ def platform_name(pages: VotingPages, visit: Visit) -> tuple[str, str]:
     return f"{study} {participant}", visit.platform
 
 
-def _register_voter(transaction: Transaction, name: str, source: str) -> int:
+def _register_unless_withdrawn(transaction: Transaction, name: str, source: str) -> int:
     """Return the id of the voter with this name, unless that voter may not rejoin."""
     voter_id = register(transaction, name, source=source)
     voter = schema.voter
@@ -518,7 +519,7 @@ def erase(transaction: Transaction, voter_id: int, *, keep_hash: bool = False) -
     transaction.execute(sa.update(voter).where(condition).values(external_hash=None))
     lease = schema.lease
     transaction.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
-    revoke_of_voter(transaction, voter_id)
+    revoke(transaction, schema.token.c.voter_id == voter_id)
     transaction.audit("erased", {}, voter_id=voter_id)
 
 
@@ -527,6 +528,6 @@ def withdraw(transaction: Transaction, voter_id: int) -> None:
     at = now()
     # Update the voter first. A request that claims a sheet has locked that row, so its lease is then ended, too.
     transaction.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
-    in_hand = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
-    transaction.execute(sa.update(schema.lease).where(*in_hand).values(ended_at=at, end_reason="withdrawn"))
+    held_leases = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
+    transaction.execute(sa.update(schema.lease).where(*held_leases).values(ended_at=at, end_reason="withdrawn"))
     transaction.audit("withdrawn", {}, voter_id=voter_id)

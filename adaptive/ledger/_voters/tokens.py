@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import now, sum_of, time_text
+from adaptive.ledger._store.schema import now, sha256_of, time_text
 from adaptive.ledger.errors import LedgerError
 
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
@@ -24,11 +24,11 @@ _HOLDER: Final = (
         *(schema.campaign.c.key, schema.token.c.kind, schema.token.c.voter_id),
         *(schema.voter.c.key, schema.voter.c.consent_version),
         sa.func.coalesce(schema.voter.c.withdrawn_at.is_not(None), sa.false()),
-        *(schema.token.c.ends_at, schema.token.c.revoked_at),
+        schema.token.c.ends_at,
     )
     .join(schema.campaign, schema.campaign.c.id == schema.token.c.campaign_id)
     .outerjoin(schema.voter, schema.voter.c.id == schema.token.c.voter_id)
-    .where(schema.token.c.hash == sa.bindparam("hash"))
+    .where(schema.token.c.hash == sa.bindparam("hash"), schema.token.c.revoked_at.is_(None))
 )
 
 
@@ -133,9 +133,9 @@ def issue(transaction: Transaction, kind: TokenKind, *, voter_id: int | None = N
         Hours until it expires; None if it does not expire.
     """
     token, at = secrets.token_urlsafe(32), now()
-    row = {"hash": sum_of(token), "campaign_id": transaction.info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
+    row = {"hash": sha256_of(token), "campaign_id": transaction.info.id, "kind": kind, "voter_id": voter_id}
     ends_at = None if hours is None else at + int(hours * 3_600_000_000)
-    transaction.execute(sa.insert(schema.token).values(**row, ends_at=ends_at))
+    transaction.execute(sa.insert(schema.token).values(**row, made_at=at, ends_at=ends_at))
     return token
 
 
@@ -146,11 +146,10 @@ def holder_of(transaction: Transaction, token: str, kinds: Collection[TokenKind]
     """
     if not _FORM.fullmatch(token):
         return None
-    row = transaction.execute(_HOLDER, {"hash": sum_of(token)}).first()
-    if row is None or row.kind not in kinds or row.revoked_at is not None:
+    row = transaction.execute(_HOLDER, {"hash": sha256_of(token)}).first()
+    if row is None or row.kind not in kinds or (row.ends_at is not None and row.ends_at <= now()):
         return None
-    *holder, ends_at, _ = row
-    return None if ends_at is not None and ends_at <= now() else Holder(*holder)
+    return Holder(*row[:-1])
 
 
 def voter_of_session(transaction: Transaction, token: str) -> int | None:
@@ -158,19 +157,9 @@ def voter_of_session(transaction: Transaction, token: str) -> int | None:
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
-    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", transaction.of_campaign(table))
+    of_session = (table.c.hash == sha256_of(token), table.c.kind == "session", transaction.of_campaign(table))
     voter_id: int | None = transaction.scalar(sa.select(table.c.voter_id).where(*of_session))
     return voter_id
-
-
-def revoke(transaction: Transaction, token: str) -> None:
-    """Revoke a token."""
-    _revoke(transaction, schema.token.c.hash == sum_of(token))
-
-
-def revoke_of_voter(transaction: Transaction, voter_id: int) -> None:
-    """Revoke all tokens of a voter."""
-    _revoke(transaction, schema.token.c.voter_id == voter_id)
 
 
 def token_rows(
@@ -198,6 +187,12 @@ def token_rows(
     )
 
 
+def revoke(transaction: Transaction, condition: sa.ColumnElement[bool]) -> None:
+    """Revoke the tokens that meet a condition."""
+    table = schema.token
+    transaction.execute(sa.update(table).where(condition, table.c.revoked_at.is_(None)).values(revoked_at=now()))
+
+
 def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") -> bool:
     """Revoke a token; see `Tokens.revoke_listed`."""
     table = schema.token
@@ -213,17 +208,12 @@ def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") ->
         is_valid = (of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None))
         if transaction.count(table, *is_valid) == 1:
             raise LedgerError("this is the last token of an organiser: make another one first")
-        _revoke(transaction, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sum_of(mine)))
+        revoke(transaction, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sha256_of(mine)))
     elif row.kind == "invitation":
-        _revoke(transaction, sa.and_(table.c.voter_id == row.voter_id, table.c.kind == "session"))
-    _revoke(transaction, table.c.id == row.id)
+        revoke(transaction, sa.and_(table.c.voter_id == row.voter_id, table.c.kind == "session"))
+    revoke(transaction, table.c.id == row.id)
     transaction.audit("revoked", {"kind": row.kind, "token": token_id}, voter_id=row.voter_id)
     return True
-
-
-def _revoke(transaction: Transaction, condition: sa.ColumnElement[bool]) -> None:
-    table = schema.token
-    transaction.execute(sa.update(table).where(condition, table.c.revoked_at.is_(None)).values(revoked_at=now()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +238,7 @@ class Tokens(OpenCampaign):
 
     def revoke(self, token: str) -> None:
         """Revoke a token."""
-        self.write(revoke, token)
+        self.write(revoke, schema.token.c.hash == sha256_of(token))
 
     def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
         """Revoke a token of `rows`; return False if the id is unknown.

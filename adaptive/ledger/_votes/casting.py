@@ -24,8 +24,8 @@ from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import lease_end, mark_answered
 from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR, SERVER_CLOCK
-from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of, time_text
+from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR
+from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sha256_of, time_text
 from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
@@ -164,8 +164,8 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
 
     def work(transaction: Transaction, comparison: Any, known: LateVoteError | None) -> Receipt | LateVoteError:
         late = _why_late(transaction, comparison, vote.voter_id)
-        is_change = comparison.kind == "cast" and comparison.voter_id == vote.voter_id and late is None
-        is_change = is_change and comparison.answer != code and has_finished(transaction, vote.voter_id)
+        is_theirs = comparison.kind == "cast" and comparison.voter_id == vote.voter_id and late is None
+        is_change = is_theirs and comparison.answer != code and has_finished(transaction, vote.voter_id)
         if known is not None and (late is not None or comparison.kind == "cast"):
             return known  # still late; otherwise the ballot was reopened or the sheet returned, and the vote counts
         row = event_row(vote, comparison.ballot_id, code, payload)
@@ -188,17 +188,17 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
         else:
             transaction.execute(_CAST, row)
             transaction.execute(COUNT, {"ballot": comparison.ballot_id, **counts})
-        _renew(transaction, comparison, vote.voter_id)
+        _renew_lease(transaction, comparison, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
-    return _written(campaign, vote.number, vote.place, vote.event_id, payload, work)
+    return _write_event(campaign, vote.number, vote.place, vote.event_id, payload, work)
 
 
 def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
     """Retract a voter's current vote; see `Voter.retract`."""
     event = {"event_id": event_id, "kind": "retract", "payload_hash": vote_hash(number, place, voter_id, "retract")}
-    refusals = ("its votes can no longer be taken back", "of this voter to take back")
-    return _replace_vote(campaign, number, place, event, refusals, voter_id)
+    late, purpose = "its votes can no longer be taken back", "of this voter to take back"
+    return _replace_vote(campaign, number, place, event, late=late, purpose=purpose, voter_id=voter_id)
 
 
 def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answer: str | None, reason: str) -> Receipt:
@@ -209,8 +209,8 @@ def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answ
     event = {"event_id": event_id, "kind": "void" if code is None else "cast", "answer": code}
     event |= {"given_by": "correction", "reason": reason}
     event |= {"payload_hash": correction_hash(number, place, answer, reason)}
-    refusals = ("`reopen` it before a vote is corrected", "to correct")
-    return _replace_vote(campaign, number, place, event, refusals)
+    late = "`reopen` it before a vote is corrected"
+    return _replace_vote(campaign, number, place, event, late=late, purpose="to correct")
 
 
 def _replace_vote(
@@ -218,7 +218,9 @@ def _replace_vote(
     number: int,
     place: int,
     event: Mapping[str, Any],
-    refusals: tuple[str, str],
+    *,
+    late: str,
+    purpose: str,
     voter_id: int | None = None,
 ) -> Receipt:
     """Write an event that replaces the current vote on a comparison; it belongs to the same voter.
@@ -227,7 +229,7 @@ def _replace_vote(
     ----------
     event : mapping of str to value
         Columns of the event that differ from those of the vote.
-    refusals : (str, str)
+    late, purpose : str
         Ends of the error messages if the ballot is closed, and if there is no vote.
     voter_id : int or None
         Voter who must have given the vote; None for any voter.
@@ -235,15 +237,15 @@ def _replace_vote(
 
     def work(transaction: Transaction, comparison: Any, _: LateVoteError | None) -> Receipt:
         if comparison.state == "closed":
-            raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
+            raise LateVoteError(f"ballot {number} is closed: {late}")
         if voter_id is not None and has_finished(transaction, voter_id):
             raise FinishedError("you have finished: an answer can be changed, but not taken back")
         if voter_id is not None and comparison.holder not in (None, voter_id) and comparison.voter_id == voter_id:
             # After a retraction, only the other voter could answer the pair.
-            raise LateVoteError(f"the sheet now belongs to another voter: {refusals[0]}")
+            raise LateVoteError(f"the sheet now belongs to another voter: {late}")
         if comparison.kind != "cast" or voter_id not in (None, comparison.voter_id):
             pair = pair_id(number, comparison.sheet, comparison.position)
-            raise ConflictError(f"comparison {pair} has no vote {refusals[1]}")
+            raise ConflictError(f"comparison {pair} has no vote {purpose}")
         row = {"ballot_id": comparison.ballot_id, "place": place, "voter_id": comparison.voter_id}
         row |= {"revision": comparison.revision + 1, "received_at": now()}
         transaction.execute(sa.insert(schema.vote_event).values(**row, **event))
@@ -254,10 +256,10 @@ def _replace_vote(
         name = None if answer is None else answer_name(answer)
         return Receipt(event["event_id"], row["revision"], event["kind"], name)
 
-    return _written(campaign, number, place, event["event_id"], event["payload_hash"], work, voter_id=voter_id)
+    return _write_event(campaign, number, place, event["event_id"], event["payload_hash"], work, voter_id=voter_id)
 
 
-def _written(
+def _write_event(
     campaign: OpenCampaign,
     number: int,
     place: int,
@@ -277,7 +279,8 @@ def _written(
     voter_id : int or None
         Voter to lock, who may finish before or after this step, but not during it.
     """
-    _check_event_id(event_id)
+    if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
+        raise LedgerError(f"an event id must be a UUID in lower case; got {shown(event_id)}")
 
     def step(transaction: Transaction) -> Receipt | LateVoteError | int:
         if voter_id is not None:
@@ -302,12 +305,6 @@ def _written(
             raise outcome
         # The closer of the ballot seems to have died: reopen it and try again.
         campaign.write(Transaction.open_overdue, outcome)
-
-
-def _check_event_id(event_id: object) -> None:
-    """Raise LedgerError for an id that is not a UUID in lower case."""
-    if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
-        raise LedgerError(f"an event id must be a UUID in lower case; got {shown(event_id)}")
 
 
 def _known_event(transaction: Transaction, event_id: str, payload: str) -> Receipt | LateVoteError:
@@ -366,13 +363,13 @@ def _late_message(why: str, number: int) -> str:
     return "the sheet no longer belongs to this voter: the vote was stored, but does not count"
 
 
-def _renew(transaction: Transaction, comparison: Any, voter_id: int) -> None:
+def _renew_lease(transaction: Transaction, comparison: Any, voter_id: int) -> None:
     if comparison.unanswered:
         mark_answered(transaction, comparison.lease_id, voter_id)
         return
-    minutes = transaction.info.settings.lease_minutes
     if comparison.remaining is None:
         return
+    minutes = transaction.info.settings.lease_minutes
     length = 0 if minutes is None else int(minutes * 60_000_000)  # None with an end: the lease time of a study
     if _RENEWED_BELOW * length < comparison.remaining <= length:
         return
@@ -393,12 +390,12 @@ def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[s
 # were computed when the bundle was read.
 def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str:
     """Return the hash of a vote on a comparison of ballot `number`, or of a retraction, whose answer is "retract"."""
-    return sum_of(json_of([number, place, voter_id, answer]))
+    return sha256_of(json_of([number, place, voter_id, answer]))
 
 
 def correction_hash(number: int, place: int, answer: str | None, reason: str | None) -> str:
     """Return the hash of an organiser's correction; the answer None voids the vote."""
-    return sum_of(json_of([number, place, "correction", answer, reason]))
+    return sha256_of(json_of([number, place, "correction", answer, reason]))
 
 
 def locked_state(transaction: Transaction, number: int, place: int, event_id: str) -> Any:
@@ -417,28 +414,25 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
     """
     for value in (number, place):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
-            raise _unknown(number, place)
+            raise _unknown_comparison(number, place)
     values = {"campaign": transaction.info.id, "number": number, "comparison": place, "event": event_id}
-    postgresql = transaction.is_postgresql
     # A separate statement reads the state: a statement that waits for a lock sees the data from before the wait.
-    if not postgresql or transaction.execute(_LOCK, values).first() is not None:
-        parameters = values if postgresql else {**values, "at": now()}
-        row = transaction.execute(_state_statement(postgresql), parameters).first()
+    if not transaction.is_postgresql or transaction.execute(_LOCK, values).first() is not None:
+        row = transaction.execute(_state_statement(transaction.clock()), values).first()
         if row is not None:
             return row
     transaction.ballot_numbered(number)
-    raise _unknown(number, place)
+    raise _unknown_comparison(number, place)
 
 
-def _unknown(number: object, place: object) -> VoteError:
+def _unknown_comparison(number: object, place: object) -> VoteError:
     return VoteError(f"ballot {shown(number)} has no comparison {shown(place)}")
 
 
 @cache
-def _state_statement(postgresql: bool) -> sa.Select[Any]:
+def _state_statement(at: sa.ColumnElement[int]) -> sa.Select[Any]:
     ballot, comparison, lease = schema.ballot, schema.comparison, schema.lease
     event, late = schema.vote_event, schema.late_vote
-    at = SERVER_CLOCK if postgresql else sa.bindparam("at", type_=sa.BigInteger)
     older = event.alias("earlier")
     last = (
         sa.select(sa.func.max(older.c.revision))

@@ -52,7 +52,6 @@ from adaptive.ledger._store.schema import (
     pair_id,
     side_and_grade,
     time_text,
-    value_of,
 )
 from adaptive.ledger._voters.membership import file_name
 from adaptive.ledger.errors import LedgerError
@@ -115,13 +114,10 @@ def export_votes(
     votes, left_out = _expressible(
         read_comparisons(transaction, names=names), format, unanswered=unanswered and form.unanswered
     )
-    if format == "target_groups":
-        texts: str | list[str] = groups_of_votes(votes, transaction.info.settings.targets or {}).to_csv()
-    else:
-        contents = transaction.contents()
-        has_contents = any(content.content is not None for content in contents)
-        items = dict(zip(transaction.info.items, contents, strict=True)) if has_contents else {}
-        texts = form.write(votes, items, transaction.info, guard)
+    contents = transaction.contents()
+    has_contents = any(content.content is not None for content in contents)
+    items = dict(zip(transaction.info.items, contents, strict=True)) if has_contents else {}
+    texts = form.write(votes, items, transaction.info, guard)
     files = dict(zip(form.files, [texts] if isinstance(texts, str) else texts, strict=True))
     ungraded = [] if format == "csv" else [vote for vote in votes if abs(vote.grade or 0) > 1]
     return Export(files, sum(vote.answer is not None for vote in votes), left_out, len(ungraded))
@@ -215,7 +211,7 @@ def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str
 
 def arena_lines(votes: Sequence[VotedComparison]) -> str:
     """Return one line for each vote, with times in seconds since 1970; all votes must be left, right or tie."""
-    return _lines(
+    return _json_lines(
         {
             "comparison": vote.comparison,
             "model_a": json_label(vote.left),
@@ -264,7 +260,7 @@ def target_groups(transaction: Transaction) -> TargetGroups:
     return groups_of_votes(votes, transaction.info.settings.targets)
 
 
-def _task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+def _label_studio_task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     data = {"comparison": vote.comparison, "voter": vote.voter}
     data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
     for side, label in ((1, vote.left), (2, vote.right)):
@@ -286,7 +282,7 @@ def _task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[
     return task
 
 
-def _instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+def _potato_instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     texts = [file_name(label) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:
@@ -304,11 +300,11 @@ def _instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> d
     return instance
 
 
-def _one_on_a_line(entries: Iterable[Mapping[str, Any]]) -> str:
+def _json_array(entries: Iterable[Mapping[str, Any]]) -> str:
     return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n"
 
 
-def _lines(entries: Iterable[Mapping[str, Any]]) -> str:
+def _json_lines(entries: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
 
 
@@ -372,20 +368,27 @@ _FORMS: Final[dict[Format, _Form]] = {
     ),
     "arena": _Form(("votes.jsonl",), _MODEL, False, lambda votes, *_: arena_lines(votes)),
     "label_studio": _Form(
-        ("tasks.json",), _WINS, True, lambda votes, of, *_: _one_on_a_line(_task(v, of) for v in votes)
+        *(("tasks.json",), _WINS, True),
+        lambda votes, items, *_: _json_array(_label_studio_task(vote, items) for vote in votes),
     ),
-    "potato": _Form(("instances.jsonl",), _MODEL, True, lambda votes, of, *_: _lines(_instance(v, of) for v in votes)),
+    "potato": _Form(
+        *(("instances.jsonl",), _MODEL, True),
+        lambda votes, items, *_: _json_lines(_potato_instance(vote, items) for vote in votes),
+    ),
     "choix": _Form(
         ("pairs.csv", "items.csv"), _WINS, False, lambda votes, _, info, guard: choix_files(votes, info.items, guard)
     ),
-    "target_groups": _Form(("target-groups.csv",), _MODEL, False, lambda *_: ""),  # written with the targets
+    "target_groups": _Form(
+        *(("target-groups.csv",), _MODEL, False),
+        lambda votes, _, info, *__: groups_of_votes(votes, info.settings.targets or {}).to_csv(),
+    ),
 }
 FORMATS: Final = tuple(_FORMS)
 
 
 def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[VotedComparison]:
     """Return all comparisons in order, with the random keys of voters, or with their names if `names` is true."""
-    called = transaction.voter_names() if names else transaction.voter_keys()
+    display_names = transaction.voter_names() if names else transaction.voter_keys()
     excluded = transaction.excluded_voters()
     comparison, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
     of_campaign = transaction.of_campaign(ballot)
@@ -406,7 +409,7 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[V
         result.append(
             VotedComparison(
                 comparison=pair_id(row.number, row.sheet, row.position),
-                voter=None if voter is None else called[voter],
+                voter=None if voter is None else display_names[voter],
                 left=left,
                 right=right,
                 other_items=tuple(others),
@@ -414,7 +417,7 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[V
                 grade=grade,
                 response_ms=row.response_ms,
                 received_at=row.received_at,
-                extra={} if row.extra is None else value_of(row.extra),
+                extra={} if row.extra is None else json.loads(row.extra),
                 is_excluded=row.voter_id in excluded,
             )
         )

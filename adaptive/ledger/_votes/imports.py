@@ -24,7 +24,7 @@ from adaptive._tables import Label, csv_text, guarded, item_cells, set_columns
 from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
-from adaptive.ledger._ballots.stored import NO_VOTER, ballot_probes, drawn_columns, holders_of
+from adaptive.ledger._ballots.stored import NO_VOTER, NOTHING, ballot_probes, drawn_columns, holders_of
 from adaptive.ledger._campaign.settings import KINDS, KnownPair
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
 from adaptive.ledger._store import schema
@@ -37,7 +37,6 @@ from rankcorr._checks import shown
 from rankcorr.errors import TableError
 
 _MOST_LISTED: Final = 10  # invalid rows listed in a message
-_NO_VOTE: Final = -9
 _VOIDED: Final = -8
 _FLIPPED: Final = {
     name: name if ANSWERS[name] == schema.CANNOT_SAY else answer_name(-ANSWERS[name])
@@ -96,7 +95,7 @@ class _Ballot:
 def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
     """Record the votes of a file; see `Campaign.record_file`."""
     file = with_grades(campaign.info, file)
-    rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
+    rows = [(row, *_parse_pair_id(file, row)) for row in file.rows if row.answer is not None]
     for number in sorted({number for _, number, *_ in rows}):
         campaign.write(Transaction.open_if_overdue, number)
     return campaign.write(lambda transaction: _record_rows(transaction, file, rows))
@@ -133,7 +132,7 @@ def with_grades(info: CampaignInfo, file: VoteFile) -> VoteFile:
     return VoteFile(file.name, tuple(rows))
 
 
-def _pair(file: VoteFile, row: VoteRow) -> tuple[int, int, int]:
+def _parse_pair_id(file: VoteFile, row: VoteRow) -> tuple[int, int, int]:
     try:
         return pair_at(row.comparison)
     except VoteError as error:
@@ -145,7 +144,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
     for row, number, *_ in rows:
         if number not in ballots:
             try:
-                ballots[number] = _held_against(transaction, number)
+                ballots[number] = _lock_and_read_ballot(transaction, number)
             except VoteError as error:
                 file.fail(f"comparison {row.comparison!r} is unknown: {error}", row.line)
     known = voters_named(transaction, {row.voter for row, *_ in rows if row.voter is not None})
@@ -158,17 +157,17 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
     for row, number, sheet, position in rows:
         ballot = ballots[number]
         try:
-            place = _place(ballot, row, sheet, position)
-            voter = _voter_of(transaction.info, row, ballot, place, known, names)
+            place = _find_place(ballot, row, sheet, position)
+            voter = _find_voter(transaction.info, row, ballot, place, known, names)
         except VoteError as error:
             problems.append(f"{file.name}:{row.line}: {error}")
             continue
         code = answer_code(row.answer, transaction.info.answers)
-        why = _why_not(ballot, place, voter, code)
+        why = _reason_not_to_record(ballot, place, voter, code)
         if why == "known":
             counts[why] += 1
             continue
-        vote = _vote_of(transaction.info, row, ballot, place, voter, keys[voter])
+        vote = _make_vote(transaction.info, row, ballot, place, voter, keys[voter])
         values = event_row(vote, ballot.id, code, vote.payload_hash())
         if why is None:
             ballot.revision[place] += 1
@@ -204,7 +203,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
     return Recorded(counts["new"], counts["known"], counts["conflict"], n_late, counts["probe"])
 
 
-def _held_against(transaction: Transaction, number: int) -> _Ballot:
+def _lock_and_read_ballot(transaction: Transaction, number: int) -> _Ballot:
     ballot_id = transaction.ballot_numbered(number)
     # Exclusive, because the votes that are read here must not change until the votes of the file are written.
     transaction.lock_ballot(ballot_id, exclusive=True)
@@ -218,11 +217,11 @@ def _held_against(transaction: Transaction, number: int) -> _Ballot:
     lease, event, late = schema.lease, schema.vote_event, schema.late_vote
     query = sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at, lease.c.end_reason)
     leases = transaction.execute(query.where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)).all()
-    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
+    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, NOTHING))
     events = sa.select(event.c.place, event.c.revision, code, event.c.voter_id).where(event.c.ballot_id == ballot_id)
     in_order = events.order_by(event.c.place, event.c.revision)
     places, revisions, answers, voters = transaction.integer_columns(in_order)
-    revision, answer = np.zeros(len(at), np.int64), np.full(len(at), _NO_VOTE)
+    revision, answer = np.zeros(len(at), np.int64), np.full(len(at), NOTHING)
     revision[places], answer[places] = revisions, answers  # the last event of each place wins
     heard = sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
     return _Ballot(
@@ -243,7 +242,7 @@ def _held_against(transaction: Transaction, number: int) -> _Ballot:
     )
 
 
-def _place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
+def _find_place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
     place = ballot.place.get((sheet, position))
     if place is not None:
         return place
@@ -254,7 +253,7 @@ def _place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
     raise VoteError(f"{problem} ends sheet {sheet} at {pair_id(ballot.number, sheet, last)!r}")
 
 
-def _voter_of(
+def _find_voter(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, known: Mapping[str, int], names: Mapping[int, str]
 ) -> int:
     """Return the voter of a row; raise VoteError if its items are not those of the comparison, or without a voter."""
@@ -284,22 +283,22 @@ def _voter_of(
     return voter
 
 
-def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
+def _reason_not_to_record(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     recorded = ballot.answer[place]
     if recorded == code:
         return "known"
-    if recorded != _NO_VOTE and (place, voter, code) in ballot.votes:  # recorded, but corrected or voided since
+    if recorded != NOTHING and (place, voter, code) in ballot.votes:  # recorded, but corrected or voided since
         return "known"
     sheet = ballot.sheet[place]
     _, holder = ballot.holder.get(sheet, (None, None))
     why: str | None = why_late(ballot.state, holder, voter, ballot.end_reasons[sheet, voter])
-    if why is None and recorded not in (_NO_VOTE, _VOIDED):
+    if why is None and recorded not in (NOTHING, _VOIDED):
         why = "conflict"
     # A late vote may be sent again after the ballot was reopened or the sheet returned; it then counts.
     return "known" if why is not None and (place, voter, code) in ballot.late_votes else why
 
 
-def _vote_of(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str) -> VoteCast:
+def _make_vote(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str) -> VoteCast:
     # The event id depends only on the vote and the revision of its comparison, so that recording the file again is
     # recognised. It uses the voter's key, because a restored ledger has other ids.
     content = json_of([ballot.number, place, key, row.answer, ballot.revision[place]])
@@ -367,9 +366,9 @@ def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
         voter = None if row.voter is None else known.get(row.voter)
         if voter is None and row.voter is not None:
             file.fail(f"no voter is called {shown(row.voter)}", row.line)
-        comparison, left = _next(file, row, open_comparisons.get((voter, pair), []), used[voter, pair])
+        comparison, left = _next_comparison(file, row, open_comparisons.get((voter, pair), []), used[voter, pair])
         used[voter, pair] += 1
-        rows.append(_about(row, comparison, left))
+        rows.append(_match_sides(row, comparison, left))
     return VoteFile(file.name, tuple(rows))
 
 
@@ -392,7 +391,7 @@ def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pai
     return comparisons
 
 
-def _next(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: int) -> tuple[str, str]:
+def _next_comparison(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: int) -> tuple[str, str]:
     pair = f"{shown(row.left)} and {shown(row.right)}"
     if not entries:
         location = "in an open ballot" if row.voter is None else f"on a sheet of voter {shown(row.voter)}"
@@ -404,7 +403,7 @@ def _next(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: 
     return entries[n_used]
 
 
-def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
+def _match_sides(row: VoteRow, comparison: str, left: str) -> VoteRow:
     """Return the row as an answer to a comparison, with its sides swapped if the comparison shows them so."""
     row = row._replace(comparison=comparison)
     if row.left is None or file_name(row.left) == left:
@@ -519,7 +518,7 @@ def read_set_file(
     rows = []
     for at, line in enumerate(records.lines):
         items = [columns[name][at] for name in names[:-2]]
-        answer = _answer_of(file, line, items, columns["best"][at], columns["worst"][at])
+        answer = _parse_answer(file, line, items, columns["best"][at], columns["worst"][at])
         extra = tuple((name, columns[name][at]) for name in extra_names if columns[name][at])
         voter = columns["voter"][at] or None if "voter" in columns else None
         comparison = columns["comparison"][at]
@@ -527,7 +526,7 @@ def read_set_file(
     return VoteFile(records.table.name, tuple(rows))
 
 
-def _answer_of(file: VoteFile, line: int, items: Sequence[str], best: str, worst: str) -> str | None:
+def _parse_answer(file: VoteFile, line: int, items: Sequence[str], best: str, worst: str) -> str | None:
     if not best and not worst:
         return None
     if best == _NO_CHOICE and worst in ("", _NO_CHOICE):

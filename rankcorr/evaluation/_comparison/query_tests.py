@@ -76,7 +76,7 @@ def compare_columns(
         one, other = np.array(all_pairs).T
         paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
     is_ranked = np.array([run in ranked and other in ranked for run, other in all_pairs])
-    joint = draws.of_part(PAIRED).fewer(draws.n_resamples)
+    joint = draws.of_part(PAIRED).limit(draws.n_resamples)
     tests = standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
     rows = [
         RunScore(
@@ -371,7 +371,7 @@ def pvalues(columns: Values, test: Test, draws: Draws, clusters: Clusters = None
 
 
 def remove_extremes(
-    differences: Values, queries: Sequence[Hashable], test: Test, draws: Draws, clusters: Clusters = None
+    differences: Values, queries: Sequence[Hashable], test: Test, draws: Draws, clusters: Clusters
 ) -> list[tuple[LeftOut | None, LeftOut | None]]:
     """Return each difference without its largest value, and without its smallest; None with fewer than two queries."""
     filled = [np.where(np.isnan(differences), missing, differences) for missing in (-math.inf, math.inf)]
@@ -382,7 +382,7 @@ def remove_extremes(
         rest = differences.copy()
         rest[places, columns] = math.nan
         means = Means.of(rest).means.tolist()
-        tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT), clusters).tolist()
+        tails = pvalues(rest, test, draws.limit(N_LEFT_OUT), clusters).tolist()
         rows = zip(places.tolist(), means, tails, strict=True)
         left_out.append(
             [None if math.isnan(mean) else LeftOut(queries[place], mean, tail) for place, mean, tail in rows]
@@ -413,17 +413,17 @@ def flip_distributions(
     for column in np.flatnonzero((n_units > 0) & (n_units <= MAX_EXACT)).tolist():
         has = sizes[:, column] > 0
         signs = 1.0 - 2.0 * all_swaps(int(n_units[column]))
-        flipped, kept_sizes = signs @ sums_of_units[has, column] / n[column], signs @ sizes[has, column] / n[column]
-        yield column, ExchangeDistribution(means[column], flipped[np.newaxis], kept_sizes, True)
+        flipped, net_shares = signs @ sums_of_units[has, column] / n[column], signs @ sizes[has, column] / n[column]
+        yield column, ExchangeDistribution(means[column], flipped[np.newaxis], net_shares, True)
     left = np.flatnonzero(n_units > MAX_EXACT)
     for start in range(0, left.size, MOST_COLUMNS):
         part = left[start : start + MOST_COLUMNS]
         kinds, kind_of = np.unique(sizes[:, part], axis=1, return_inverse=True)
         sums = _flip_signs(np.hstack([sums_of_units[:, part], kinds]), None, draws)
         for number, column in enumerate(part.tolist()):
-            kept_sizes = sums[:, part.size + kind_of.ravel()[number]]
+            net_shares = sums[:, part.size + kind_of.ravel()[number]] / n[column]
             flipped = sums[:, [number]].T / n[column]
-            yield column, ExchangeDistribution(means[column], flipped, kept_sizes / n[column], False)
+            yield column, ExchangeDistribution(means[column], flipped, net_shares, False)
 
 
 def _divide(numerator: Values, denominator: Values) -> Values:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rankcorr import _checks as checks
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.frames import arrow, is_rank_column
-from rankcorr._input.scores import read_only
-from rankcorr._workers import Values, checked_workers, mapped
+from rankcorr._input.scores import kernel_array
+from rankcorr._workers import Values, checked_workers, map_in_threads
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes, places_in_groups
 from rankcorr.evaluation._grouped import group_coefficients
@@ -228,7 +228,7 @@ class QueryEvaluator:
         workers : int, default 1
             Number of threads; the result does not depend on it.
         """
-        return mapped(self.batch, whole_queries(batches, self.query, self.inputs), checked_workers(workers))
+        return map_in_threads(self.batch, whole_queries(batches, self.query, self.inputs), checked_workers(workers))
 
     def frame(self, rows: Any) -> Any:
         """Evaluate a partition given as a data frame of pandas, polars or pyarrow; return a frame of the same kind."""
@@ -274,7 +274,7 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
     is_complete = not (columns.relevance.absent.any() or scores.absent.any())
     joint = None if is_complete and not others else _join(columns, scores, judged)
     if joint is None or is_complete:  # nothing to match, which saves half of the time
-        x, y, offsets = map(read_only, (columns.relevance.values, scores.values, columns.offsets))
+        x, y, offsets = map(kernel_array, (columns.relevance.values, scores.values, columns.offsets))
         nothing = Coverage(offsets.size - 1, (), (), x.size, 0, 0, 0, 0)
         pairs = Matched(x, y, offsets, np.empty(0, np.int64), (), nothing)
     else:
@@ -323,11 +323,13 @@ def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) ->
     queries = tuple(compress(columns.queries.to_pylist(), judged.tolist()))
     gold_columns = documents.codes[is_gold], columns.relevance.values[is_gold]
     return Joined(
-        qrels=Qrels._from_rows(Rows(queries, read_only(gold), documents.ids, *map(read_only, gold_columns)), None),
+        qrels=Qrels._from_rows(
+            Rows(queries, kernel_array(gold), documents.ids, *map(kernel_array, gold_columns)), None
+        ),
         starts=run[:-1],
         stops=run[1:],
-        codes=read_only(documents.codes[is_scored]),
-        values=read_only(scores.values[is_scored]),
+        codes=kernel_array(documents.codes[is_scored]),
+        values=kernel_array(scores.values[is_scored]),
         documents=documents.ids,
         not_in_qrels=(),
         n_cut=0,

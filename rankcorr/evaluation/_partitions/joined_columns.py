@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from rankcorr import errors
 from rankcorr._checks import checked_count, offending, repeated, shown
 from rankcorr._input.frames import arrow, categories_are_no_numbers, columns_of, decoded
-from rankcorr._input.scores import read_only
+from rankcorr._input.scores import kernel_array
 from rankcorr._workers import checked_workers
 from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
 from rankcorr.evaluation._partitions.poisson import repeated_ids
+from rankcorr.evaluation._qrels import repeated_rows
 
 NOT_OF_ARROW: Final = ("Object", "Int128", "UInt128")
 # Least number of rows evaluated at once. Engines pass far fewer, and the overhead of a call is that of 50 queries.
@@ -218,12 +219,8 @@ def _check_documents(columns: JoinedColumns) -> None:
     """Refuse a query that has a document twice."""
     if columns.documents is None:
         return
-    from rankcorr.evaluation._query_kernels import first_rows
-
     codes, ids = columns.documents
-    firsts = np.empty(codes.size, np.int64)
-    first_rows(columns.offsets, read_only(codes), np.full(len(ids), -1, np.int64), firsts)
-    again = np.flatnonzero(firsts != np.arange(firsts.size))
+    again = repeated_rows(columns.offsets, kernel_array(codes), len(ids))[1]
     if again.size:
         groups = np.searchsorted(columns.offsets, again, side="right") - 1
         pairs = dict.fromkeys(

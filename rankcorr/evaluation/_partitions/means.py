@@ -19,7 +19,7 @@ from rankcorr import _checks as checks
 from rankcorr._input.frames import arrow
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, TableResult, columns_of
-from rankcorr._workers import Values, checked_workers, mapped
+from rankcorr._workers import Values, checked_workers, map_in_threads
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._comparison.query_tests import Means, bounds
 from rankcorr.evaluation._metrics import MetricLike, table_name
@@ -544,7 +544,7 @@ def streamed_means(
         return partial_means(evaluator.batch(table), evaluator, n_resamples=options[0], seed=options[1])
 
     tables = whole_queries(batches, evaluator.query, evaluator.inputs)
-    return combined_means(mapped(part, tables, checked_workers(workers)), level=confidence)
+    return combined_means(map_in_threads(part, tables, checked_workers(workers)), level=confidence)
 
 
 def _mean(moments: Moments) -> float:

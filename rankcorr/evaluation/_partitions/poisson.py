@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._input.frames import arrow
-from rankcorr._input.scores import read_only
+from rankcorr._input.scores import kernel_array
 from rankcorr._workers import Values, derived_seed, in_threads
 
 Keys = NDArray[np.uint64]
@@ -122,7 +122,7 @@ def moments_of(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) 
 
     n_steps = (n_resamples + 1) // 2
     steps = np.array([(number + 1) * STEP & WORD for number in range(n_steps)], np.uint64)
-    limits = read_only(thresholds())
+    limits = kernel_array(thresholds())
     known = ~np.isnan(columns)
     # The center is the first value, so that all deviations are exactly 0 if all values are equal.
     centers = [column[mask][0] if mask.any() else math.nan for column, mask in zip(columns.T, known.T, strict=True)]
@@ -133,7 +133,7 @@ def moments_of(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) 
     def resample_block(start: int) -> Values:
         rows = slice(start, start + BLOCK_QUERIES)
         sums = np.zeros_like(total)
-        add_resamples(read_only(keys[rows]), read_only(steps), limits, read_only(parts[rows]), sums)
+        add_resamples(kernel_array(keys[rows]), kernel_array(steps), limits, kernel_array(parts[rows]), sums)
         return sums
 
     # A few blocks at a time, because each has its own sums in memory.

@@ -248,7 +248,7 @@ def leaderboard_of_scores(
     paired = np.zeros(n_systems * (n_systems - 1) // 2)
     paired[: n_systems - 1] = best.pvalues
     detectable = best.detectable[~np.isnan(best.detectable)]  # nan for systems with the scores of the best
-    judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).fewer(draws.n_resamples))
+    judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).limit(draws.n_resamples))
     totals = _interval(values, members, confidence, draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0))
     of_groups = {
         group: _interval(

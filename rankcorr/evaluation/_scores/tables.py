@@ -81,9 +81,11 @@ def read_score_table(
                 f"say which column holds the {lacking[0]}, or name it {lacking[0]}; the columns are {_quote(names)}"
             )
         used = {column for column in column_of.values() if column is not None}
-        beneath = _find_column({name: key for name, key in names.items() if name not in used}, within, WITHIN, "within")
+        repeats_column = _find_column(
+            {name: key for name, key in names.items() if name not in used}, within, WITHIN, "within"
+        )
         triples = zip(*(columns[names[str(column)]] for column in column_of.values()), strict=True)
-        cells = _collect(triples, within=beneath is not None)
+        cells = _collect(triples, within=repeats_column is not None)
         return _table_of(cells, None, tasks)
     if within is not None:
         raise errors.ColumnError("within needs a long table, with columns of systems, tasks and scores")

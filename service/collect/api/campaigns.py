@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Final, get_args
 
 from marshmallow import ValidationError, missing, post_load, validates_schema
@@ -15,10 +16,11 @@ from adaptive import ledger
 from adaptive._budget import BatchOptions, PlanOptions
 from adaptive._plan import BallotPlan
 from adaptive._tuning.assessment import PlanAssessment, PlanColumns, assess_plan
+from rankcorr._io.source import write_atomically
 from service.collect.access import admit_founder, public_origin
 from service.collect.api import blueprints
 from service.collect.api.voters import organiser_url
-from service.collect.content import image_name, store_image, why_no_asset
+from service.collect.content import image_name, why_no_asset
 from service.collect.state import collecting
 from service.environment import variable
 from service.http import logs
@@ -534,7 +536,8 @@ def upload(request: tuple[bytes, str]) -> dict[str, str]:
     if not folder:
         raise Problem(403, f"this server stores no images, because {variable('assets')} is empty")
     try:
-        store_image(folder, name, image)
+        if not Path(folder, name).exists():  # the name is the checksum of the content
+            write_atomically(Path(folder, name), image)
     except OSError as error:
         logs.log.error("an image cannot be stored in %s: %s", folder, error)
         raise Problem(503, f"the image cannot be stored in {variable('assets')}; ask the administrator") from error

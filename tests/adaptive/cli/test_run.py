@@ -253,6 +253,7 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
 
 NEW = ["run", "init", "new.db", *INIT[3:]]
 EXCLUDE = ["run", "exclude", "v.db", "2"]
+NEED_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "reopen", "v.db"])
 
 
 @pytest.mark.usefixtures("opened")
@@ -288,6 +289,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         ([*NEW, "--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay or --pay-per-vote; got both"),
         ([*NEW, "--pay-per-hour", 1], r"--pay needs --seconds"),
         ([*NEW, "--fee", 0.1], r"--fee and --currency require --pay or --pay-per-vote"),
+        *(([*command, "--reason", " "], r"--reason must not be empty") for command in NEED_REASON),
         (EXCLUDE, r"--reason is required; to see the effect first, use --preview"),
         ([*EXCLUDE, "--reason", "x", "--json"], r"--json requires --preview"),
         ([*EXCLUDE, "--preview", "--back"], r"--preview changes nothing, so leave out --reason and --ba"),

@@ -24,7 +24,7 @@ from adaptive.ledger import (
     items_of_targets,
     plan_of_targets,
 )
-from adaptive.ledger._ballots.batches import Refusal, draw_batch, may_draw, state_of, write_refusal
+from adaptive.ledger._ballots.batches import Refusal, draw_batch, may_draw, refusal_state, write_refusal
 from adaptive.ledger._campaign.plan import batch_for, slots_of_batch
 from adaptive.ledger._votes.casting import retract
 from rankcorr.vectors import TargetGroups, reliability_score
@@ -255,7 +255,7 @@ def test_repeated_answers_to_checks_and_comparisons_look_alike(ledger):
     answer(campaign, voter, hand)
     refused = []
     for pair in hand.pairs:
-        write(campaign, write_refusal, Refusal("reached", "target", read(campaign, state_of)))
+        write(campaign, write_refusal, Refusal("reached", "target", read(campaign, refusal_state)))
         assert not journey(campaign, voter).available
         retract(campaign, new_id(), hand.number, pair.place, voter)
         campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, "left"))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from adaptive.ledger import Ledger, PageTexts, VotingPages
 from adaptive.ledger._bundle.checking import votes_csv
-from adaptive.ledger._bundle.contents import data_members, parsed, read_contents
+from adaptive.ledger._bundle.contents import data_members, parse_contents, read_contents
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger._store.schema import label_text
 from adaptive.ledger.errors import BundleError
@@ -258,7 +258,7 @@ def test_any_text_survives(labels, cells, extra, contents):
     voters = [{**own, "name": cell, "consent_version": cell} for own, cell in zip(contents.voters, cells, strict=False)]
     votes = [{**vote, "extra": extra or None, "reason": cells[0]} for vote in contents.votes]
     changed = replace(contents, items=items, voters=voters, votes=votes)
-    result = parsed(data_members(changed))
+    result = parse_contents(data_members(changed))
     assert (result.items, result.voters, result.votes) == (items, voters, votes)
     assert result.labels == tuple(labels)
     rows = list(csv.reader(io.StringIO(votes_csv(changed), newline=""), strict=True))
@@ -276,7 +276,7 @@ def test_blank_lines_are_refused_without_reading_all_of_them(name, before, sqlit
     tracemalloc.start()
     try:
         with pytest.raises(BundleError, match=name):
-            parsed(members)
+            parse_contents(members)
         assert tracemalloc.get_traced_memory()[1] < 3 * n_lines
     finally:
         tracemalloc.stop()
@@ -366,4 +366,4 @@ def test_invalid_pages_are_refused(change, message, sqlite):
     change(rows)
     members["pages.json"] = json.dumps(rows)
     with pytest.raises(BundleError, match=message):
-        parsed(members)
+        parse_contents(members)

@@ -22,7 +22,7 @@ from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
 from adaptive.ledger._store.schema import pair_id
 from adaptive.ledger._voter import is_more_left, next_sheet, state_of
 from adaptive.ledger._voters.membership import ask_others, consent, join, platform_voters
-from adaptive.ledger._voters.tokens import holder_of, issue, revoke
+from adaptive.ledger._voters.tokens import holder_of, issue
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
@@ -237,7 +237,7 @@ def test_a_token_is_valid_for_its_purpose_until_it_expires(ledger):
     assert not opens(lasting, "session", "invitation", "study")
     assert not opens(ended, "organiser")
     assert not any(opens(guess, "organiser") for guess in ("", lasting[:-1], lasting + "A", "A" * 43, "%" * 43))
-    campaign.write(revoke, lasting)
+    campaign.tokens.revoke(lasting)
     assert not opens(lasting, "organiser")
 
 

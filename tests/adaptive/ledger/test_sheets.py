@@ -117,8 +117,8 @@ def test_sheets_whose_pairs_the_voter_knows_are_skipped(ledger, monkeypatch):
     while (hand := claim_sheet(campaign, voter)[0]) is not None:
         answer(campaign, voter, hand)
     asked = []
-    locked = sheets._locked
-    monkeypatch.setattr(sheets, "_locked", lambda *given, **how: asked.append(given) or locked(*given, **how))
+    lock_sheet = sheets._lock_sheet
+    monkeypatch.setattr(sheets, "_lock_sheet", lambda *given, **how: asked.append(given) or lock_sheet(*given, **how))
     assert claim_sheet(campaign, voter) == (None, "none left")
     assert asked == []
     assert not journey(campaign, voter).available

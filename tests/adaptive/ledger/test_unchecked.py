@@ -15,7 +15,7 @@ from adaptive.ledger import CampaignSettings, ContinuousPlan
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.draws import draw_digest
 from adaptive.ledger._bundle.checking import checked, events_by_ballot, vote_line
-from adaptive.ledger._bundle.contents import NAMES, SUMS, data_members, parsed
+from adaptive.ledger._bundle.contents import NAMES, SUMS, data_members, parse_contents
 from adaptive.ledger._bundle.files import croissant, data_sheet, verify_bundle
 from adaptive.ledger._campaign.content import ItemContent, PageTexts, VotingPages
 from adaptive.ledger._campaign.settings import KnownPair, Probing
@@ -147,7 +147,7 @@ def named(path):
 def forged(members, edited):
     """The files with recomputed digests, data sheet and metadata, except `edited` and unreadable ones."""
     try:
-        contents = parsed(members)
+        contents = parse_contents(members)
         by_ballot, previous = events_by_ballot(contents), None
         for ballot, stored in zip(contents.ballots, contents.stored_ballots, strict=True):
             drawn = contents.comparisons[stored.number]
@@ -160,7 +160,7 @@ def forged(members, edited):
         if edited in ("README.md", "croissant.json"):
             return members
         described = {name: text for name, text in again.items() if name not in ("croissant.json", SUMS)}
-        contents = parsed(again)
+        contents = parse_contents(again)
         result = checked(contents)
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError):
         return members  # with invalid digests or unreadable content

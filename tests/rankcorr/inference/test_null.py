@@ -114,7 +114,7 @@ def test_chance_level_of_990_items(coefficient, mean):
 def test_without_ties_the_values_are_a_function_of_the_length():
     rng = np.random.default_rng(0)
     first = null_distribution(rng.permutation(30), rng.standard_normal(30), n_resamples=100)
-    null_module.kept_slot.cache_clear()
+    null_module.cache_slot.cache_clear()
     second = null_distribution(range(30), range(30), n_resamples=100)
     assert first.values.tolist() == second.values.tolist()
     assert first.exponent == second.exponent
@@ -134,7 +134,7 @@ def test_the_order_of_the_items_does_not_matter(random):
 @pytest.fixture
 def computed(monkeypatch):
     """Number of permutations computed by each call; the cache is empty at first."""
-    null_module.kept_slot.cache_clear()
+    null_module.cache_slot.cache_clear()
     sizes = []
     compute = null_module._values
 
@@ -164,21 +164,21 @@ def test_distributions_are_cached_by_length(computed):
 
 
 def test_ties_custom_weighers_and_many_resamples_are_not_cached(monkeypatch):
-    null_module.kept_slot.cache_clear()
+    null_module.cache_slot.cache_clear()
     for _ in range(2):
         null_distribution([1, *range(19)], range(20), n_resamples=9)
         null_distribution(range(20), range(20), coefficient=TauW(weigher=lambda ranks: 1 / ranks), n_resamples=9)
-        monkeypatch.setattr(null_module, "MAX_KEPT_RESAMPLES", 8)
+        monkeypatch.setattr(null_module, "MAX_CACHED_RESAMPLES", 8)
         null_distribution(range(20), range(20), coefficient=TauW(weigher=Hyperbolic()), n_resamples=9)
         monkeypatch.undo()
-    assert null_module.kept_slot.cache_info().currsize == 0
+    assert null_module.cache_slot.cache_info().currsize == 0
 
 
 def test_at_most_32_distributions_are_cached():
-    null_module.kept_slot.cache_clear()
+    null_module.cache_slot.cache_clear()
     for seed in range(40):
         null_distribution(range(9), range(9), n_resamples=2, seed=seed)
-    assert null_module.kept_slot.cache_info().currsize == 32
+    assert null_module.cache_slot.cache_info().currsize == 32
 
 
 def test_progress_counts_computed_and_cached_permutations(computed):

@@ -574,3 +574,7 @@ def test_each_relation_is_evaluated_with_the_unrelated_pairs_of_its_words():
     assert by_relation["mero"].n_relata == 3
     with pytest.raises(OptionError, match="every related pair needs a relation; without one"):
         relata_by_relation(vectors, gold, {})
+    with pytest.raises(OptionError, match=r"the name of a relation must be hashable.*; got \['mero'\]"):
+        relata_by_relation(vectors, gold, {pair: ["mero"] for pair in gold})
+    with pytest.raises(OptionError, match="every related pair needs a relation; got None"):
+        relata_by_relation(vectors, gold, dict.fromkeys(gold))

@@ -106,8 +106,11 @@ def test_invalid_counts_and_votes_are_named():
     key = ("car", "vehicle", "machine")
     with pytest.raises(TargetGroupError, match="n_answers must be whole numbers from 1; got: -3"):
         TargetGroups(CATEGORIES, {key: 0.5}, {key: -3})
-    with pytest.raises(TargetGroupError, match=r"a vote is .annotator, target, better, worse.; got"):
-        TargetGroups.of_votes([key], CATEGORIES)
+    for vote in (key, ("a", ["car"], "vehicle", "machine"), ("a", "car", "vehicle", {"machine"})):
+        with pytest.raises(TargetGroupError, match=r"a vote is .annotator, target, better, worse.; got"):
+            TargetGroups.of_votes([vote], CATEGORIES)
+    with pytest.raises(TargetGroupError, match="'a' compared 'vehicle' with itself"):
+        TargetGroups.of_votes([("a", "car", "vehicle", "vehicle")], CATEGORIES)
 
 
 def test_votes_become_shares():
@@ -115,7 +118,7 @@ def test_votes_become_shares():
     groups = TargetGroups.of_votes(votes, CATEGORIES)
     assert groups.shares == {("car", "vehicle", "machine"): 0.75}
     assert groups.n_answers == {("car", "vehicle", "machine"): 4}
-    with pytest.raises(TargetGroupError, match="annotator 'a' compared 'machine' and 'vehicle' twice for 'car'"):
+    with pytest.raises(TargetGroupError, match="'a' compared 'machine' and 'vehicle' for 'car' twice"):
         TargetGroups.of_votes([*votes, ("a", "car", "machine", "vehicle")], CATEGORIES)
 
 

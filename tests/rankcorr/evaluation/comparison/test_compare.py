@@ -339,6 +339,9 @@ def test_queries_of_one_cluster_are_not_independent():
         compare_runs(qrels, runs, clusters={"q0": 1})
     with pytest.raises(OptionError, match="every query of qrels needs a group; that of 'q1' is ''"):
         compare_runs(qrels, runs, clusters=families | {"q1": ""})
+    for option in ("clusters", "groups"):
+        with pytest.raises(OptionError, match=r"every query of qrels needs a group; that of 'q1' is \['a'\]"):
+            compare_runs(qrels, runs, **{option: families | {"q1": ["a"]}})
 
 
 def test_verdicts_of_pairs():
