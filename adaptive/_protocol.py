@@ -232,11 +232,11 @@ def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = Protoc
     names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else map(plain_identifier, labels))
     try:
         check_unique(names, role, error)
-        if len(set(map(type, names))) > 1:
+        if len(kinds := set(map(type, names))) > 1:
             check_unique(map(identifier_text, names), role, error)
     except TypeError:
         raise error(f"{role} must be hashable, as strings and tuples are; got {shown(names)}") from None
-    for name in names:
+    for name in () if kinds <= {str, int} else names:
         if name is None or not equals_itself(name):
             raise error(f"{role} must have a label each; got {shown(name)}")
     return names

@@ -40,7 +40,7 @@ _BRACKETS: Final[dict[type, tuple[str, str]]] = {
 
 def real_number(value: object) -> float:
     """Return a real number as a float, and nan for anything else; text, booleans and durations are not."""
-    if not isinstance(value, Real) or isinstance(value, bool | np.timedelta64):  # which numpy calls an integer
+    if not isinstance(value, Real) or isinstance(value, (bool, np.timedelta64)):  # which numpy calls an integer
         return math.nan
     try:
         return float(value)

@@ -421,7 +421,7 @@ def is_empty(value: object) -> bool:
 
 def is_no_label(value: object) -> bool:
     """Tell whether a value is missing or empty text, and so names nothing."""
-    return is_missing(value) or value == ""
+    return not value if type(value) is str else is_missing(value) or value == ""
 
 
 def split_games(records: Records) -> Records:

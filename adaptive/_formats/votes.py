@@ -57,6 +57,12 @@ _COUNTED: Final = frozenset((
 _TALLIES: Final = frozenset({"votes", "wins", "losses", "ties", "weight", "weights", "multiplicity"})
 _SIDE_WORDS: Final = frozenset({"n", "count", "a", "b", "left", "right", "winner", "loser", "tie", "ties"})
 _TIES: Final = frozenset({"tie", "tied", "equal", "draw"})
+_MARKED: Final = frozenset({"a", "is", "was", "are", "both", "flag", "mark", "marked"})
+_TIE_MARKS: Final = {
+    **MARKS,
+    **dict.fromkeys(("yes", "y", "t", "x", *_TIES), True),
+    **dict.fromkeys(("no", "n", "f", ""), False),
+}
 # Words in the names of columns that change what a vote means.
 _GRADES: Final = frozenset((
     "degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength", "intensity", "rating",
@@ -166,7 +172,7 @@ class VoteColumns:
             With the place: a count that is not a whole number, several columns of counts, or a column whose name says
             that it changes the meaning of a vote, such as a grade, or a prompt that differs between votes on one item.
         """
-        self.check_ties()
+        check_ties(self.records, self.unused, self.answer)
         for name in self.unused:
             check_meaning(self.records, name)
             if name_words(name) & _PROMPTS and self._mixes(name):
@@ -195,24 +201,6 @@ class VoteColumns:
         if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:
             _refuse(self.records, names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
         return np.array(numbers, np.int64)
-
-    def check_ties(self) -> None:
-        """Refuse a column that marks rows without a winner as ties, which would be comparisons without an answer.
-
-        Raises
-        ------
-        TableError, ComparisonError
-            With the place of the first such row.
-        """
-        for name in self.unused:
-            entries = self.records.column(name, optional=True) if name_words(name) & _TIES else ()
-            for row, (entry, answer) in enumerate(zip(entries, self.answer, strict=False)):
-                if answer is None and MARKS.get(answer_text(entry) or ""):
-                    place = self.records.place(row, name)
-                    raise self.records.table.error(
-                        f"{place}: this row is marked as a tie, but has no winner: write tie in the column of winners. "
-                        f"{_leave_out(name)}"
-                    )
 
     def _mixes(self, column: str) -> bool:
         """Tell whether votes on the same item have several values of this column, some of which come again."""
@@ -257,9 +245,10 @@ class VoteColumns:
         Raises
         ------
         TableError
-            With file and line: a comparison or a voter that is neither text nor a whole number, or a row that counts
-            several times.
+            With file and line: a comparison or a voter that is neither text nor a whole number, a row that counts
+            several times, or one that a column marks as a tie and that has another answer.
         """
+        check_ties(self.records, self.unused, self.answer)
         for name in set(self.others) & set(self.unused):
             if is_count(name_words(name)) and any(_count(n) != 1 for n in self.records.column(name)):
                 _refuse(self.records, name, "counts votes, but here each row is one vote")
@@ -435,6 +424,39 @@ def vote_columns(
         right=sides.get("right"),
         answer=answer,
     )
+
+
+def check_ties(
+    records: Records,
+    columns: Iterable[str],
+    answers: Sequence[str | None],
+    tie: str = "tie as the winner, in columns left, right and winner",
+) -> None:
+    """Refuse a column that marks rows as ties whose answers are not ties; `tie` says how to write one.
+
+    Raises
+    ------
+    TableError, ComparisonError
+        With the place of the first such row.
+    """
+    for name in columns:
+        words = name_words(name)
+        if not (words & _TIES and words <= _TIES | _MARKED):
+            continue
+        marks = map_column(_tie_mark, records.column(name, optional=True))
+        if None in distinct(marks):  # such as the number of a draw
+            continue
+        for row, (is_tie, answer) in enumerate(zip(marks, answers, strict=True)):
+            if is_tie and answer != "tie":
+                fault = "has no answer" if answer is None else f"its answer is {answer}"
+                message = f"this row is marked as a tie, but {fault}: write {tie}. {_leave_out(name)}"
+                raise records.table.error(f"{records.place(row, name)}: {message}")
+
+
+def _tie_mark(entry: object) -> bool | None:
+    """Return whether a cell marks a tie; None if it holds anything but a mark."""
+    text = answer_text(entry)
+    return None if text is None else _TIE_MARKS.get(text.strip().lower())
 
 
 def check_meaning(records: Records, column: str) -> None:

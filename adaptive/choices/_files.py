@@ -40,6 +40,7 @@ from adaptive._formats.votes import (
     Columns,
     Format,
     check_meaning,
+    check_ties,
     is_count,
     name_words,
     vote_columns,
@@ -427,7 +428,7 @@ class _Reader:
         columns = {role: name for role, name in self.columns.items() if role in ROLES}
         more = dict.fromkeys(_BOTH_BAD, "tie")
         votes = vote_columns(self.records, form, columns, meanings, ignore=self.ignore, more_words=more)
-        votes.check_ties()
+        check_ties(self.records, votes.unused, votes.answer)
         self.used |= set(votes.names.values()) | (set(self.records.names) - set(votes.unused) - set(self.ignore))
         answers = list(votes.answer)
         if "winner" in votes.names and votes.names["winner"] in self.names:
@@ -447,7 +448,7 @@ class _Reader:
 
     def check_pair(self, place: int, names: Mapping[str, str], row: Sequence[Any]) -> None:
         """Raise an error for a pair that lacks an item, or has one twice; `names` are columns by role."""
-        for side, item in zip(("left", "right"), row, strict=False):
+        for side, item in (("left", row[0]), ("right", row[1])):
             if is_no_label(item):
                 self.fail(place, names[side], f"{shown(item)} is missing; every answer needs both items by label")
         if row[0] == row[1]:
@@ -474,6 +475,10 @@ class _Reader:
                 self.fail(place, name, f"a grade must be {form}{', '.join(table)}; got {shown(row[2])}")
             self.check_pair(place, names, row)
             rows.append(None if grade is None else (row[0], row[1], grade))
+        answers = [None if row is None else str(row[2]) if row[2] else "tie" for row in rows]
+        check_ties(
+            self.records, [column for column in self.names if column not in self.used], answers, "0 as the grade"
+        )
         rows = self.with_signs(rows, name, sides, has_own_scale)
         if rows and not any(row[2] for row in rows if row):
             self.records.table.fail("no grade prefers a side", self.records.header.line, name)

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +19,8 @@ from rankcorr.errors import ColumnError, DimensionError, DuplicateLabelError, Mi
 # Types that are never frames: most calls pass one of these.
 PLAIN: Final = (np.ndarray, list, tuple, dict, range, set, frozenset, str, bytes, int, float)
 _RANKS: Final = frozenset({"rank", "ranks", "ranking", "position", "positions", "place", "places"}) | {
-    *("rang", "ränge", "rangs", "platz", "platzierung", "classement", "puesto", "posición", "clasificación"),
-    *("posizione", "classifica", "posição"),
+    *("rang", "ränge", "rangs", "platz", "platzierung", "classement", "puesto", "posición", "posicion"),
+    *("clasificación", "clasificacion", "posizione", "classifica", "posição", "posicao"),
 }
 _KINDS_OF_RANKS: Final = frozenset({"low", "high", "lower", "upper", "min", "max", "best", "worst", "mid"}) | {
     *("mean", "avg", "average", "median", "expected", "final", "true", "gold", "human", "overall", "anytime")
@@ -162,7 +163,7 @@ def is_rank_column(name: object) -> bool:
     >>> [is_rank_column(name) for name in ("rank", "rank_low", "Mean rank", "Rang", "page_rank", "rank score", 3)]
     [True, True, True, True, False, False, False]
     """
-    words = set(re.findall(r"[^\W\d_]+", name.lower())) if isinstance(name, str) else set()
+    words = set(re.findall(r"[^\W\d_]+", normalize("NFC", name).lower())) if isinstance(name, str) else set()
     return bool(words & _RANKS) and words <= _RANKS | _KINDS_OF_RANKS
 
 

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational
+from numbers import Integral, Rational, Real
 from typing import Any, Final
 
 import numpy as np
@@ -50,6 +50,17 @@ def exact_array(values: ArrayLike, noun: str = "number") -> NDArray[Any]:
     if not isinstance(values, np.ndarray) and (array.dtype.kind in "US" or is_rounded):
         return np.array(values, dtype=object)
     return array
+
+
+def is_real(value: object) -> bool:
+    """Whether a value has a type of real numbers, nan included; a duration, which numpy calls an integer, has not.
+
+    Examples
+    --------
+    >>> is_real(Decimal("NaN")), is_real(np.int8(1)), is_real(np.timedelta64(1, "s")), is_real("1")
+    (True, True, False, False)
+    """
+    return isinstance(value, (Real, Decimal)) and not isinstance(value, np.timedelta64)
 
 
 def detach_tensor(values: Any) -> Any:

@@ -1,9 +1,7 @@
 """Raw scores or ranks become checked numbers, and these mid-ranks; a `Ranking` holds the result."""
 
-import numbers
 import sys
 from collections.abc import Hashable, Iterator, Mapping, MappingView, Sequence, Set
-from decimal import Decimal
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -11,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import N_SHOWN, shown
 from rankcorr._input.frames import series_of
-from rankcorr._input.numbers import exact_array, is_nan, order_codes
+from rankcorr._input.numbers import exact_array, is_nan, is_real, order_codes
 from rankcorr._workers import loops
 from rankcorr.errors import DimensionError, MissingValueError, NonNumericError, TooFewItemsError
 
@@ -71,7 +69,7 @@ def _need(noun: str) -> str:
 
 
 def _check_objects(array: NDArray[Any], noun: str, labels: Sequence[Hashable] | None) -> None:
-    real = np.array([isinstance(value, numbers.Real | Decimal) for value in array.flat], dtype=bool)
+    real = np.array([is_real(value) for value in array.flat], dtype=bool)
     if not real.all():
         wrong = np.argwhere(~real.reshape(array.shape))
         example = array[tuple(wrong[0])]

@@ -154,6 +154,9 @@ def read_numbers(
         header = not (numeric and all(real_text(cell) for column, cell in enumerate(first.cells) if column in numeric))
         records = chain([second], records)
     columns = _find_columns(table, first, id_columns, score_column, header=header, n_ids=2 if words else 1)
+    if header and id_columns is None and not words and (second := next(records, None)):
+        _check_ids(table, columns.names[columns.ids[0]], first.line, second.cells[columns.ids[0] :])
+        records = chain([second], records)
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered=True needs exactly two id columns; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
@@ -217,13 +220,6 @@ def _find_columns(
         )
     if header:
         _check_header(table, names[score], first.line)
-        if id_columns is None and n_ids == 1 and (names[ids[0]] in _FITTED or is_rank_column(names[ids[0]])):
-            table.fail(
-                "by its name, this column holds numbers, but it would be read as the ids; name both columns (--id and "
-                "--score)",
-                first.line,
-                names[ids[0]],
-            )
     return _Columns(names, ids, score)
 
 
@@ -235,6 +231,17 @@ def _check_header(table: TextTable, name: str, line: int) -> None:
     if real_text(name) or name.strip().lower() in _MISSING:
         table.fail(
             "this line looks like data; use --no-header (in Python, header=False), or rename the column", line, name
+        )
+
+
+def _check_ids(table: TextTable, name: str, line: int, cells: list[str]) -> None:
+    """Refuse a column of ids that has the name of a column of numbers, and a number in its first cell."""
+    if (name in _FITTED or is_rank_column(name)) and cells and real_text(cells[0]):
+        table.fail(
+            "by its name, this column holds numbers, but it would be read as the ids; name both columns (--id and "
+            "--score)",
+            line,
+            name,
         )
 
 

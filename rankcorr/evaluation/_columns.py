@@ -2,8 +2,6 @@
 
 import sys
 from collections.abc import Hashable, Iterable
-from decimal import Decimal
-from numbers import Real
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import N_SHOWN, counted, shown
 from rankcorr._input.frames import PLAIN, arrow, series_of
 from rankcorr._input.identifiers import check_identifiers, plain_identifier
-from rankcorr._input.numbers import as_floats, exact_array, is_nan, numbers_beyond_floats
+from rankcorr._input.numbers import as_floats, exact_array, is_nan, is_real, numbers_beyond_floats
 from rankcorr._input.scores import is_masked
 from rankcorr._io.columnar import coded_column
 from rankcorr.errors import ColumnError, MissingValueError, NonNumericError
@@ -140,7 +138,7 @@ def is_number(value: object) -> bool:
     >>> is_number(0.5), is_number(float("nan")), is_number("0.5")
     (True, False, False)
     """
-    return isinstance(value, Real | Decimal) and not is_nan(value)
+    return is_real(value) and not is_nan(value)
 
 
 def _numbers(entries: Any, noun: str) -> NDArray[np.float64]:
@@ -150,7 +148,7 @@ def _numbers(entries: Any, noun: str) -> NDArray[np.float64]:
         raise ColumnError(f"the column of {noun}s must have one dimension; got {shown(entries)}")
     if array.dtype.kind not in "biuf":
         numbers = array.tolist()
-        wrong = [row for row, number in enumerate(numbers) if not isinstance(number, Real | Decimal)]
+        wrong = [row for row, number in enumerate(numbers) if not is_real(number)]
         if wrong:
             null = [row for row in wrong if numbers[row] is None]
             if null:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -14,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankcorr import errors
 from rankcorr._checks import check_unique, offending, shown
 from rankcorr._input.frames import by_name
-from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats
+from rankcorr._input.numbers import as_floats, exact_array, is_real, numbers_beyond_floats
 from rankcorr._input.scores import ScoresLike, is_masked, split_labels
 from rankcorr._output.results import read_only
 from rankcorr._ranking import checked_labels
@@ -137,7 +135,7 @@ def _unmask(values: ArrayLike) -> NDArray[Any]:
 def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:
     """Check that these are numbers, and that no two integers become the same float."""
     if array.dtype.kind not in "biuf":
-        wrong = [value for value in array.ravel().tolist() if not isinstance(value, Real | Decimal)]
+        wrong = [value for value in array.ravel().tolist() if not is_real(value)]
         if wrong:
             raise errors.NonNumericError(offending(f"{subject} must be a number, or nan; got", wrong))
     if large := numbers_beyond_floats(array):

@@ -385,6 +385,18 @@ def test_dates_and_durations_are_no_numbers(dates):
             Run.from_columns(*ids, [1, 2, 3])
 
 
+def test_durations_among_numbers_are_no_numbers():
+    mixed = [np.timedelta64(1, "s"), 1.0, 2.0]
+    calls = [
+        Ranking.from_scores,
+        lambda scores: Run.from_columns(["q"] * 3, ["a", "b", "c"], scores),
+        lambda ratings: krippendorff_alpha([ratings, ratings]),
+    ]
+    for call in calls:
+        with pytest.raises(NonNumericError, match=r"must be a (real )?number.*timedelta64\(1,'s'\)"):
+            call(mixed)
+
+
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_a_series_named_rank_is_not_read_as_scores(kind):
     frame = kind({"rank": [1, 2, 3], "mean_rank": [1.5, 2.5, 9.0], "page_rank": [3, 2, 1], "score": [9, 5, 1]})

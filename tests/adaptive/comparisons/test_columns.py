@@ -540,13 +540,35 @@ def test_equal_items_are_refused(items):
 
 
 @pytest.mark.parametrize("name", ["tie", "is_tie", "both_equal", "isDraw"])
-@pytest.mark.parametrize("marks", [[False, False, True], [0, 0, 1], ["false", "false", "true"]])
+@pytest.mark.parametrize("marks", [[False, False, True], [0, 0, 1], ["FALSE", "no", "Yes"]])
 @pytest.mark.parametrize("read", [Comparisons.from_frame, read_choices])
-def test_rows_without_a_winner_that_are_marked_as_ties_are_refused(read, name, marks):
-    frame = pd.DataFrame({"left": ["a", "a", "b"], "right": ["b", "c", "c"], "winner": ["left", "right", None]})
-    message = rf"^{name}\[2\]: this row is marked as a tie, but has no winner: write tie .* ignore=\[\"{name}\"\]"
+@pytest.mark.parametrize(("winner", "fault"), [(None, "has no answer"), ("right", "its answer is right")])
+def test_rows_that_are_marked_as_ties_and_have_another_answer_are_refused(read, name, marks, winner, fault):
+    frame = pd.DataFrame({"left": ["a", "a", "b"], "right": ["b", "c", "c"], "winner": ["left", "right", winner]})
+    message = rf"^{name}\[2\]: this row is marked as a tie, but {fault}: write tie .* ignore=\[\"{name}\"\]"
     with pytest.raises(ComparisonError, match=message):
         read(frame.assign(**{name: marks}))
     read(frame.assign(**{name: marks}), ignore=[name])
-    read(frame.assign(**{name: marks}).fillna({"winner": "tie"}))
+    read(frame.assign(**{name: marks, "winner": ["left", "right", "tie"]}))
     read(frame.assign(**{name: [False] * 3}))
+
+
+@pytest.mark.parametrize("read", [Comparisons.from_frame, read_choices])
+def test_a_winner_and_a_loser_that_are_marked_as_a_tie_are_refused(read):
+    frame = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "c"], "tie": [0, 1]})
+    with pytest.raises(ComparisonError, match=r"^tie\[1\]: this row is marked as a tie, but its answer is left: write"):
+        read(frame)
+
+
+@pytest.mark.parametrize(("grade", "fault"), [(None, "has no answer"), (2, "its answer is 2")])
+def test_grades_that_are_marked_as_ties_are_refused(grade, fault):
+    frame = pd.DataFrame({"left": ["a", "b"], "right": ["b", "c"], "grade": [-1, grade], "tie": [0, 1]})
+    with pytest.raises(ComparisonError, match=rf"this row is marked as a tie, but {fault}: write 0 as the grade\."):
+        read_choices(frame)
+    assert read_choices(frame.assign(grade=[-1, 0])).rows[1] == ("b", "c", 0)
+
+
+@pytest.mark.parametrize("column", [{"draw": [3, 1]}, {"equal_length": [True, True]}, {"tie_break": ["", "1"]}])
+def test_columns_that_mark_no_ties_are_left_out(column):
+    frame = pd.DataFrame({"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", None], **column})
+    assert Comparisons.from_frame(frame).winner.tolist() == [LEFT]

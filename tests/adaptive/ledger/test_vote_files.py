@@ -225,6 +225,7 @@ def with_result(*sides, **more):
             "v:2: column \"preference\": the winner must be 'A', 'B' or 'tie'; got 'C'",
         ),
         ("potato", '{"responses": ["a", "b"], "preference": {"scale_value": "x"}}', TableError, "got 'x'"),
+        ("csv", "comparison,winner,tie\n1-0-0,left,1\n", TableError, "marked as a tie, but its answer is left"),
         (
             "csv",
             "comparison,winner,n\n1-0-0,left,2\n",

@@ -374,6 +374,11 @@ def test_a_first_column_of_numbers_is_not_read_as_ids(write, name):
     assert ranking == Ranking.from_scores({"1": 10, "2": 20})
 
 
+@pytest.mark.parametrize("name", ["place", "position", "Platz", "score"])
+def test_a_first_column_of_text_holds_the_ids_whatever_its_name(write, name):
+    assert read_ranking(write(f"{name},points\nParis,3\nRome,2\n")) == Ranking.from_scores({"Paris": 3, "Rome": 2})
+
+
 def test_only_text_and_paths_are_paths(tmp_path):
     readers = [read_ranking, read_run, read_qrels, read_groups, read_vectors]
     with (tmp_path / FILE).open("w") as file:
@@ -433,10 +438,12 @@ def test_numbers_are_read_unchanged(write):
     assert read_ranking(path) == Ranking.from_scores(read_numbers(path).numbers)
 
 
+RANKS = ["rank", "Rank", " RANKS ", "rank_low", "rank_high", "Mean rank", "rank1", "ranking", "Place"]
+
+
 @pytest.mark.parametrize(
-    "name",
-    ["rank", "Rank", " RANKS ", "rank_low", "rank_high", "Mean rank", "rank1", "ranking", "Place", "Rang", "Posición"],
-)
+    "name", [*RANKS, "Rang", "Ra\u0308nge", "Posición", "posicion"]
+)  # an umlaut as macOS writes it
 def test_a_column_named_rank_is_read_as_ranks(write, name):
     path = write(f"id,{name},score\nx,1,0.9\ny,2,0.5\nz,3,0.1\n")
     best_first = read_ranking(path, id_columns=["id"], score_column="score")
