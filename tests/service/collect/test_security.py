@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 import pytest
 
 from adaptive.ledger import ItemContent, PageTexts
-from adaptive.ledger._voters.tokens import revoke
 from service.collect.content import content_for_pages, render
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import (
@@ -90,7 +89,7 @@ def test_revoked_secrets_stay_invalid(make_app, campaign):
     again.client.set_cookie(f"voter_{campaign.key[:12]}", cookie)
     assert again.me().status_code == 401
     assert Voter(app.test_client(), campaign).begin(token=ann).status_code == 401
-    campaign.write(revoke, bob)
+    campaign.tokens.revoke(bob)
     assert Voter(app.test_client(), campaign).begin(token=bob).status_code == 401
 
 
