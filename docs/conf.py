@@ -65,7 +65,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
-# These are beside README, and the site includes them.
+# Files at the root of the repository that the site includes.
 INCLUDED = {
     ROOT / f"{name}.md": ROOT / f"docs/project/{page}.md"
     for name, page in (*(("CHANGELOG", "changelog"), ("CONTRIBUTING", "contributing"), ("SECURITY", "security")),)

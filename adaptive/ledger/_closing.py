@@ -260,13 +260,13 @@ def advise_voiding(comparisons: Sequence[str]) -> str:
     Examples
     --------
     >>> print(advise_voiding(["b1-0-1"]))
-    ; void b1-0-1 with `ballots run correct`, so that it is asked again: an item on each has no open comparison
+    ; void b1-0-1 with `ballots run correct`, so that it is asked again: an item on it has no open comparison
     """
     if not comparisons:
         return ""
-    asked = "it is asked" if len(comparisons) == 1 else "they are asked"
+    asked, place = ("it is asked", "it") if len(comparisons) == 1 else ("they are asked", "each")
     way = f"void {first_few(comparisons)} with `ballots run correct`, so that {asked} again"
-    return f"; {way}: an item on each has no open comparison"
+    return f"; {way}: an item on {place} has no open comparison"
 
 
 def close(

@@ -40,7 +40,7 @@ def best_order(costs: Matrix) -> tuple[NDArray[np.intp], bool]:
 
 
 def order_by_subsets(costs: Matrix) -> NDArray[np.intp]:
-    """Best order by dynamic programming: the smallest cost of each set of items that comes first."""
+    """Find the best order by dynamic programming over the set of items at the top."""
     n_items = len(costs)
     members = (np.arange(1 << n_items)[:, np.newaxis] >> np.arange(n_items)) & 1
     # Cost of an item before those outside of a set; its own is 0.
@@ -60,7 +60,7 @@ def order_by_subsets(costs: Matrix) -> NDArray[np.intp]:
 
 
 def order_by_program(costs: Matrix) -> NDArray[np.intp] | None:
-    """Best order by an integer program, to which violated triangles are added; None if the time is over."""
+    """Find the best order by an integer program that gains the triangles it violates; None after `SECONDS`."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
@@ -100,7 +100,7 @@ def order_by_program(costs: Matrix) -> NDArray[np.intp] | None:
 
 
 def order_by_moves(costs: Matrix) -> NDArray[np.intp]:
-    """Order in which no item has a better place, from the order given."""
+    """Move items, from the order given, until no move lowers the cost."""
     order = list(range(len(costs)))
     is_better = True
     while is_better:
@@ -123,7 +123,7 @@ def largest_candidate(values: Matrix, candidates: Matrix) -> tuple[Matrix, float
 
 
 def weak_orders(n_items: int) -> Matrix:
-    """Mid-ranks of all orders with ties, a row each; those without ties come first."""
+    """Mid-ranks of all orders with ties, a row each, those without ties first."""
     levels = np.indices((n_items,) * n_items, dtype=np.int8).reshape(n_items, -1).T
     used = np.bitwise_or.reduce(np.left_shift(1, levels, dtype=np.int16), axis=1)
     levels = levels[(used & (used + 1)) == 0]  # levels 0 to k - 1, each of them used

@@ -43,8 +43,8 @@ TYPES: Final = {
 }
 
 
-# First bytes of images that organisers may upload, after so many bytes, and the ending of their names. SVG is left out,
-# because it can hold scripts.
+# Images that organisers may upload: the offset of their signature, the signature, and the suffix of their names. SVG is
+# left out, because it can hold scripts.
 _SIGNATURES: Final = (
     (0, b"\x89PNG\r\n\x1a\n", ".png"),
     (0, b"\xff\xd8\xff", ".jpg"),
