@@ -29,6 +29,7 @@ from adaptive._scores import (
 )
 from adaptive.errors import AdaptiveError, ProtocolError, VoteError
 from rankcorr._checks import check_choice, check_unique, checked_seed, equals_itself, offending, shown
+from rankcorr._input.frames import python_values
 from rankcorr._input.identifiers import identifier_text, plain_identifier
 from rankcorr._output.results import Result, json_ready, read_only
 
@@ -229,7 +230,7 @@ def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = Protoc
         raise error(f"{role} must be a number or a list of labels; got {shown(labels)}")
     if isinstance(labels, range) and labels == range(len(labels)):
         return labels
-    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else map(plain_identifier, labels))
+    names = tuple(map(plain_identifier, python_values(labels)))
     try:
         check_unique(names, role, error)
         if len(kinds := set(map(type, names))) > 1:

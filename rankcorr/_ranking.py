@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankcorr import _checks as checks
 from rankcorr import errors
 from rankcorr._input.frames import FrameColumns, is_rank_column, python_values
-from rankcorr._input.identifiers import identifier_text, is_array, warn_unicode_twins
+from rankcorr._input.identifiers import NUMPY_TIMES, identifier_text, is_array, plain_times, warn_unicode_twins
 from rankcorr._input.scores import (
     Positions,
     Ranks,
@@ -175,12 +175,10 @@ class Ranking:
         """
         if _is_no_list(order):
             raise errors.DimensionError(f"order must be a list of labels, best first; got {checks.shown(order)}")
-        if isinstance(order, np.ndarray):
-            if order.ndim != 1 or order.dtype.kind == "V" or is_masked(order):
-                raise errors.DimensionError(
-                    f"an order has one dimension and plain labels; got an array of {order.dtype}, shape {order.shape}"
-                )
-            order = order.tolist()
+        if isinstance(order, np.ndarray) and (order.ndim != 1 or order.dtype.kind == "V" or is_masked(order)):
+            raise errors.DimensionError(
+                f"an order has one dimension and plain labels; got an array of {order.dtype}, shape {order.shape}"
+            )
         order = python_values(order)
         labels: list[Hashable] = []
         ranks: list[float] = []
@@ -359,7 +357,7 @@ def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, 
         raise errors.LabelError(
             f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}"
         )
-    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else python_values(labels))
+    names = tuple(plain_times(python_values(labels)))
     if len(names) != n_items:
         raise errors.LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
     try:
@@ -376,14 +374,18 @@ def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, 
     if any(map(is_array, kinds)):
         raise errors.LabelError(f"labels must be text or numbers, not arrays; got {checks.shown(names)}")
     if len(kinds) > 1 and len(set(texts := list(map(identifier_text, names)))) < n_items:
-        message = checks.offending("labels mix whole numbers with the same numbers as text", checks.repeated(texts))
-        raise errors.DuplicateLabelError(f"{message}; write all labels as text, or all as whole numbers")
+        message = checks.offending("labels differ only in their types", checks.repeated(texts))
+        raise errors.DuplicateLabelError(f"{message}; write all labels in one way, such as text")
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
     plain = kinds <= {str, int}
     nan = [] if plain else [position for position, name in enumerate(names) if not checks.equals_itself(name)]
     if nan:
         raise errors.LabelError(
             checks.offending("nan cannot be a label, because it does not equal itself; positions", nan)
+        )
+    if inexact := [] if plain else [name for name in names if isinstance(name, NUMPY_TIMES)]:
+        raise errors.LabelError(
+            checks.offending("labels that are times must be whole microseconds of the years 1 to 9999; got", inexact)
         )
     return names
 
@@ -506,7 +508,7 @@ def _check_kinds(x_only: Sequence[Hashable], y_only: Sequence[Hashable], names: 
         if twin != label:
             raise errors.LabelMismatchError(
                 f"label {checks.shown(twin)} of {names[0]} and label {checks.shown(label)} of {names[1]} differ only "
-                "in their types: write all labels as text, or all as whole numbers"
+                "in their types: write all labels in one way, such as text"
             )
 
 

@@ -378,13 +378,9 @@ def listed_column(values: Iterable[Any], column: str) -> list[Any]:
     n_dimensions = getattr(values, "ndim", 1)
     if n_dimensions != 1:
         raise ComparisonError(f"{column} must have one dimension; got {n_dimensions}")
-    # Arrays and pandas have tolist, polars has to_list; iterating over a column of pandas takes ten times longer.
-    to_list = getattr(values, "tolist", None) or getattr(values, "to_list", None)
-    if to_list is not None:
-        entries: list[Any] = to_list()
-        has_objects = getattr(getattr(values, "dtype", None), "kind", "") == "O"
-        return list(map(plain_entry, entries)) if has_objects else entries
-    return list(python_values(values))
+    entries = list(python_values(values))  # iterating over a column of pandas takes ten times longer
+    has_objects = getattr(getattr(values, "dtype", None), "kind", "") == "O"
+    return list(map(plain_entry, entries)) if has_objects else entries
 
 
 def plain_entry(entry: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankcorr._checks import offending, repeated
+from rankcorr._input.identifiers import plain_identifier
 from rankcorr.errors import ColumnError, DimensionError, DuplicateLabelError, MissingArrowError, NonNumericError
 
 # Types that are never frames: most calls pass one of these.
@@ -182,13 +183,14 @@ def by_name(value: Any) -> Mapping[Any, Any] | None:
 
 
 def python_values(values: Iterable[Any]) -> Iterable[Any]:
-    """Convert a column of pyarrow, pandas, torch or jax to Python values, which labels are compared with.
+    """Convert a column of numpy, pyarrow, pandas, polars, torch or jax to Python values, which labels are.
 
     Anything else is unchanged.
     """
-    name = "to_pylist" if hasattr(values, "to_pylist") else "tolist"
-    has_one_dimension = getattr(values, "ndim", 1) == 1
-    converted: Iterable[Any] = getattr(values, name)() if has_one_dimension and hasattr(values, name) else values
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":  # whose nanoseconds would become integers
+        return list(map(plain_identifier, values))
+    convert = next((name for name in ("to_pylist", "tolist", "to_list") if hasattr(values, name)), None)
+    converted: Iterable[Any] = getattr(values, convert)() if convert and getattr(values, "ndim", 1) == 1 else values
     return converted
 
 

@@ -1,11 +1,13 @@
 """One rule for identifiers of queries, documents, items and voters, whatever they were read from.
 
 An identifier is text or a whole number. Integers of numpy and of Python are equal, and so is their decimal text: 7 in
-JSON is "7" in CSV. Text of numpy is text. Identifiers of one source have one kind; a mixture is an error.
+JSON is "7" in CSV. Text of numpy is text. Identifiers of one source have one kind; a mixture is an error. Labels of
+items may also be dates and times: those of numpy are Python's, and a time at midnight is written as its date is.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import Any
+from datetime import date, timedelta
+from typing import Any, Final
 from unicodedata import normalize
 
 import numpy as np
@@ -13,20 +15,45 @@ import numpy as np
 from rankcorr._checks import give_notice, offending
 from rankcorr.errors import ColumnError, UnicodeFormWarning
 
+NUMPY_TIMES: Final = (np.datetime64, np.timedelta64)
+_FINER_THAN_PYTHON: Final = ("ns", "ps", "fs", "as")
+
 
 def plain_identifier(identifier: Any) -> Any:
     """Return an identifier with Python's types in the place of numpy's; parts of a tuple too, anything else unchanged.
+
+    Times that Python cannot hold, such as odd nanoseconds and NaT, are unchanged.
 
     Examples
     --------
     >>> plain_identifier(np.int64(7)), plain_identifier(np.str_("a")), plain_identifier((np.int8(1), "b"))
     (7, 'a', (1, 'b'))
+    >>> plain_identifier(np.datetime64("2026-01-31", "ns")), plain_identifier(np.datetime64("2026-01-31"))
+    (datetime.datetime(2026, 1, 31, 0, 0), datetime.date(2026, 1, 31))
     """
-    if isinstance(identifier, np.integer) and not isinstance(identifier, np.timedelta64):
+    if isinstance(identifier, NUMPY_TIMES):
+        is_finer = np.datetime_data(identifier.dtype)[0] in _FINER_THAN_PYTHON  # whose item() is a plain integer
+        time = identifier.astype(f"{identifier.dtype.kind}8[us]") if is_finer else identifier
+        is_exact = isinstance(time.item(), date | timedelta) and time == identifier
+        return time.item() if is_exact else identifier
+    if isinstance(identifier, np.integer):
         return int(identifier)
     if isinstance(identifier, np.str_):
         return str(identifier)
     return tuple(map(plain_identifier, identifier)) if type(identifier) is tuple else identifier
+
+
+def plain_times(labels: Iterable[Hashable]) -> list[Hashable]:
+    """Return labels with Python's dates and times in the place of numpy's, whose hashes may differ.
+
+    Examples
+    --------
+    >>> plain_times(["a", np.timedelta64(90, "s")])
+    ['a', datetime.timedelta(seconds=90)]
+    """
+    labels = list(labels)
+    has_times = not {*NUMPY_TIMES, tuple}.isdisjoint(map(type, labels))
+    return list(map(plain_identifier, labels)) if has_times else labels
 
 
 def identifier_text(identifier: Any) -> Any:
@@ -36,10 +63,14 @@ def identifier_text(identifier: Any) -> Any:
     --------
     >>> identifier_text(7), identifier_text(np.int64(7)), identifier_text("07"), identifier_text((1, "b"))
     ('7', '7', '07', ('1', 'b'))
+    >>> identifier_text(date(2026, 1, 31)), identifier_text(np.datetime64("2026-01-31T00:00"))
+    ('2026-01-31', '2026-01-31')
     """
     plain = plain_identifier(identifier)
     if type(plain) is tuple:
         return tuple(map(identifier_text, plain))
+    if isinstance(plain, date):
+        return str(plain).removesuffix(" 00:00:00")
     return str(plain) if type(plain) is int else plain
 
 

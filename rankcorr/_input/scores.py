@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import N_SHOWN, shown
 from rankcorr._input.frames import series_of
+from rankcorr._input.identifiers import plain_times
 from rankcorr._input.numbers import exact_array, is_nan, is_real, order_codes
 from rankcorr._workers import loops
 from rankcorr.errors import DimensionError, MissingValueError, NonNumericError, TooFewItemsError
@@ -24,7 +25,7 @@ def split_labels(numbers_: ScoresLike, noun: str) -> tuple[list[Hashable] | None
     An array of xarray with coordinates is read as a pandas Series.
     """
     if isinstance(numbers_, Mapping):
-        return list(numbers_), list(numbers_.values())
+        return plain_times(numbers_), list(numbers_.values())
     xarray = sys.modules.get("xarray")
     values: Any = numbers_
     if xarray is not None and isinstance(values, xarray.DataArray) and values.indexes and values.ndim == 1:

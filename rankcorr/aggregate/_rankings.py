@@ -179,7 +179,7 @@ def _match(names: Sequence[Any], rankings: Sequence[Ranking], missing: str) -> t
     union = dict.fromkeys(label for ranking in rankings for label in ranking.labels or ())
     if len(set(map(identifier_text, union))) < len(union):
         raise LabelMismatchError(
-            "labels mix whole numbers with the same numbers as text: write all labels as text, or all as whole numbers"
+            "labels of different rankings differ only in their types: write all labels in one way, such as text"
         )
     places = [{label: place for place, label in enumerate(ranking.labels or ())} for ranking in rankings]
     if missing == "raise":

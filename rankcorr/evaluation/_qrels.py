@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr import errors
 from rankcorr._checks import N_SHOWN, check_choice, counted, give_notice, offending, repeated, shown
-from rankcorr._input.frames import columns_of, is_rank_column
+from rankcorr._input.frames import columns_of, is_rank_column, python_values
 from rankcorr._input.identifiers import comparable
 from rankcorr._input.scores import kernel_array
 from rankcorr._io.trec import listed_values, note_ranks
@@ -160,7 +160,7 @@ class QueryColumns:
     @classmethod
     def _list_pairs(cls, query: Hashable, entries: Collection[Any]) -> list[tuple[Any, Any]]:
         """Return the documents and values of a list."""
-        pairs = listed_values(entries.tolist() if isinstance(entries, np.ndarray) else entries, cls.value_name)
+        pairs = listed_values(cast(Collection[Any], python_values(entries)), cls.value_name)
         if pairs is None:
             documents = "ids, best first" if cls.value_name == "score" else "relevant ids"
             raise errors.ColumnError(

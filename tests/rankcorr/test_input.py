@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import rankcorr
 from rankcorr import (
     DuplicateLabelError,
+    LabelError,
     LabelMismatchError,
     NonNumericError,
     Ranking,
@@ -29,6 +30,7 @@ from rankcorr import (
     correlate_many,
     correlation_matrix,
     leaderboard,
+    rank_sets,
     weighted_tau,
 )
 from rankcorr._input.identifiers import check_identifiers, comparable, identifier_text, plain_identifier, unicode_twins
@@ -453,9 +455,68 @@ def test_labels_that_differ_only_in_type_are_refused(x, y, missing):
         align({x: 2, "tea": 1, "rice": 3}, {y: 2, "tea": 1, "rice": 3}, names=("gold", "run"), missing=missing)
 
 
+DAYS = pd.date_range("2026-01-30", periods=3)
+NANOSECONDS = DAYS.values.astype("M8[ns]")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param(lambda scores: dict(zip(DAYS.to_pydatetime(), scores, strict=True)), id="keys of Python"),
+        pytest.param(lambda scores: dict(zip(NANOSECONDS, scores, strict=True)), id="keys of numpy"),
+        pytest.param(lambda scores: Ranking.from_scores(scores, NANOSECONDS), id="nanoseconds"),
+        pytest.param(lambda scores: Ranking.from_scores(scores, NANOSECONDS.astype("M8[s]")), id="seconds"),
+        pytest.param(lambda scores: Ranking.from_scores(scores, list(NANOSECONDS)), id="list of numpy"),
+        pytest.param(lambda scores: Ranking.from_scores(scores, DAYS), id="index"),
+        pytest.param(lambda scores: Ranking.from_scores(scores, pl.Series(NANOSECONDS)), id="polars"),
+        pytest.param(lambda scores: Ranking.from_scores(scores, pa.array(NANOSECONDS)), id="pyarrow"),
+        pytest.param(lambda scores: pd.Series(scores, NANOSECONDS), id="series"),
+        pytest.param(lambda scores: Ranking.from_order(NANOSECONDS[np.argsort(scores)[::-1]]), id="order"),
+    ],
+)
+def test_equal_times_match(times):
+    gold = pd.Series([2, 3, 1], DAYS)
+    ranking = align(gold, times([1, 3, 2]))[1]
+    assert (ranking.labels, ranking.ranks.tolist()) == (tuple(DAYS), [3, 1, 2])
+
+
+def test_times_are_labels_of_raters_and_of_parts():
+    by_numpy, by_pandas = dict(zip(NANOSECONDS, [1, 2, 3], strict=True)), pd.Series([1, 2, 4], DAYS)
+    assert krippendorff_alpha({"a": by_numpy, "b": by_pandas}) == krippendorff_alpha([[1, 2, 3], [1, 2, 4]])
+    sets = [rank_sets(estimates, standard_errors=by_pandas) for estimates in (by_numpy, by_pandas - [0, 0, 1])]
+    assert sets[0] == sets[1]
+
+
+@pytest.mark.parametrize("missing", ["raise", "intersection", "bottom", "gold"])
+@pytest.mark.parametrize("dates", [DAYS.date, DAYS.values.astype("M8[D]"), DAYS.strftime("%Y-%m-%d")])
+def test_a_date_is_no_time_and_no_text(dates, missing):
+    with pytest.raises(LabelMismatchError, match=r"label .*2026.* and label .*2026.* differ only in their types"):
+        align(pd.Series([2, 3, 1], DAYS), Ranking.from_scores([1, 3, 2], dates), missing=missing)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            NANOSECONDS + 1,
+            r"must be whole microseconds of the years 1 to 9999; got: np.datetime64\('2026-01-30T.*001'\)",
+        ),
+        (np.array([1, 2, 3], "m8[ns]"), "must be whole microseconds .*; got: np.timedelta64"),
+        (np.array([1, 2, 3], "m8[Y]"), "must be whole microseconds .*; got: np.timedelta64"),
+        (np.array([1, 2, 20000]).astype("M8[Y]"), "must be whole microseconds .*; got: np.datetime64"),
+        (np.array([10, 11, "NaT"], "M8[ns]"), r"nan cannot be a label.*; positions: 2"),
+        (np.array([10, 11, "NaT"], "M8[D]"), r"nan cannot be a label.*; positions: 2"),
+    ],
+)
+def test_times_that_python_cannot_hold_are_no_labels(labels, message):
+    for call in (lambda: Ranking.from_scores([1, 2, 3], labels), lambda: Ranking.from_order(labels)):
+        with pytest.raises(LabelError, match=message):
+            call()
+
+
 @pytest.mark.parametrize("number", [7, np.int64(7)])
 def test_labels_of_a_ranking_must_not_differ_only_in_type(number):
-    message = "labels mix whole numbers with the same numbers as text: '7'; write all labels as text, or"
+    message = "labels differ only in their types: '7'; write all labels in one way, such as text"
     with pytest.raises(DuplicateLabelError, match=message):
         Ranking.from_scores({number: 2, "7": 1, "tea": 3})
     with pytest.raises(DuplicateLabelError, match=message):

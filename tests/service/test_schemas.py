@@ -83,7 +83,7 @@ BEYOND_SCHEMAS = re.compile(
             # rankings to merge, and estimates with their errors
             r"lacks items of other rankings|some rankings have labels|must name the merged rankings|not all 0",
             r"their rows differ in length",
-            r"must have at least two items in common|labels mix whole numbers with the same numbers",
+            r"must have at least two items in common|labels differ only in their types",
             r"estimates and standard errors must have the same names|covariance matrix|or no test could tell two",
             # scores for tests that swap them, and grades for trec_eval
             r"needs the scores of all systems|swap",

@@ -1,5 +1,6 @@
 """Comparisons from labels, ballots, protocols and pairs, and their conversion back."""
 
+import datetime
 import json
 from dataclasses import replace
 
@@ -51,6 +52,13 @@ def test_columns_may_be_any_sequence(kind):
     votes = Comparisons.from_labels(kind(["a", "b"]), kind(["b", "c"]), kind(["left", "tie"]), voter=kind([7, 8]))
     assert votes == small_comparisons(voters=(7, 8))
     assert all(type(label) in {str, int} for label in (*votes.items, *votes.voters))
+
+
+def test_times_of_numpy_are_labels():
+    days = np.array(["2026-01-30", "2026-01-31"], "M8[ns]")
+    votes = Comparisons.from_labels(days[:1], days[1:], ["left"], items=days, voter=days[:1])
+    assert (votes.items, votes.voters) == (tuple(pd.DatetimeIndex(days)), (datetime.datetime(2026, 1, 30),))
+    assert votes == Comparisons.from_labels(list(days[:1]), list(days[1:]), ["left"], voter=list(days[:1]))
 
 
 @pytest.mark.parametrize("winners", [[1, 0], ["left", 0], [np.int64(1), "tie"], np.array([1, 0]), [1.0, 0.0]])

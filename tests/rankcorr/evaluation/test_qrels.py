@@ -482,6 +482,7 @@ def test_frames_of_pyterrier():
         (Run, {"q": HITS["q1"] + HITS["q1"]}, DuplicateDocumentError, r"\('q', 'd2'\)"),
         (Qrels, {"q": ["a", "a"]}, DuplicateDocumentError, r"\('q', 'a'\)"),
         (Run, {"q": [{"corpus_id": "a", "score": "high"}]}, ValueError, "that of document 'a' of query 'q' is 'high'"),
+        (Run, {"q": np.array(["2026"], "M8[ns]")}, ColumnError, "must be text or a whole number; got: datetime"),
         (Qrels, {"q": "a"}, ColumnError, r"expected a mapping such as .*; got \{'q': 'a'\}"),
     ],
 )

@@ -341,7 +341,7 @@ def test_input_types_of_ratings():
         ({"a": pd.Series([1, 2], ["x", "x"]), "b": {"x": 1}}, DuplicateLabelError, "'a' name an item more than once"),
         (pd.DataFrame([[1, 2], [1, 2]], columns=["a", "a"]), DuplicateLabelError, "unique; more than once: 'a'"),
         ({"a": pd.Series([1, 2], ["x", NAN]), "b": pd.Series([1, 2], ["x", NAN])}, LabelError, "nan cannot be a label"),
-        ({"a": {1: 1, 2: 2}, "b": {"1": 1, "2": 2}}, DuplicateLabelError, "labels mix whole numbers with the same"),
+        ({"a": {1: 1, 2: 2}, "b": {"1": 1, "2": 2}}, DuplicateLabelError, "labels differ only in their types"),
     ],
 )
 def test_invalid_ratings(ratings, error, message):
