@@ -167,11 +167,24 @@ def is_trec(path: str | os.PathLike[str]) -> bool:
     if path == "-":
         return False
     try:
-        fields = _split(_first_line(TextTable(path_text(path)).text()), None)
+        return trec_kind(_first_line(TextTable(path_text(path)).text())) is not None
     except TableError:
         return False
+
+
+def trec_kind(line: str) -> str | None:
+    """Return "qrels" or "a run" for a line in TREC's format, and None for any other line.
+
+    Examples
+    --------
+    >>> trec_kind("q1 0 d1 2"), trec_kind("q1 Q0 d1 1 3.5 bm25"), trec_kind("q1 d1 2")
+    ('qrels', 'a run', None)
+    """
+    fields = _split(line, None)
     n_numbers = {6: 2, 4: 1}.get(len(fields), 0)  # a run has a rank and a score after the document, qrels a relevance
-    return n_numbers > 0 and fields[1].upper() in ("Q0", "0") and all(map(real_text, fields[3 : 3 + n_numbers]))
+    if not n_numbers or fields[1].upper() not in ("Q0", "0") or not all(map(real_text, fields[3 : 3 + n_numbers])):
+        return None
+    return "a run" if n_numbers == 2 else "qrels"
 
 
 def _recognize_form(text: str, value_name: str) -> str:
@@ -225,7 +238,9 @@ def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, 
     n_fields = len(layout.fields)
     by_tabs = layout.separator is not None or (n_fields == 3 and _first_line(text).count("\t") == 2)
     has_head = layout.has_head
-    advice = f"; {_FORMATS_READ}"  # for the first line only: a file that begins well has the right format
+    kind, other = trec_kind(_first_line(text)), "a run" if "relevance" in layout.fields else "qrels"
+    # For the first line only: a file that begins well has the right format.
+    advice = f": the file holds {other}; are two files swapped?" if kind == other else f"; {_FORMATS_READ}"
     for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         if not content.strip(_BLANKS):
             continue

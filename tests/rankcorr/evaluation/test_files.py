@@ -193,6 +193,29 @@ def test_errors_name_file_line_and_column(write, text, message):
     assert str(caught.value).startswith(str(path))
 
 
+@pytest.mark.parametrize(
+    ("read", "text", "message"),
+    [
+        (
+            read_qrels,
+            "q1 Q0 a 1 3.5 bm25\n",
+            ":1: expected 4 fields .*; got 6: the file holds a run; are two files swapped",
+        ),
+        (read_run, "\nq1\t0\ta\t2\n", ":2: expected 6 fields .*; got 4: the file holds qrels; are two files swapped"),
+        (
+            read_run,
+            "q1 Q0 a 1\nq1 Q0 b 0\n",
+            ":1: expected 6 fields .*; got 4: the file holds qrels; are two files swapped",
+        ),
+        (read_run, "q1 0 a good\n", ":1: expected 6 fields .*; got 4; supported formats: TREC"),
+        (read_run, "q1 Q0 a 1 3.5 bm25\nq1 0 a 2\n", ":2: expected 6 fields .*; got 4$"),
+    ],
+)
+def test_swapped_qrels_and_runs_are_named(write, read, text, message):
+    with pytest.raises(TableError, match=message):
+        read(write(text))
+
+
 def test_beir_files_need_their_header(write):
     with pytest.raises(TableError, match=":1: the first line must be the header query-id, corpus-id, score"):
         read_run(write("q\ta\t1\n"), form="beir")
