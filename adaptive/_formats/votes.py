@@ -554,6 +554,8 @@ def _format_of(records: Records, columns: Columns) -> str:
     if not formats and "comparison" not in records.names:
         for layout in LAYOUTS.values():
             check_spelling(records.table, records.header, layout.marks)
+        for name in filter(lambda name: isinstance(name, str), columns.values()):
+            records.table.place(records.header, str(name))
         records.table.fail(
             f"got the columns {list_names(records.names)}; expected {_KNOWN_COLUMNS}; name others with columns=",
             records.header.line,

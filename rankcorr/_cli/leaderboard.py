@@ -409,7 +409,8 @@ def rank_sets_command(
     if estimate == error:
         raise OptionError("--estimate and --error must be different columns")
     numbers, errors = (
-        read_numbers(estimates, id_columns=[id_column], score_column=column).numbers for column in (estimate, error)
+        read_numbers(estimates, id_columns=[id_column], score_column=column, score_option=option).numbers
+        for column, option in ((estimate, "--estimate"), (error, "--error"))
     )
     with progress_bar(None, "draw", "rank sets") as advance:
         sets = rank_sets(

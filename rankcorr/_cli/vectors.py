@@ -257,6 +257,8 @@ def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
         raise OptionError("either --gold or --groups is needed" + (", not both" if settings.golds else ""))
     if settings.groups is not None and (settings.relata or settings.metrics):
         raise OptionError(f"{'--relata' if settings.relata else '--metric'} cannot be combined with --groups")
+    if len(settings.words) not in (0, 2):
+        raise OptionError(f"--words must name two columns, as in first,second; got {', '.join(settings.words)}")
     options.check_stdin([*vectors, *settings.golds, *filter(None, [settings.groups])])
     options.check_repeats(vectors, "VECTORS")
     if settings.versus is not None:

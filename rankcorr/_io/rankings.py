@@ -119,11 +119,13 @@ def read_numbers(
     unordered: bool = False,
     duplicates: Duplicates = "error",
     words: bool = False,
+    score_option: str = "--score",
 ) -> TableNumbers:
     r"""Read the numbers that make a ranking, by label, with the parameters and errors of `read_ranking`.
 
     A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file. `words` reads gold
-    scores of pairs of words as they are published, see `rankcorr.vectors.read_pairs`.
+    scores of pairs of words as they are published, see `rankcorr.vectors.read_pairs`. Messages name the option of a
+    command for the column of numbers, `score_option`.
 
     Examples
     --------
@@ -153,7 +155,8 @@ def read_numbers(
         numeric = [column for column, cell in enumerate(second.cells) if real_text(cell)]
         header = not (numeric and all(real_text(cell) for column, cell in enumerate(first.cells) if column in numeric))
         records = chain([second], records)
-    columns = _find_columns(table, first, id_columns, score_column, header=header, n_ids=2 if words else 1)
+    roles = "the words (--words)" if words else "the ids (--id)", f"the numbers ({score_option})"
+    columns = _find_columns(table, first, id_columns, score_column, roles, header=header, n_ids=2 if words else 1)
     if header and id_columns is None and not words and (second := next(records, None)):
         _check_ids(table, columns.names[columns.ids[0]], first.line, second.cells[columns.ids[0] :])
         records = chain([second], records)
@@ -185,6 +188,7 @@ def _find_columns(
     first: Record,
     id_columns: Sequence[str] | None,
     score_column: str | None,
+    roles: tuple[str, str],
     *,
     header: bool,
     n_ids: int,
@@ -193,8 +197,8 @@ def _find_columns(
     numeric = header and any(real_text(cell) for cell in first.cells)
     hint = "; if this line holds data, use --no-header (in Python, header=False)" if numeric else ""
     named = Record(first.line, names)
-    ids = None if id_columns is None else tuple(table.place(named, name, hint) for name in id_columns)
-    score = None if score_column is None else table.place(named, score_column, hint)
+    ids = None if id_columns is None else tuple(table.place(named, name, roles[0], hint) for name in id_columns)
+    score = None if score_column is None else table.place(named, score_column, roles[1], hint)
     used = [*(ids or ()), *(() if score is None else (score,))]
     for i in used:
         if used.count(i) > 1:
@@ -211,8 +215,7 @@ def _find_columns(
     if ids is not None and score is None and len(left) == 1:
         score = left.pop()
     if ids is None or score is None:
-        parts = ["the ids (--id)" if n_ids == 1 else "the words (--words)"] * (ids is None)
-        parts += ["the numbers (--score)"] * (score is None)
+        parts = [role for role, is_known in zip(roles, (ids, score), strict=True) if is_known is None]
         arguments = " (in Python, word_columns and score_column)" if n_ids > 1 else ""
         table.fail(
             f"say which column holds {' and '.join(parts)}{arguments}; the columns are {list_names(names)}{hint}",

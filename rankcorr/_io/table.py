@@ -177,11 +177,14 @@ class TextTable(Source):
             self.fail("more than one column has this name", header.line, name)
         return places
 
-    def place(self, header: Record, name: str, hint: str = "") -> int:
-        """Position of the column of a name, which must be there."""
+    def place(self, header: Record, name: str, role: str = "", hint: str = "") -> int:
+        """Position of the column of a name, which must be there; `role` says in a message what the column holds."""
         places = self.places(header, name)
         if not places:
-            self.fail(f'no column "{printable(name)}"; the columns are {list_names(header.cells)}{hint}', header.line)
+            columns = list_names(header.cells)
+            self.fail(
+                f'no column "{printable(name)}"{role and f" for {role}"}; the columns are {columns}{hint}', header.line
+            )
         return places[0]
 
     def check_width(self, header: Record, record: Record) -> None:

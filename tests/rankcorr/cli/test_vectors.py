@@ -254,7 +254,9 @@ def test_scores_on_target_groups_are_those_of_the_library(groups):
         (["--groups", "groups.csv", "--relata"], "--relata cannot be combined with --groups"),
         (["--groups", "groups.csv", "--metric", "rho"], "--metric cannot be combined with --groups"),
         (["--groups", "gold.csv"], 'no column "target"'),
+        (["--gold", "gold.csv", "--words", "a,x"], 'no column "x" for the words (--words)'),
+        (["--gold", "gold.csv", "--words", "a"], "--words must name two columns, as in first,second; got a"),
     ],
 )
-def test_options_that_exclude_target_groups_are_refused(arguments, message):
+def test_wrong_options_for_gold_and_target_groups_are_refused(arguments, message):
     assert message in refusal("evaluate-vectors", "v.bin", *arguments)

@@ -325,12 +325,15 @@ def test_errors_name_their_place(write, content, message):
         ({}, ':1: say which column holds the ids (--id) and the numbers (--score); the columns are "a", "b", "c", "c"'),
         ({"score_column": "b"}, ':1: say which column holds the ids (--id); the columns are "a", "b"'),
         ({"id_columns": ["a"]}, ':1: say which column holds the numbers (--score); the columns are "a", "b"'),
-        ({"score_column": "B"}, ':1: no column "B"; the columns are "a", "b", "c", "c"'),
-        ({"id_columns": ["a", "x\ty"]}, ':1: no column "x\\ty"; the columns are "a", "b", "c", "c"'),
+        ({"score_column": "B"}, ':1: no column "B" for the numbers (--score); the columns are "a", "b", "c", "c"'),
+        ({"id_columns": ["a", "x\ty"]}, ':1: no column "x\\ty" for the ids (--id); the columns are "a", "b", "c", "c"'),
         ({"score_column": "c"}, ':1: column "c": more than one column has this name'),
         ({"id_columns": ["a"], "score_column": "a"}, ':1: column "a": chosen twice; the ids and the score need'),
         ({"id_columns": ["a", "b", "a"]}, ':1: column "a": chosen twice'),
-        ({"id_columns": ["0"], "header": False}, ':1: no column "0"; the columns are "1", "2", "3", "4"'),
+        (
+            {"id_columns": ["0"], "header": False},
+            ':1: no column "0" for the ids (--id); the columns are "1", "2", "3", "4"',
+        ),
         ({"id_columns": ["1"], "score_column": "2", "header": False}, ':1: column "2": "b" is not a number'),
     ],
 )
@@ -344,7 +347,12 @@ def test_invalid_choices_of_columns_are_refused(write, options, message):
     ("content", "ids", "score", "message"),
     [
         ("a,b,s\nx,y,1\nx,z,2\nx,y,3\n", ["a", "b"], None, r':4: column "a, b": "x", "y" is also on line 2; ids must'),
-        ("1,x,5\n2,y,6\n", ["1"], "3", ':1: no column "3"; .* "1", "x", "5"; if this line holds data, use --no-header'),
+        (
+            "1,x,5\n2,y,6\n",
+            ["1"],
+            "3",
+            ':1: no column "3" for the numbers .* "1", "x", "5"; if this line holds data, use --no-header',
+        ),
         ("1,2\n2,5\n3,4\n", ["1"], "2", "looks like data"),  # with a header of "1" and "2", item "1" would be lost
     ],
 )
