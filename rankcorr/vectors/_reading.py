@@ -42,6 +42,8 @@ Undecodable: TypeAlias = Literal["error", "omit"]
 
 UNDECODABLE: Final[tuple[Undecodable, ...]] = get_args(Undecodable)
 MAX_DIMENSION: Final = 1_000_000
+_LARGEST: Final = 1e15  # number of a vector, in a binary file
+_NO_SPACES: Final = "a binary file cannot hold words with spaces"
 PROGRESS_WORDS: Final = 10_000
 MAX_WORD_BYTES: Final = 10_000
 
@@ -127,21 +129,25 @@ def read_vectors(
     records = _binary_records(source) if form == "word2vec-binary" else _text_records(source, form == "word2vec")
     vocabulary = None if words is None else frozenset(words)
     builder, n_words, n_undecodable, report = KeptVectors(source.name), 0, 0, progress or silent
+    previous: Record | None = None
     for n_words, record in enumerate(records, start=1):
         builder.dimension = record.dimension
         try:
             word = record.raw.decode(encoding)
         except UnicodeDecodeError as error:
+            message = f"{record.place}: {shown(record.raw)} is not text in {encoding}"
             if undecodable == "error":
-                spaces = "; a binary file cannot hold words with spaces" if form == "word2vec-binary" else ""
+                spaces = f"; {_NO_SPACES}" if record.is_binary else ""
                 raise VectorFileError(
-                    f"{record.place}: {shown(record.raw)} is not text in {encoding}; set the encoding of the words, "
-                    f'or leave such words out with undecodable="omit"{spaces}'
+                    f'{message}; set the encoding of the words, or leave such words out with undecodable="omit"{spaces}'
                 ) from error
+            if previous is not None and previous.begins_with_text():
+                raise VectorFileError(f"{message}, and follows numbers that begin with text; {_NO_SPACES}") from error
             n_undecodable += 1
         else:
             if vocabulary is None or word in vocabulary:
                 builder.add(word, record.vector(), record.place)
+        previous = record
         if n_words % PROGRESS_WORDS == 0:
             report(PROGRESS_WORDS)
     return builder.collect(n_words, form, n_undecodable)
@@ -219,22 +225,41 @@ class Record(NamedTuple):
     dimension: int
     is_binary: bool = False
 
+    def begins_with_text(self) -> bool:
+        """Whether the numbers of a binary file seem to begin with the rest of a word with a space: all are wrong then.
+
+        A space as the last byte of a float makes it about 1e-19. Other text makes some numbers huge, because it is one,
+        or moves the bytes of the others.
+        """
+        if not self.is_binary:
+            return False
+        numbers = np.frombuffer(self.numbers, "<f4")
+        return _has_huge(numbers) or 0 < abs(numbers[0]) < 1 / _LARGEST
+
     def vector(self) -> Numbers:
         """Numbers of the word.
 
         Raises
         ------
         VectorFileError
-            A cell is not a number, or there are not as many as the dimension.
+            A cell is not a number, there are not as many as the dimension, or they begin with text.
         """
         if self.is_binary:
-            return np.frombuffer(self.numbers, "<f4")
+            numbers = np.frombuffer(self.numbers, "<f4")
+            if _has_huge(numbers):  # a small one may be right
+                raise VectorFileError(f"{self.place}: the numbers of {shown(self.raw)} begin with text; {_NO_SPACES}")
+            return numbers
         cells = self.numbers.split()
         wrong = [cell for cell in cells if not is_number(cell)]
         if wrong or len(cells) != self.dimension:
             got = f"{shown(wrong[0])} is not a number" if wrong else f"got {len(cells):,}"
             raise VectorFileError(f"{self.place}: expected {self.dimension:,} numbers after the word; {got}")
         return np.array([float(cell) for cell in cells])
+
+
+def _has_huge(numbers: Numbers) -> bool:
+    sizes = np.abs(numbers)
+    return bool(sizes.max(where=np.isfinite(sizes), initial=0) > _LARGEST)
 
 
 def _read_header(source: VectorSource, line: bytes) -> tuple[int, int]:
@@ -327,7 +352,9 @@ def _binary_records(source: VectorSource) -> Iterator[Record]:
         place = f"{source.name}: byte {n_before + position:,}"
         raw = buffer[position:space]
         if not raw or len(raw) > MAX_WORD_BYTES:
-            raise VectorFileError(f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is expected; got {len(raw):,}")
+            raise VectorFileError(
+                f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is expected; got {len(raw):,}; {_NO_SPACES}"
+            )
         position = space + 1 + size
         yield Record(raw, buffer[space + 1 : position], place, dimension, is_binary=True)
     buffer, n_before = buffer[position:] + next(chunks, b""), n_before + position

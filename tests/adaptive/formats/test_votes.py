@@ -117,7 +117,7 @@ def test_invalid_options_are_refused(write, options, message):
 def test_a_role_that_no_column_has(write):
     with pytest.raises(OptionError, match="columns: unknown role 'loser'; use left, right, winner, voter"):
         read_votes(write(PLAIN), columns={"loser": "b"})
-    with pytest.raises(ComparisonError, match=':1: no column "judge"; the columns are "a", "b"'):
+    with pytest.raises(TableError, match=':1: no column "judge"; the columns are "a", "b"'):
         read_votes(write("a,b\nx,y\n"), columns={"voter": "judge"})
 
 

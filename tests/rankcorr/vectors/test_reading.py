@@ -217,6 +217,25 @@ def test_invalid_binary_files_of_vectors_are_refused(tmp_path, content, message)
         read_vectors(written(tmp_path / "v", content), form="word2vec-binary")
 
 
+@pytest.mark.parametrize("word", ["New York", "of the", "a b", "Rio de Janeiro", "ice age", "mother in law"])
+@pytest.mark.parametrize("vocabulary", [None, ["New", "of", "a", "Rio", "ice", "mother"], ["cat"]])
+def test_words_with_spaces_in_a_binary_file_are_refused(tmp_path, word, vocabulary):
+    """The rest of such a word is read as numbers, and the last bytes of its numbers as part of the next word."""
+    vectors = {name: np.random.default_rng(8).normal(size=50) for name in ("cat", word, "dog", "cow")}
+    file = written(tmp_path / "v", binary_of(vectors, breaks=False))
+    for undecodable in ("error", "omit"):
+        with pytest.raises(VectorFileError, match="a binary file cannot hold words with spaces"):
+            read_vectors(file, words=vocabulary, form="word2vec-binary", undecodable=undecodable)
+
+
+def test_undecodable_words_of_a_binary_file_are_left_out(tmp_path):
+    vectors = {"cat": [1.0, 2.0], "caf\u00e9": [1e-3, 1e9], "\u00e9t\u00e9": [0.0, 1.0], "dog": [3.0, 1.0]}
+    file = written(tmp_path / "v", binary_of(vectors, encoding="latin-1"))
+    result = read_vectors(file, undecodable="omit")
+    assert (result.words, result.n_undecodable) == (("cat", "dog"), 2)
+    assert result.vectors.tolist() == [vectors["cat"], vectors["dog"]]
+
+
 def test_numbers_without_a_cosine_in_a_binary_file(tmp_path):
     for number, message in ((np.nan, "number 1 of 'b' is nan"), (0.0, "all numbers of 'b' are 0")):
         file = written(tmp_path / "v", binary_of({"a": [1, 2], "b": [number, 0]}))
