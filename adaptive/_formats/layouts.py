@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from adaptive._formats.records import Records, is_missing
+from adaptive._formats.records import Records, is_missing, map_column
 from adaptive._votes import Vote
 from adaptive.errors import VoteError
 from rankcorr._checks import is_unhashable, shown
@@ -211,17 +211,18 @@ def _sides_that_won(entries: Sequence[Any], sides: Sides) -> Sequence[str | None
 def _marks_in_columns(records: Records, *_: object) -> Winners:
     names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
     winners: list[str | None] = []
-    for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
-        marks = [MARKS.get(answer_text(entry) or "") for entry in entries]
-        if all(entry == "" or is_missing(entry) for entry in entries):
+    columns = [records.column(name) for name in names]
+    marks_of = [map_column(lambda entry: MARKS.get(answer_text(entry) or ""), column) for column in columns]
+    for row, (entries, marks) in enumerate(zip(zip(*columns, strict=True), zip(*marks_of, strict=True), strict=True)):
+        if None not in marks and marks.count(True) == 1:
+            winners.append(_ONE_HOT[names[marks.index(True)]])
+        elif all(entry == "" or is_missing(entry) for entry in entries):
             winners.append(None)
-        elif None in marks or marks.count(True) != 1:
+        else:
             got = ", ".join(map(shown, entries))
             raise VoteError(
                 f"{records.place(row, names[0])}: one of {list_names(names)} must be 1, and the others 0; got {got}"
             )
-        else:
-            winners.append(_ONE_HOT[names[marks.index(True)]])
     return names[0], winners
 
 

@@ -361,8 +361,14 @@ class _FrameTable(TextTable):
 
 
 def map_column(function: Callable[[Any], Any], column: Sequence[Any]) -> Sequence[Any]:
-    """Apply a function to the entries of a column; to each distinct one once, if the column has codes for them."""
-    return column.map(function) if isinstance(column, CodedColumn) else list(map(function, column))
+    """Apply a function to the entries of a column; to each distinct one once, if they have codes or one plain type."""
+    if isinstance(column, CodedColumn):
+        return column.map(function)
+    kinds = set(map(type, column))
+    if len(kinds) != 1 or not kinds <= {str, bool, int}:  # 1, 1.0 and True are one key of a dict
+        return list(map(function, column))
+    results = {entry: function(entry) for entry in dict.fromkeys(column)}
+    return [results[entry] for entry in column]
 
 
 def listed_column(values: Iterable[Any], column: str) -> list[Any]:

@@ -31,6 +31,8 @@ def plain_identifier(identifier: Any) -> Any:
     >>> plain_identifier(np.datetime64("2026-01-31", "ns")), plain_identifier(np.datetime64("2026-01-31"))
     (datetime.datetime(2026, 1, 31, 0, 0), datetime.date(2026, 1, 31))
     """
+    if type(identifier) is str:  # as nearly always
+        return identifier
     if isinstance(identifier, NUMPY_TIMES):
         is_finer = np.datetime_data(identifier.dtype)[0] in _FINER_THAN_PYTHON  # whose item() is a plain integer
         time = identifier.astype(f"{identifier.dtype.kind}8[us]") if is_finer else identifier
@@ -66,6 +68,8 @@ def identifier_text(identifier: Any) -> Any:
     >>> identifier_text(date(2026, 1, 31)), identifier_text(np.datetime64("2026-01-31T00:00"))
     ('2026-01-31', '2026-01-31')
     """
+    if type(identifier) is str:
+        return identifier
     plain = plain_identifier(identifier)
     if type(plain) is tuple:
         return tuple(map(identifier_text, plain))

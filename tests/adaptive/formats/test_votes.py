@@ -25,6 +25,7 @@ from adaptive import (
     read_comparisons,
 )
 from adaptive._draw import draw_ballot
+from adaptive._formats.records import map_column
 from adaptive._formats.votes import comparisons_csv, read_votes
 from adaptive._votes import LEFT, RIGHT, TIE, Comparison, comparisons_of
 from adaptive.ledger import Ledger
@@ -119,6 +120,21 @@ def test_a_role_that_no_column_has(write):
         read_votes(write(PLAIN), columns={"loser": "b"})
     with pytest.raises(TableError, match=':1: no column "judge"; the columns are "a", "b"'):
         read_votes(write("a,b\nx,y\n"), columns={"voter": "judge"})
+
+
+@pytest.mark.parametrize(
+    ("column", "calls"),
+    [
+        ([True, False, True], [True, False]),
+        (["b", "a", "b"], ["b", "a"]),
+        ([1, True, 1.0, 1], [1, True, 1.0, 1]),  # one key of a dict, and three entries
+        ([[1], [1]], [[1], [1]]),
+    ],
+)
+def test_equal_entries_of_a_column_are_read_once(column, calls):
+    read = []
+    assert map_column(lambda entry: read.append(entry) or repr(entry), column) == list(map(repr, column))
+    assert list(map(repr, read)) == list(map(repr, calls))
 
 
 # --- pairs and one-hot columns ---------------------------------------------------------------------------------------
