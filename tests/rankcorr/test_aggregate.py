@@ -303,7 +303,7 @@ def test_results_are_tables():
         ([[1, 2], [1, 2, 3]], {}, LengthError, "must have the same length; got 2, 3 items"),
         ([{"a": 1, "b": 2}, {"a": 1, "c": 2}], {}, LabelMismatchError, "ranking 0 lacks items of other rankings: 'c'"),
         ([{"a": 1, "b": 2}, {"c": 1, "d": 2}], {"missing": "intersection"}, TooFewItemsError, "in common; they have 0"),
-        ([{7: 1, "b": 2}, {"7": 1, "b": 2}], {}, LabelMismatchError, "whole numbers with the same numbers as text: "),
+        ([{7: 1, "b": 2}, {"7": 1, "b": 2}], {}, LabelMismatchError, "differ only in their types: write all"),
         ([[1, 2]], {"missing": "gold"}, OptionError, "missing must be one of"),
         ([[1, 2]], {"weights": [1, 2]}, OptionError, "a number for each of the 1 rankings"),
         ([[1, 2]], {"weights": [-1]}, OptionError, "weights must be finite, not negative and not all 0"),
