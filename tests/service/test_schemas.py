@@ -30,7 +30,7 @@ BEYOND_SCHEMAS = re.compile(
             r"a comparison needs two runs|can be compared only if they are requested",
             r"k is an option of reciprocal_rank_fusion",
             r"either all comparisons have|/comparisons/\d+/\w+: this field is needed|voters can be fitted only if",
-            r"does not have this option|has no frequency, while others|(cluster|side_bias|swapped) cannot be used with powered_by",
+            r"does not have this option|has no frequency, while others|(cluster|swapped|side_bias) cannot be used with",
             # too few or too many different rows and items
             r"there is no row: a query, a document|a ranking needs at least two items",
             r"oversight: must be a number: 0, or of at least",
@@ -83,7 +83,7 @@ BEYOND_SCHEMAS = re.compile(
             # rankings to merge, and estimates with their errors
             r"lacks items of other rankings|some rankings have labels|must name the merged rankings|not all 0",
             r"their rows differ in length",
-            r"must have at least two items in common|labels differ only in their types",
+            r"must have at least two items in common|differ only in their types|difference must be larger",
             r"estimates and standard errors must have the same names|covariance matrix|or no test could tell two",
             # scores for tests that swap them, and grades for trec_eval
             r"needs the scores of all systems|swap",
