@@ -1,6 +1,7 @@
 """`ballots run open`, `record`, `correct`, `conflicts` and `assign`: write comparisons, and record the votes.
 
-`quality`, `exclude` and `link`: check the voters, exclude one, and make a link to the organiser's pages.
+`quality`, `exclude`, `withdraw` and `link`: check the voters, exclude or erase one, and make a link to the organiser's
+pages.
 """
 
 from dataclasses import asdict
@@ -150,9 +151,10 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
     "--sheet", "sheets", type=click.IntRange(1, 2**31 - 1), multiple=True, help="This sheet; may be repeated."
 )
 def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int, ...]) -> None:
-    """Give sheets of the open ballot to VOTER; a new name creates a voter.
+    """Give sheets of open ballots to VOTER; a new name creates a voter. --sheet gives those of the last ballot.
 
-    Answers of the previous voter stay. Their later votes on these sheets are stored as late votes.
+    Answers of the previous voter stay. Their later votes on these sheets are stored as late votes. A voter who has
+    withdrawn is called by the random key that `ballots run status --by voter` shows.
 
     Example:
       ballots run assign voting.db Dora --from 17
@@ -241,6 +243,23 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
     else:
         record.exclude(reason)
     click.echo(f"voter {voter} {'is included again' if back else 'is excluded'}")
+
+
+@console.command(short_help="Erase a voter who leaves the campaign.")
+@ledger_argument
+@click.argument("voter")
+def withdraw(campaign: Campaign, voter: str) -> None:
+    """Erase the name of VOTER, and void their votes in open ballots. This cannot be undone.
+
+    Votes in closed ballots are kept under a random key. Nobody holds the voter's sheets afterwards.
+
+    Example:
+      ballots run withdraw voting.db 17
+    """
+    record = campaign.voters.named(voter)
+    key, n_voided = record.key, record.leave()
+    advice = f"; `ballots run assign` with --from {key} gives their sheets to another voter"
+    click.echo(f"voter {voter} is erased, {counted(n_voided, 'vote')} voided{advice}")
 
 
 def _left_text(share: float | None, low: float | None, high: float | None) -> str:
