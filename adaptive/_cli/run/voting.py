@@ -91,6 +91,8 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
         for number, noun in ((recorded.n_conflicts, "conflict"), (recorded.n_late, "late vote"))
         if number
     )
+    if recorded.n_voided:
+        aside += f", {counted(recorded.n_voided, 'vote')} not recorded again after being voided"
     checks = f", {counted(recorded.n_probes, 'answer')} to checks" if recorded.n_probes else ""
     click.echo(f"{counted(recorded.n_new, 'new vote')}{checks}{aside}; {describe_status(status)}")
 
@@ -211,12 +213,17 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
 @click.argument("voter")
 @reason_option("; required without --preview")
 @click.option("--back", is_flag=True, help="Include the voter again.")
+@click.option(
+    "--ask-others", is_flag=True, help="Void the answers in open ballots, so that others are asked. Cannot be undone."
+)
 @click.option("--preview", is_flag=True, help="Show how the ranking would change, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --preview: print JSON.")
-def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, preview: bool, as_json: bool) -> None:
+def exclude(
+    campaign: Campaign, voter: str, reason: str | None, back: bool, ask_others: bool, preview: bool, as_json: bool
+) -> None:
     """Exclude the votes of VOTER from all scores from now on; no vote is deleted.
 
-    Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
+    With --ask-others, nobody holds the voter's sheets afterwards: give them away with `ballots run assign`. Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
 
     Example:
       ballots run exclude voting.db 17 --preview
@@ -224,8 +231,8 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
       ballots run exclude voting.db 17 --back --reason "a mistake of ours"
     """
     if preview:
-        if reason is not None or back:
-            raise OptionError("--preview changes nothing, so leave out --reason and --back")
+        if reason is not None or back or ask_others:
+            raise OptionError("--preview changes nothing, so leave out --reason, --back and --ask-others")
         effect = campaign.voters.named(voter).preview_exclusion()
         if as_json:
             changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in effect.changes]
@@ -237,12 +244,16 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
         raise OptionError("--json requires --preview")
     if reason is None:
         raise OptionError("--reason is required; to see the effect first, use --preview")
-    record = campaign.voters.named(voter)
+    if back and ask_others:
+        raise OptionError("--ask-others is for excluding a voter, not for --back")
+    record, outcome = campaign.voters.named(voter), "is included again" if back else "is excluded"
     if back:
         record.include(reason)
     else:
         record.exclude(reason)
-    click.echo(f"voter {voter} {'is included again' if back else 'is excluded'}")
+    if ask_others:
+        outcome += f", {counted(record.ask_others(), 'vote')} voided"
+    click.echo(f"voter {voter} {outcome}")
 
 
 @console.command(short_help="Erase a voter who leaves the campaign.")
