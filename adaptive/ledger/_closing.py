@@ -454,7 +454,8 @@ def too_few(n_answered: int, n_comparisons: int, least_share: float, *, n_exclud
         return ""
     message = f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required"
     if n_excluded:
-        message += f"; {counted(n_excluded, 'answer')} of excluded voters: `ballots run exclude --ask-others` asks others"
+        answers = f"{counted(n_excluded, 'answer')} of excluded voters"
+        message += f"; {answers}: `ballots run exclude --ask-others` asks others"
     return message
 
 

@@ -85,10 +85,7 @@ _OF_VOTER: Final[dict[str, console.Column]] = {
     "answered": (("n_answered", "n_comparisons"), _ANSWERED),
     "votes": ("n_votes", "{:,}"),
     "last vote": ("last_vote", _to_seconds),
-    "": (
-        ("excluded", "withdrawn"),
-        lambda *states: " ".join(itertools.compress(("excluded", "withdrawn"), states)),
-    ),
+    "": (("excluded", "withdrawn"), lambda *states: " ".join(itertools.compress(("excluded", "withdrawn"), states))),
 }
 _OF_BALLOT: Final[dict[str, console.Column]] = {
     "ballot": ("ballot", "{}"),

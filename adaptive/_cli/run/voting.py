@@ -223,7 +223,8 @@ def exclude(
 ) -> None:
     """Exclude the votes of VOTER from all scores from now on; no vote is deleted.
 
-    With --ask-others, nobody holds the voter's sheets afterwards: give them away with `ballots run assign`. Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
+    Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
+    After --ask-others, give the voter's sheets away with `ballots run assign`.
 
     Example:
       ballots run exclude voting.db 17 --preview

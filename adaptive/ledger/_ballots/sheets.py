@@ -587,17 +587,17 @@ def _has_lease(is_lease_in_time: sa.ColumnElement[bool]) -> sa.ColumnElement[boo
 
 
 def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
-    """Return the unfinished sheets in open ballots that a voter holds, and those that nobody holds of the voter's slots.
+    """Return the unfinished sheets in open ballots that a voter holds, or that nobody holds of the voter's slots.
 
-    The latter are left by a voter who has withdrawn, in ballots before and after that.
+    The latter are those of a voter who has withdrawn, in ballots before and after that.
     """
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
     leases = sa.select(sheet.c.slot).select_from(lease.join(sheet).join(ballot))
     of_voter = leases.where(lease.c.voter_id == voter_id, transaction.of_campaign(ballot))
     is_held = sa.exists().where(schema.LEASE_OF_SHEET, lease.c.ended_at.is_(None)).correlate(sheet)
-    is_given = is_held.where(lease.c.voter_id == voter_id)
+    is_given: sa.ColumnElement[bool] = is_held.where(lease.c.voter_id == voter_id)
     if transaction.info.settings.assigned:
-        is_given |= ~is_held & sheet.c.slot.in_(of_voter)
+        is_given = sa.or_(is_given, sa.and_(~is_held, sheet.c.slot.in_(of_voter)))
     is_open = (transaction.of_campaign(ballot), ballot.c.state == "open", _IS_UNFINISHED)
     sheets = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(schema.SHEETS).where(*is_open, is_given)
     rows = transaction.execute(sheets.order_by(*sheets.selected_columns))
