@@ -40,6 +40,8 @@ class ClosePreview:
     Attributes
     ----------
     ballot, n_comparisons, n_answered : int
+    n_excluded : int
+        Number of answers of excluded voters, which `n_answered` does not count.
     least_answered : float
         Share of the comparisons that must be answered.
     silent : tuple of hashable
@@ -78,6 +80,7 @@ class ClosePreview:
     ballot: int
     n_comparisons: int
     n_answered: int
+    n_excluded: int
     least_answered: float
     silent: tuple[Hashable, ...]
     to_void: tuple[str, ...]
@@ -94,7 +97,7 @@ class ClosePreview:
     @property
     def reason(self) -> str:
         """The reason why the ballot cannot be closed yet; empty if it can be."""
-        few = too_few(self.n_answered, self.n_comparisons, self.least_answered)
+        few = too_few(self.n_answered, self.n_comparisons, self.least_answered, n_excluded=self.n_excluded)
         silent = f'{counted(len(self.silent), "item")} without any answer other than "cannot say"'
         return (few or (silent if self.silent else "")) + advise_voiding(self.to_void)
 
@@ -224,6 +227,7 @@ def _preview_ballot(
         ballot=stored.number,
         n_comparisons=stored.n_comparisons,
         n_answered=votes.n_answered,
+        n_excluded=all_votes.n_answered - votes.n_answered,
         least_answered=least,
         silent=tuple(transaction.info.items[place] for place in silent),
         to_void=_comparisons_to_void(stored, comparisons, all_votes, silent),
@@ -327,7 +331,8 @@ def _score_votes(transaction: Transaction, ballot_id: int, least: float) -> _Sco
     excluded = transaction.excluded_voters()
     all_votes = ballot_rows.current_votes(transaction, stored.id)
     votes = all_votes.excluding(excluded)
-    few = too_few(votes.n_answered, stored.n_comparisons, least)
+    n_excluded = all_votes.n_answered - votes.n_answered
+    few = too_few(votes.n_answered, stored.n_comparisons, least, n_excluded=n_excluded)
     digest, ballot = ballot_rows.votes_digest(transaction, stored.id), ballot_rows.load_ballot(transaction, stored)
     closed = ballots[: stored.number - 1]
     _, before = ballot_rows.position_after(info, closed)
@@ -432,8 +437,10 @@ def reopen(transaction: Transaction, number: int, reason: str) -> None:
     transaction.execute(sa.update(schema.ballot).where(schema.ballot.c.id == stored.id).values(values))
 
 
-def too_few(n_answered: int, n_comparisons: int, least_share: float) -> str:
+def too_few(n_answered: int, n_comparisons: int, least_share: float, *, n_excluded: int = 0) -> str:
     """Return a message if too few comparisons are answered to close a ballot or all batches; empty if enough are.
+
+    It says how to ask others the comparisons that excluded voters answered.
 
     Examples
     --------
@@ -443,7 +450,13 @@ def too_few(n_answered: int, n_comparisons: int, least_share: float) -> str:
     part = n_answered / max(n_comparisons, 1)
     share, least = round(100 * part, 10), round(100 * least_share, 10)  # 55, where 100 * 0.55 is 55.00000000000001
     answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered"
-    return f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required" if share < least else ""
+    if share >= least:
+        return ""
+    message = f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required"
+    if n_excluded:
+        answers = f"{counted(n_excluded, 'answer')} of excluded voters"
+        message += f"; {answers}: `ballots run exclude --ask-others` asks others"
+    return message
 
 
 def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotReadyError:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -38,6 +39,7 @@ _TAKEN_BACK: Final = (
     .select_from(schema.VOTES.join(schema.comparison))
     .where(_OF_CAMPAIGN, _IS_VOTERS, schema.IS_LAST, schema.vote_event.c.kind == "retract")
 )
+_KEY: Final = sa.select(schema.voter.c.key).where(schema.voter.c.id == sa.bindparam("voter"))
 _N_ANSWERS: Final = (
     sa.select(sa.func.count())
     .select_from(schema.VOTES.join(schema.comparison))
@@ -317,6 +319,11 @@ class Voter(OpenCampaign):
     """
 
     id: int
+
+    @cached_property
+    def key(self) -> str:
+        """Random key of the voter, used in exports."""
+        return str(self.read(lambda transaction: transaction.scalar(_KEY, {"voter": self.id})))
 
     def begin_session(self, pages: VotingPages, *, consent: str | None, hours: float) -> str:
         """Return the token of a new session, and record consent to a version of the text.

@@ -13,7 +13,7 @@ _COMMANDS: Final = {
     "init": "ledgers",
     **dict.fromkeys(("open", "record", "correct", "conflicts", "assign"), "voting"),
     **dict.fromkeys(("status", "close", "reopen"), "closing"),
-    **dict.fromkeys(("quality", "exclude", "link"), "voting"),
+    **dict.fromkeys(("quality", "exclude", "withdraw", "link"), "voting"),
     "result": "closing",
     **dict.fromkeys(("export", "import", "backup", "verify", "migrate"), "ledgers"),
 }

@@ -1,5 +1,6 @@
 """`ballots run status`, `close`, `reopen` and `result`: how far it is, when it is enough, and the ranking."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
@@ -84,7 +85,7 @@ _OF_VOTER: Final[dict[str, console.Column]] = {
     "answered": (("n_answered", "n_comparisons"), _ANSWERED),
     "votes": ("n_votes", "{:,}"),
     "last vote": ("last_vote", _to_seconds),
-    "": ("excluded", lambda is_excluded: "excluded" if is_excluded else ""),
+    "": (("excluded", "withdrawn"), lambda *states: " ".join(itertools.compress(("excluded", "withdrawn"), states))),
 }
 _OF_BALLOT: Final[dict[str, console.Column]] = {
     "ballot": ("ballot", "{}"),

@@ -1,6 +1,7 @@
 """`ballots run open`, `record`, `correct`, `conflicts` and `assign`: write comparisons, and record the votes.
 
-`quality`, `exclude` and `link`: check the voters, exclude one, and make a link to the organiser's pages.
+`quality`, `exclude`, `withdraw` and `link`: check the voters, exclude or erase one, and make a link to the organiser's
+pages.
 """
 
 from dataclasses import asdict
@@ -90,6 +91,8 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
         for number, noun in ((recorded.n_conflicts, "conflict"), (recorded.n_late, "late vote"))
         if number
     )
+    if recorded.n_voided:
+        aside += f", {counted(recorded.n_voided, 'vote')} not recorded again after being voided"
     checks = f", {counted(recorded.n_probes, 'answer')} to checks" if recorded.n_probes else ""
     click.echo(f"{counted(recorded.n_new, 'new vote')}{checks}{aside}; {describe_status(status)}")
 
@@ -150,9 +153,10 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
     "--sheet", "sheets", type=click.IntRange(1, 2**31 - 1), multiple=True, help="This sheet; may be repeated."
 )
 def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int, ...]) -> None:
-    """Give sheets of the open ballot to VOTER; a new name creates a voter.
+    """Give sheets of open ballots to VOTER; a new name creates a voter. --sheet gives those of the last ballot.
 
-    Answers of the previous voter stay. Their later votes on these sheets are stored as late votes.
+    Answers of the previous voter stay. Their later votes on these sheets are stored as late votes. A voter who has
+    withdrawn is called by the random key that `ballots run status --by voter` shows.
 
     Example:
       ballots run assign voting.db Dora --from 17
@@ -209,12 +213,18 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
 @click.argument("voter")
 @reason_option("; required without --preview")
 @click.option("--back", is_flag=True, help="Include the voter again.")
+@click.option(
+    "--ask-others", is_flag=True, help="Void the answers in open ballots, so that others are asked. Cannot be undone."
+)
 @click.option("--preview", is_flag=True, help="Show how the ranking would change, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --preview: print JSON.")
-def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, preview: bool, as_json: bool) -> None:
+def exclude(
+    campaign: Campaign, voter: str, reason: str | None, back: bool, ask_others: bool, preview: bool, as_json: bool
+) -> None:
     """Exclude the votes of VOTER from all scores from now on; no vote is deleted.
 
     Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
+    After --ask-others, give the voter's sheets away with `ballots run assign`.
 
     Example:
       ballots run exclude voting.db 17 --preview
@@ -222,8 +232,8 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
       ballots run exclude voting.db 17 --back --reason "a mistake of ours"
     """
     if preview:
-        if reason is not None or back:
-            raise OptionError("--preview changes nothing, so leave out --reason and --back")
+        if reason is not None or back or ask_others:
+            raise OptionError("--preview changes nothing, so leave out --reason, --back and --ask-others")
         effect = campaign.voters.named(voter).preview_exclusion()
         if as_json:
             changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in effect.changes]
@@ -235,12 +245,33 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
         raise OptionError("--json requires --preview")
     if reason is None:
         raise OptionError("--reason is required; to see the effect first, use --preview")
-    record = campaign.voters.named(voter)
+    if back and ask_others:
+        raise OptionError("--ask-others is for excluding a voter, not for --back")
+    record, outcome = campaign.voters.named(voter), "is included again" if back else "is excluded"
     if back:
         record.include(reason)
     else:
         record.exclude(reason)
-    click.echo(f"voter {voter} {'is included again' if back else 'is excluded'}")
+    if ask_others:
+        outcome += f", {counted(record.ask_others(), 'vote')} voided"
+    click.echo(f"voter {voter} {outcome}")
+
+
+@console.command(short_help="Erase a voter who leaves the campaign.")
+@ledger_argument
+@click.argument("voter")
+def withdraw(campaign: Campaign, voter: str) -> None:
+    """Erase the name of VOTER, and void their votes in open ballots. This cannot be undone.
+
+    Votes in closed ballots are kept under a random key. Nobody holds the voter's sheets afterwards.
+
+    Example:
+      ballots run withdraw voting.db 17
+    """
+    record = campaign.voters.named(voter)
+    key, n_voided = record.key, record.leave()
+    advice = f"; `ballots run assign` with --from {key} gives their sheets to another voter"
+    click.echo(f"voter {voter} is erased, {counted(n_voided, 'vote')} voided{advice}")
 
 
 def _left_text(share: float | None, low: float | None, high: float | None) -> str:

@@ -122,27 +122,34 @@ def store_ballot(
 def _assign_slots(transaction: Transaction, ballot_id: int) -> None:
     """Give each sheet of a ballot to the voter of its slot.
 
-    A voter who took over the last sheet of a slot keeps the slot.
+    A voter who took over the last sheet of a slot keeps the slot. If the voter of a slot has left, its sheets stay free
+    until they are given to another voter.
     """
-    heirs = _holders_of_slots(transaction)
+    holders = _holders_of_slots(transaction)
     table = schema.sheet
     of_ballot = sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id)
     rows = transaction.execute(of_ballot.order_by(table.c.number)).all()
     same = {"ballot_id": ballot_id, "given_at": now(), "fence": 1, "exclusive": False}
     leases = []
     for number, slot in rows:
-        if slot not in heirs:
-            heirs[slot] = register(transaction, file_name(transaction.info.slots[slot]))
-        leases.append({**same, "sheet": number, "voter_id": heirs[slot]})
-    transaction.execute(sa.insert(schema.lease), leases)
+        if slot not in holders:
+            holders[slot] = register(transaction, file_name(transaction.info.slots[slot]))
+        if holders[slot] is not None:
+            leases.append({**same, "sheet": number, "voter_id": holders[slot]})
+    if leases:
+        transaction.execute(sa.insert(schema.lease), leases)
 
 
-def _holders_of_slots(transaction: Transaction) -> dict[int, int]:
-    """Return the voter of each slot, according to the latest ballot that uses the slot."""
+def _holders_of_slots(transaction: Transaction) -> dict[int, int | None]:
+    """Return the voter of each slot, according to the latest ballot that uses the slot; None if all of them left."""
     sheet, lease, ballot, voter = schema.sheet, schema.lease, schema.ballot, schema.voter
-    holders = sa.select(sheet.c.slot, lease.c.voter_id).select_from(sheet.join(lease).join(ballot).join(voter))
-    present = holders.where(transaction.of_campaign(ballot), voter.c.withdrawn_at.is_(None))
-    rows = transaction.execute(present.order_by(ballot.c.number, sheet.c.number, lease.c.fence))
+    voter_id = sa.case((voter.c.withdrawn_at.is_(None), lease.c.voter_id)).label("voter_id")
+    holders = sa.select(sheet.c.slot, voter_id).select_from(sheet.join(lease).join(ballot).join(voter))
+    of_campaign = holders.where(transaction.of_campaign(ballot))
+    # Voters who left come first, so that any other voter of the slot replaces them.
+    rows = transaction.execute(
+        of_campaign.order_by(voter.c.withdrawn_at.is_(None), ballot.c.number, sheet.c.number, lease.c.fence)
+    )
     return {row.slot: row.voter_id for row in rows}
 
 

@@ -146,12 +146,18 @@ def pairs_of_voter(transaction: Transaction, voter_id: int) -> VoterPairs:
 
 
 def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> bool:
-    """Return whether a sheet has a pair that the voter holds, or has held, on another sheet of the same ballot."""
+    """Return whether a sheet has a pair that the voter holds, or has held, on another sheet.
+
+    Other sheets are those of the same ballot, or all of a continuous campaign.
+    """
     table, lease = schema.comparison, schema.lease
-    pairs = sa.select(*_ITEMS).where(table.c.ballot_id == sheet[0], _IS_ASKED_ONCE)
-    of_voter = pairs.join(lease, schema.LEASED_TO).where(lease.c.voter_id == voter_id, table.c.sheet != sheet[1])
+    pairs, is_here = sa.select(*_ITEMS).where(_IS_ASKED_ONCE), table.c.ballot_id == sheet[0]
+    is_on_sheet = sa.and_(is_here, table.c.sheet == sheet[1])
+    of_voter = pairs.join(lease, schema.LEASED_TO).where(lease.c.voter_id == voter_id, ~is_on_sheet)
+    if transaction.info.mode == "ballots":
+        of_voter = of_voter.where(is_here)
     voter_pairs = {_pair(row) for row in transaction.execute(of_voter)}
-    return any(_pair(row) in voter_pairs for row in transaction.execute(pairs.where(table.c.sheet == sheet[1])))
+    return any(_pair(row) in voter_pairs for row in transaction.execute(pairs.where(is_on_sheet)))
 
 
 def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:

@@ -289,7 +289,11 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
     if lease is not None and lease.voter_id == voter_id:
         raise LedgerError(f"sheet {sheet + 1} already belongs to this voter")
     if has_asked_pair(transaction, (ballot_id, sheet), voter_id):
-        raise LedgerError(f"sheet {sheet + 1} has a pair that this voter has already seen in this ballot")
+        scope = "ballot" if transaction.info.mode == "ballots" else "campaign"
+        raise LedgerError(
+            f"sheet {sheet + 1} has a pair that this voter has already seen in this {scope}; give it to another voter "
+            "or to a new one"
+        )
     if lease is not None:
         _end_lease(transaction, lease.id, "reassigned")
     lease_id = _insert_lease(transaction, ballot_id, sheet, voter_id, exclusive=False)
@@ -583,11 +587,22 @@ def _has_lease(is_lease_in_time: sa.ColumnElement[bool]) -> sa.ColumnElement[boo
 
 
 def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
-    """Return the sheets in open ballots that a voter holds and has not finished."""
+    """Return the unfinished sheets in open ballots that a voter holds, or that nobody holds of the voter's slots.
+
+    The latter are those of a voter who has withdrawn, in ballots before and after that.
+    """
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), ballot.c.state == "open", _IS_UNFINISHED)
-    sheets = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(lease.join(sheet).join(ballot)).where(*is_held)
-    return [(row.ballot_id, row.number) for row in transaction.execute(sheets.order_by(*sheets.selected_columns))]
+    leases = sa.select(sheet.c.slot).select_from(lease.join(sheet).join(ballot))
+    of_voter = leases.where(lease.c.voter_id == voter_id, transaction.of_campaign(ballot))
+    is_held = sa.exists().where(schema.LEASE_OF_SHEET, lease.c.ended_at.is_(None)).correlate(sheet)
+    is_given: sa.ColumnElement[bool] = is_held.where(lease.c.voter_id == voter_id)
+    if transaction.info.settings.assigned:
+        is_given = sa.or_(is_given, sa.and_(~is_held, sheet.c.slot.in_(of_voter)))
+    is_open = (transaction.of_campaign(ballot), ballot.c.state == "open", _IS_UNFINISHED)
+    sheets = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(schema.SHEETS).where(*is_open, is_given)
+    rows = transaction.execute(sheets.order_by(*sheets.selected_columns))
+    dropped = dropped_sheets(transaction)
+    return [(row.ballot_id, row.number) for row in rows if (row.ballot_id, row.number) not in dropped]
 
 
 def seconds_left(transaction: Transaction, voter_id: int | None = None) -> int | None:

@@ -63,6 +63,9 @@ class Recorded:
         count.
     n_probes : int
         Number of new answers to checks. `n_known`, `n_conflicts` and `n_late` include checks.
+    n_voided : int
+        Number of votes among `n_known` that were voided, so that their comparisons have no answer. A file that is
+        recorded again does not revive them.
     """
 
     n_new: int
@@ -70,6 +73,7 @@ class Recorded:
     n_conflicts: int
     n_late: int
     n_probes: int = 0
+    n_voided: int = 0
 
 
 @dataclass(eq=False)
@@ -166,6 +170,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
         why = _reason_not_to_record(ballot, place, voter, code)
         if why == "known":
             counts[why] += 1
+            counts["voided"] += ballot.answer[place] == _VOIDED
             continue
         vote = _make_vote(transaction.info, row, ballot, place, voter, keys[voter])
         values = event_row(vote, ballot.id, code, vote.payload_hash())
@@ -200,7 +205,9 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
         if lease in answered:
             mark_answered(transaction, lease, answered[lease])
     n_late = counts["closed"] + counts["reassigned"]
-    return Recorded(counts["new"], counts["known"], counts["conflict"], n_late, counts["probe"])
+    return Recorded(
+        counts["new"], counts["known"], counts["conflict"], n_late, n_probes=counts["probe"], n_voided=counts["voided"]
+    )
 
 
 def _lock_and_read_ballot(transaction: Transaction, number: int) -> _Ballot:

@@ -214,6 +214,31 @@ def test_a_voter_is_excluded_and_included_again(folder):
 
 
 @pytest.mark.usefixtures("opened")
+def test_others_are_asked_the_comparisons_of_an_excluded_voter(folder):
+    run_ok("run", "record", "v.db", "votes.csv")
+    run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random")
+    advice = "90% are required; 7 answers of excluded voters: `ballots run exclude --ask-others` asks others"
+    assert advice in refusal("run", "close", "v.db")
+    assert advice in run_ok("run", "close", "v.db", "--preview")
+    asked = run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random", "--ask-others")
+    assert asked == "voter 2 is excluded, 7 votes voided\n"
+    assert "asks others" not in refusal("run", "close", "v.db")
+    assert run_ok("run", "assign", "v.db", "Dora", "--from", "2") == "1 sheet given to Dora\n"
+    run_ok("run", "open", "v.db", "--again", "--unanswered", "--out", "rest.csv")
+    vote(folder / "rest.csv", folder / "votes.csv")
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith("7 new votes; ")
+    run_ok("run", "close", "v.db")
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_voided_vote_that_is_recorded_again_is_reported():
+    run_ok("run", "record", "v.db", "votes.csv")
+    run_ok("run", "correct", "v.db", "b1-0-0", "none", "--reason", "not read")
+    again = run_ok("run", "record", "v.db", "votes.csv")
+    assert again.startswith("0 new votes, 1 vote not recorded again after being voided; ballot 1")
+
+
+@pytest.mark.usefixtures("opened")
 def test_unknown_columns_are_kept_with_the_votes(folder):
     rows = [row | {"seconds": "1.25", "worker": "w7"} for row in rows_of((folder / "votes.csv").read_text())]
     (folder / "votes.csv").write_text(as_csv(rows))
@@ -272,6 +297,8 @@ NEED_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "re
         (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
         (["run", "record", "v.db", "items.csv"], r'items\.csv:1: no column "comparison"'),
         (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison 'b1-0-0' is unknown: ballot 1 has not"),
+        ([*EXCLUDE, "--preview", "--ask-others"], r"leave out --reason, --back and --ask-others"),
+        ([*EXCLUDE, "--reason", "x", "--back", "--ask-others"], r"--ask-others is for excluding a voter"),
         (["run", "correct", "v.db", "1-0-99", "tie", "--reason", "x"], r"comparison 1-0-99 is unknown"),
         (["run", "assign", "v.db", "Dora"], r"give either --from or --sheet"),
         (["run", "assign", "v.db", "Dora", "--sheet", 9], r"the ballot has no sheet 9"),
@@ -292,7 +319,7 @@ NEED_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "re
         *(([*command, "--reason", " "], r"--reason must not be empty") for command in NEED_REASON),
         (EXCLUDE, r"--reason is required; to see the effect first, use --preview"),
         ([*EXCLUDE, "--reason", "x", "--json"], r"--json requires --preview"),
-        ([*EXCLUDE, "--preview", "--back"], r"--preview changes nothing, so leave out --reason and --ba"),
+        ([*EXCLUDE, "--preview", "--back"], r"--preview changes nothing, so leave out --reason, --back"),
         ([*EXCLUDE, "--preview", "--reason", "x"], r"--preview changes nothing, so leave out --reason"),
         (["verify", "none.zip"], r"none\.zip: "),
         (["verify", "tokens.csv"], r"tokens\.csv: "),

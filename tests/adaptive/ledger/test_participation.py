@@ -167,6 +167,20 @@ def test_leaving_erases_the_voter_and_voids_votes_of_open_ballots(ledger):
     check_ledger(campaign)
 
 
+def test_sheets_of_voters_who_all_left_are_given_away_in_every_batch(ledger):
+    campaign = ledger.new_campaign(ContinuousPlan(6, budget=20, batch=10), ITEMS, ["Ann", "Bob"], 1)
+    campaign.open_next()
+    campaign.record({pair.id: "left" for pair in campaign.asked()})
+    keys = [campaign.voters.named(name).key for name in ("Ann", "Bob")]
+    assert [campaign.voters.with_key(key).leave() for key in keys] == [5, 5]
+    campaign.open_next(at_once=True)
+    assert [row.name for row in campaign.voters.rows(names=True)] == [None, None]  # the draw registers nobody again
+    assert [campaign.voters.give_sheets(name, giver=key) for name, key in zip("CD", keys, strict=True)] == [2, 2]
+    assert campaign.record({pair.id: "left" for pair in campaign.asked(unanswered=True)}).n_new == 20
+    campaign.close(2)
+    check_ledger(campaign)
+
+
 def with_closed_ballot(ledger):
     """A campaign whose first ballot is closed, and its voters."""
     campaign = web_campaign(ledger, sheet_size=None, least_answered=0.0)

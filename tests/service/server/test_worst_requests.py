@@ -462,7 +462,6 @@ def measure_two(watch, first, second):
     assert not {"unforeseen", "address"} & set(cost.kinds) or cost.statuses == [414] * 2
     assert watch.server.workers() == workers
     assert watch.server.supervisor() == watch.boss
-    assert cost.probe_seconds < 5  # on a busy machine
     return cost
 
 
@@ -477,12 +476,27 @@ def loop_seconds() -> float:
     return min(seconds)
 
 
+def cost_little(watch, worst) -> bool:
+    """Whether two requests cost little in one of three measurements.
+
+    Processor time is compared with that of a loop in the same run. A process for heavy requests that starts meanwhile
+    adds to one measurement only.
+    """
+    for _ in range(3):
+        watch.wait_until_idle()
+        cost, loop = measure_two(watch, worst, worst), loop_seconds()
+        if (worst.method == "GET" or cost.work_seconds < 2 * loop) and cost.server_seconds < 10 * loop:
+            return True
+    return False
+
+
 @pytest.mark.parametrize("worst", LIGHT, ids=str)
 def test_the_worst_requests_of_threads_cost_little(watch, worst):
-    watch.wait_until_idle()
-    cost = measure_two(watch, worst, worst)
-    assert worst.method == "GET" or cost.work_seconds < loop_seconds()
-    assert cost.server_seconds < 1
+    assert cost_little(watch, worst)
+
+
+def test_a_heavy_request_costs_more(watch):
+    assert not cost_little(watch, HEAVY[1])
 
 
 def pairs_of(requests: list[Worst]) -> Iterator[Any]:
@@ -500,6 +514,7 @@ def test_the_worst_requests_end_within_the_limits(watch, requests):
     # The system counts whole seconds, and the first, short try adds up to one; kernels are compiled once.
     assert cost.work_seconds < 2 * (SECONDS + 2) + 30
     assert cost.work_bytes < watch.idle_bytes + (1 << 30)
+    assert cost.probe_seconds < 5  # on a busy machine
 
 
 def main() -> None:

@@ -2,9 +2,11 @@
 
 import pytest
 
-from adaptive.ledger import Ledger
+from adaptive._cli.main import main
+from adaptive.ledger import ContinuousPlan, Ledger, LedgerError, NotReadyError
 from tests.adaptive.ledger.campaigns import check_ledger, query
-from tests.service.collect.browsing import new_voter, problem
+from tests.commands import Called
+from tests.service.collect.browsing import Organiser, new_campaign, new_voter, problem, token_of
 
 
 @pytest.fixture
@@ -95,3 +97,43 @@ def test_excluding_a_voter_without_votes_has_no_preview(voting):
     voting.post("/invitations", {"number": 1}, status=201)
     key = voting.get("/voters").json["voters"][0]["key"]
     assert problem(voting.get(f"/voters/{key}/exclusion", status=409))[0] == "not-possible"
+
+
+@pytest.fixture
+def dealt(target):
+    """A continuous campaign that deals its sheets to Ann, Bob and Cy, who have answered two batches."""
+    plan, names = ContinuousPlan(6, budget=30, batch=10), ["Ann", "Bob", "Cy"]
+    campaign = new_campaign(target, plan=plan, voters=names, assigned=True, sheet_size=None, lease_minutes=None)
+    answer_held(campaign)
+    campaign.open_next()
+    answer_held(campaign)
+    yield campaign
+    campaign.database.close()
+
+
+def answer_held(campaign):
+    """All voters answer what they hold."""
+    campaign.record({pair.id: "left" for pair in campaign.asked(unanswered=True) if pair.voter})
+
+
+@pytest.mark.parametrize("surface", ["command", "http"])
+def test_sheets_of_a_voter_who_left_go_to_another_whatever_the_surface(app, dealt, target, surface):
+    bob = dealt.voters.named("Bob")
+    if surface == "http":
+        Organiser(app, token_of(dealt, "organiser"), dealt.key).post(f"/voters/{bob.key}/withdraw")
+    else:
+        assert bob.key in Called(main, "ballots").ok("run", "withdraw", target, "Bob")
+    with pytest.raises(NotReadyError, match=r"6 are on sheets of voters who left or are excluded: give them away"):
+        dealt.open_next()
+    dealt.open_next(at_once=True)
+    assert "Bob" not in [row.name for row in dealt.voters.rows(names=True)]  # a draw does not bring the voter back
+    answer_held(dealt)
+    with pytest.raises(LedgerError, match="already seen in this campaign; give it to another voter or to a new one"):
+        dealt.voters.give_sheets("Ann", giver=bob.key)
+    assert Called(main, "ballots").ok("run", "assign", target, "Dora", "--from", bob.key) == "3 sheets given to Dora\n"
+    answer_held(dealt)
+    status = dealt.status()
+    assert (status.n_answered, status.n_comparisons) == (30, 30)
+    dealt.close(3)
+    check_ledger(dealt)
+    assert dealt.verify().n_comparisons == 30
