@@ -22,7 +22,9 @@ SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
 TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
 PROPERTY: Final = re.compile(
-    r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year|votes", re.I
+    r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year|votes"
+    r"|#|id|index|unnamed: \d+",  # pandas reads a column without a name as "Unnamed: 0"
+    re.I,
 )
 LOW: Final = re.compile(
     r"(.*[ _-])?(ppl|perplexity|loss|wer|cer|ter|mae|mse|rmse|errors?|error[ _-]?rate|fid|latency)( *\(.*\))?", re.I
@@ -84,8 +86,12 @@ def read_score_table(
         repeats_column = _find_column(
             {name: key for name, key in names.items() if name not in used}, within, WITHIN, "within"
         )
-        triples = zip(*(columns[names[str(column)]] for column in column_of.values()), strict=True)
+        triples = list(zip(*(columns[names[str(column)]] for column in column_of.values()), strict=True))
         cells = _collect(triples, within=repeats_column is not None)
+        if repeats_column is not None:
+            parts = map(str, columns[names[repeats_column]])
+            rows = ((name, key, part) for (name, key, _), part in zip(triples, parts, strict=True))
+            check_unique(rows, f"rows of (system, task, {repeats_column})", errors.DuplicateLabelError)
         return _table_of(cells, None, tasks)
     if within is not None:
         raise errors.ColumnError("within needs a long table, with columns of systems, tasks and scores")
@@ -177,7 +183,11 @@ def _wide(
         left.remove(system)
     rows = index if system is None else columns[names[system]]
     systems = list(map(_Names("system"), rows or ()))
-    check_unique(systems, "names of systems", errors.DuplicateLabelError)
+    if again := repeated(systems):
+        raise errors.DuplicateLabelError(
+            f"{offending('names of systems must be unique; more than once', again)} (for a row for each score, name "
+            "the columns model, task and score)"
+        )
     used = left if tasks is None else [name for name in left if name in set(map(str, tasks))]
     if "" in used:
         raise errors.ColumnError(

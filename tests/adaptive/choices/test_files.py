@@ -119,7 +119,10 @@ def test_arenas_have_lengths_in_conversations_and_metadata(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("left,right,grade\na,b,2\na,b,x\n", r'answers.csv:3: column "grade": a grade must be a whole number, or A>>B'),
+        (
+            "left,right,grade\na,b,2\na,b,x\n",
+            r'answers.csv:3: column "grade": a grade must be a whole number from -50 to 50, or A>>B',
+        ),
         ("left,right,grade\na,a,2\n", "an item is compared with itself: 'a'"),
         ("left,right,grade\na,b,0\n", "no grade prefers a side"),
         ("left,grade\na,0\n", "graded votes need a column right"),

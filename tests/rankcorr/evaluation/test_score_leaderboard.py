@@ -77,6 +77,9 @@ def test_seeds_are_averaged():
         DuplicateLabelError, match="system 'a' has more than one score on task 'x'; to average over seeds"
     ):
         leaderboard_of_scores(odd)
+    repeated = pd.DataFrame([*rows, rows[0]], columns=["system", "task", "seed", "score"])
+    with pytest.raises(DuplicateLabelError, match=r"rows of \(system, task, seed\) .*: \('a', 'x', '0'\)"):
+        leaderboard_of_scores(repeated)
     with pytest.warns(UserWarning, match="numbers of scores, so their means are compared; tasks: 'x', 'y', 'z'"):
         leaderboard_of_scores(lists | {"a": TABLE["a"]})
 
@@ -310,7 +313,18 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
                 OptionError,
                 f"properties of systems, not scores: '{re.escape(name)}'",
             )
-            for name in ("params", "#Params (B)", "num_params", "Model size", "year", "votes")
+            for name in (
+                "params",
+                "#Params (B)",
+                "num_params",
+                "Model size",
+                "year",
+                "votes",
+                "id",
+                "Index",
+                "Unnamed: 0",
+                "#",
+            )
         ),
         ({"": [0, 1], "model": ["a", "b"], "x": [1, 2], "y": [1, 2]}, {}, ColumnError, "a column has no name, such as"),
         ({"a": ROWS["a"], None: ROWS["b"]}, {}, LabelError, "every row needs the name of a system; got None"),
@@ -325,7 +339,12 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             r"timedelta64\(1,'D'\) is not a num",
         ),
         (ROWS | {"b": {"x": np.array(1.0), "y": 1}}, {}, NonNumericError, r"array\(1\.\) is not a number"),
-        ({"model": ["a", "a"], "x": [1, 2], "y": [1, 2]}, {}, DuplicateLabelError, "systems must be unique; .*: 'a'"),
+        (
+            {"model": ["a", "a"], "x": [1, 2], "y": [1, 2]},
+            {},
+            DuplicateLabelError,
+            "unique; .*: 'a' .* name the columns",
+        ),
         ({"p": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "which column holds the systems, or name"),
         ({"model": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "of scores: 'q'; name each task"),
         ({"p": ["a", "b"], "x": [1, 2]}, {"task": "x"}, ColumnError, "which column holds the system, or name it s"),
