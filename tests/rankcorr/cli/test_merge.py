@@ -67,4 +67,4 @@ def test_rank_sets_are_those_of_the_library(folder):
     assert {name: content[name] for name in expected} == expected
     assert content["best"] == list(sets.best(1)) == ["ant", "bee"]
     (folder / "twice.csv").write_text("name,estimate,standard_error\nant,1,1\nant,2,1\n")
-    assert refusal("rank-sets", "twice.csv").endswith('"ant" is also on line 2; ids must be unique\n')
+    assert refusal("rank-sets", "twice.csv").endswith('"ant" is also on line 2; ids must be unique')

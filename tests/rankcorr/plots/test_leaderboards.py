@@ -62,7 +62,7 @@ def bars_of(axes):
     }
 
 
-@pytest.mark.filterwarnings("ignore:only 3 tasks:rankcorr.FewTasksWarning")
+@pytest.mark.filterwarnings("ignore:only 3 tasks")
 def test_an_interval_without_an_end_reaches_the_edge():
     """Three tasks, whose means may be equal in a resample, do not bound a mean."""
     board = leaderboard_of_scores({"a": {"x": 0.5, "y": 0.6, "z": 0.7}, "b": {"x": 0.4, "y": 0.65, "z": 0.6}})
