@@ -219,6 +219,8 @@ class ChoiceAnswers:
         >>> answers.of_voters(["gpt"]), answers.of_voters(["gpt"], others=True).voters
         (<ChoiceAnswers: 1 vote on a pair on 2 items>, ('Ann', 'Bob'))
         """
+        if isinstance(voters, str):
+            raise ModelError(f"voters must be a list of names; got {shown(voters)}")
         for voter in voters:
             self.check_voter(voter)
         names = set(voters)

@@ -31,6 +31,7 @@ LOW: Final = re.compile(
 )
 LARGEST: Final = 1e150
 _ROWS_ARE_TASKS: Final = "the table has a row for each task: transpose it, so that it has a row for each system"
+_TRUTH: Final = "; write 1 for true and 0 for false"
 _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
 
 
@@ -66,7 +67,7 @@ def read_score_table(
             (name, key, cell) for name, row in source.items() for key, cell in row.items()
         )
         cells = _collect(rows, within=True)
-        return _table_of(cells, list(map(_Names("system"), source)), tasks)
+        return _table_of(cells, list(map(Names("system"), source)), tasks)
     columns, index = _columns(source)
     names = {str(name): name for name in columns}
     if len(names) < len(columns):
@@ -182,7 +183,7 @@ def _wide(
             raise errors.ColumnError(_ROWS_ARE_TASKS)
         left.remove(system)
     rows = index if system is None else columns[names[system]]
-    systems = list(map(_Names("system"), rows or ()))
+    systems = list(map(Names("system"), rows or ()))
     if again := repeated(systems):
         raise errors.DuplicateLabelError(
             f"{offending('names of systems must be unique; more than once', again)} (for a row for each score, name "
@@ -214,11 +215,11 @@ def _is_text(cell: Any) -> bool:
     return _number(digits) is None and not DECIMAL_COMMA.fullmatch(digits)
 
 
-class _Names:
-    """Converts names of systems or tasks to text, and refuses different names with the same text, as 1 and "1"."""
+class Names:
+    """Converts names to text, and refuses different names with the same text, as 1 and "1"."""
 
-    def __init__(self, role: str) -> None:
-        self._role = role
+    def __init__(self, role: str, owner: str = "row") -> None:
+        self._role, self._owner = role, owner
         self._values: dict[str, Any] = {}
         self._texts: dict[Any, str] = {}
 
@@ -226,7 +227,9 @@ class _Names:
         try:
             text = self._texts.get(value)
         except TypeError as error:  # a list
-            raise errors.LabelError(f"every row needs the name of a {self._role}; got {shown(value)}") from error
+            raise errors.LabelError(
+                f"every {self._owner} needs the name of a {self._role}; got {shown(value)}"
+            ) from error
         if text is None:
             text = self._texts[value] = self._text_of(value)
         return text
@@ -234,7 +237,7 @@ class _Names:
     def _text_of(self, value: Any) -> str:
         stripped = value.strip() if isinstance(value, str) else value
         if stripped is None or not equals_itself(stripped) or stripped == "":
-            raise errors.LabelError(f"every row needs the name of a {self._role}; got {shown(value)}")
+            raise errors.LabelError(f"every {self._owner} needs the name of a {self._role}; got {shown(value)}")
         text = str(stripped)
         if text in self._values:
             other = self._values[text]
@@ -248,7 +251,7 @@ class _Names:
 def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tuple[str, str], list[float]]:
     """Return the scores of each system on each task: several if there are seeds or queries within the task."""
     cells: dict[tuple[str, str], list[float]] = {}
-    name_system, name_task = _Names("system"), _Names("task")
+    name_system, name_task = Names("system"), Names("task")
     for system, task, cell in rows:
         place = name_system(system), name_task(task)
         scores = cells.setdefault(place, [])
@@ -273,13 +276,15 @@ def _score(cell: Any, system: str, task: str) -> float:
         number = _number(cell)
         if number is None:
             advice = ": write all scores without the percent sign" if cell.rstrip().endswith("%") else ""
+            advice = _TRUTH if cell.lower() in ("true", "false") else advice
             advice = "; use a decimal point, not a comma" if DECIMAL_COMMA.fullmatch(cell.strip()) else advice
             raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
         value = float(number)
     else:
         value = float(cell) if isinstance(cell, Decimal) else real_number(cell)
         if math.isnan(value) and not isinstance(cell, float | np.floating):
-            raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number")
+            advice = _TRUTH if isinstance(cell, bool | np.bool_) else ""
+            raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
     if math.isinf(value):
         raise errors.NonNumericError(f"{where}: a score must be finite; got {value}")
     return value

@@ -506,6 +506,8 @@ def test_answers_of_some_voters():
     assert answers.select([1, 2, 3, 4]).warnings == ()
     with pytest.raises(ModelError, match="no voter is called 'Z'; there are 1, 'Ann', 'Bob'"):
         answers.of_voters(["Z"])
+    with pytest.raises(ModelError, match="voters must be a list of names; got 'Bob'"):
+        answers.of_voters("Bob")
     with pytest.raises(ModelError, match="the voters are not known"):
         read_choices([{"left": "a", "right": "b", "winner": "left"}]).of_voters(["Z"])
 

@@ -210,7 +210,7 @@ class TestTableOfScores:
         lines = run_ok("leaderboard", "scores.csv", *options).splitlines()
         assert lines[0] == "scores: scores.csv (3 systems, 9 tasks)"
         assert (
-            "Borda points: 95 % intervals (200 resamples of tasks, seed 0), tests against the best (all swaps"
+            "Borda score: 95 % intervals (200 resamples of tasks, seed 0), tests against the best (all swaps"
             in lines[1]
         )
         row = expected["rows"][0]
