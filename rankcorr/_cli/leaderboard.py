@@ -222,7 +222,9 @@ def rank_table(path: str, scores: ScoreOptions, settings: BoardOptions) -> tuple
         except MissingValueError as error:
             raise OptionError(str(error).replace("missing=", "missing_scores=")) from error
         except (ColumnError, TooFewItemsError) as error:
-            message = f"{path} is not a table of scores ({error}); to rank systems by it, add at least one SYSTEM file"
+            message = (
+                f"{path}, as a table of scores: {error}; to rank systems by it as gold, add at least one SYSTEM file"
+            )
             raise OptionError(message) from error
     return board, console.notes_of(notices, [])
 

@@ -10,7 +10,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rankcorr import errors
-from rankcorr._checks import check_unique, equals_itself, give_notice, offending, real_number, repeated, shown
+from rankcorr._checks import (
+    check_unique,
+    equals_itself,
+    first_few,
+    give_notice,
+    offending,
+    real_number,
+    repeated,
+    shown,
+)
 from rankcorr._input.frames import columns_of
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.table import DECIMAL_COMMA, TextTable, parse_number
@@ -31,6 +40,7 @@ LOW: Final = re.compile(
 )
 LARGEST: Final = 1e150
 _ROWS_ARE_TASKS: Final = "the table has a row for each task: transpose it, so that it has a row for each system"
+_TRUTH_VALUES: Final = frozenset({"true", "false"})
 _TRUTH: Final = "; write 1 for true and 0 for false"
 _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
 
@@ -208,8 +218,8 @@ def _wide(
 
 
 def _is_text(cell: Any) -> bool:
-    """Return whether a cell is text, and neither a number, also with a decimal comma, nor a mark of a missing value."""
-    if not isinstance(cell, str) or cell.lower() in _ABSENT:
+    """Return whether a cell is text: no number, also with a decimal comma, no truth value, and not missing."""
+    if not isinstance(cell, str) or cell.lower() in _ABSENT | _TRUTH_VALUES:
         return False
     digits = cell.strip("% ")
     return _number(digits) is None and not DECIMAL_COMMA.fullmatch(digits)
@@ -276,7 +286,7 @@ def _score(cell: Any, system: str, task: str) -> float:
         number = _number(cell)
         if number is None:
             advice = ": write all scores without the percent sign" if cell.rstrip().endswith("%") else ""
-            advice = _TRUTH if cell.lower() in ("true", "false") else advice
+            advice = _TRUTH if cell.lower() in _TRUTH_VALUES else advice
             advice = "; use a decimal point, not a comma" if DECIMAL_COMMA.fullmatch(cell.strip()) else advice
             raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
         value = float(number)
@@ -363,4 +373,4 @@ def _mean(scores: Sequence[float]) -> float:
 
 
 def _quote(names: Iterable[Hashable]) -> str:
-    return ", ".join(map(repr, names))
+    return first_few(list(map(repr, names)))

@@ -294,6 +294,8 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         (ROWS | {"b": {"x": "1.0 good", "y": 1}}, {}, NonNumericError, "'b', task 'x': '1.0 good' is not a number$"),
         (ROWS | {"b": {"x": "85 %", "y": 1}}, {}, NonNumericError, "'85 %' is not a number: write all scores without"),
         (ROWS | {"b": {"x": True, "y": 1}}, {}, NonNumericError, "True is not a number; write 1 for true and 0 "),
+        ({"prompt": ["a", "b"], "x": ["True", "False"], "y": ["True"] * 2}, {}, NonNumericError, "'True' is not a n"),
+        ({f"c{n}": [1, 2] for n in range(99)}, {}, ColumnError, "the columns are 'c0', 'c1', 'c2', 'c3', 'c4', ...$"),
         (ROWS | {"b": {"x": "FALSE", "y": 1}}, {}, NonNumericError, "'FALSE' is not a number; write 1 for true"),
         (ROWS | {"b": {"x": -math.inf, "y": 1}}, {}, NonNumericError, "a score must be finite; got -inf"),
         (ROWS | {"b": {"x": "1e999", "y": 1}}, {}, NonNumericError, "a score must be finite; got inf"),
