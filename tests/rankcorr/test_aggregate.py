@@ -38,7 +38,7 @@ WEIGHTS = {"rank": lambda r: r, "exponential": math.exp, "square_root": math.sqr
 NUMBERS = st.sampled_from([0.1, 0.2, 0.5, 0.9])
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:the correlation is undefined")
+pytestmark = pytest.mark.filterwarnings("ignore:the correlation is undefined", "ignore:the rankings fall into")
 
 
 @given(
