@@ -90,9 +90,9 @@ def answers_of_choices(
             raise OptionError("--columns names prompts, but no option reads them: add --cluster prompt")
         return None
     if len(set(kinds.values())) > 1:
-        texts = ", ".join(f"{printable(path)}: {NOUNS[kind]}" for path, kind in kinds.items())
+        texts = ", ".join(f"{printable(path)}: {NOUNS[kind][1]}" for path, kind in kinds.items())
         raise OptionError(f"the files have answers of several kinds: {texts}")
-    reason = flags[0] if flags else NOUNS[kinds[paths[0]]]
+    reason = flags[0] if flags else NOUNS[kinds[paths[0]]][1]
     if model != "bradley-terry":
         raise OptionError(f"--model {model} cannot be used with {reason}; use --model bradley-terry")
     # 0 is a value: it equals False, but is not False.
@@ -152,7 +152,7 @@ def fit_choices(
 def _counts(result: AnswersFit, both_bad: str) -> str:
     """Return the counts of answers, in one line."""
     answers, merged = result.answers, result.fitted_answers
-    parts = [counted(len(merged.items), "item"), f"{len(merged.rows):,} {NOUNS[answers.kind]}"]
+    parts = [counted(len(merged.items), "item"), counted(len(merged.rows), *NOUNS[answers.kind])]
     if (merged.weights != 1).any():
         parts.append(f"their weights {merged.weights.sum():,.12g} in all")
     power = result.strengths if isinstance(result.strengths, PredictionPoweredStrengths) else None

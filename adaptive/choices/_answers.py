@@ -17,18 +17,18 @@ from adaptive._tables import check_decimals, csv_text
 from adaptive.choices._choices import Choices
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
-from rankcorr._checks import check_choice, declare, shown
+from rankcorr._checks import check_choice, counted, declare, shown
 
 Kind: TypeAlias = Literal["pairs", "grades", "best-worst", "rankings"]
 BothBad: TypeAlias = Literal["tie", "left out"]
 Disagreement: TypeAlias = Literal["tie", "left out"]
 Cluster: TypeAlias = Literal["voter", "prompt", "both"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-NOUNS: Final[dict[str, str]] = {
-    "pairs": "votes on pairs",
-    "grades": "graded votes",
-    "best-worst": "best-worst answers",
-    "rankings": "rankings",
+NOUNS: Final[dict[str, tuple[str, str]]] = {  # one answer, several answers
+    "pairs": ("vote on a pair", "votes on pairs"),
+    "grades": ("graded vote", "graded votes"),
+    "best-worst": ("best-worst answer", "best-worst answers"),
+    "rankings": ("ranking", "rankings"),
 }
 _NAMES: Final = {"voters": "voter", "prompts": "prompt", "turns": "turn"}  # attribute: column of a file
 # A voter is dominant with more than half of all answers, or with a third and twice as many as the next voter.
@@ -190,7 +190,7 @@ class ChoiceAnswers:
             The answers are of another kind.
         """
         if self.kind != "pairs":
-            raise ModelError(f"only votes on pairs have wins and losses; these answers are {NOUNS[self.kind]}")
+            raise ModelError(f"only votes on pairs have wins and losses; these answers are {NOUNS[self.kind][1]}")
         counts: dict[Hashable, dict[str, float]] = {
             item: dict.fromkeys(("presentations", "wins", "ties", "losses"), 0) for item in self.items
         }
@@ -217,8 +217,10 @@ class ChoiceAnswers:
         >>> rows = (("a", "b", "left"), ("a", "b", "right"), ("a", "b", "left"))
         >>> answers = ChoiceAnswers("pairs", rows, np.ones(3), voters=("Ann", "gpt", "Bob"))
         >>> answers.of_voters(["gpt"]), answers.of_voters(["gpt"], others=True).voters
-        (<ChoiceAnswers: 1 votes on pairs on 2 items>, ('Ann', 'Bob'))
+        (<ChoiceAnswers: 1 vote on a pair on 2 items>, ('Ann', 'Bob'))
         """
+        if isinstance(voters, str):
+            raise ModelError(f"voters must be a list of names; got {shown(voters)}")
         for voter in voters:
             self.check_voter(voter)
         names = set(voters)
@@ -429,7 +431,7 @@ class ChoiceAnswers:
         return csv_text(list(columns), zip(*columns.values(), strict=True))
 
     def __repr__(self) -> str:
-        return f"<ChoiceAnswers: {len(self.rows):,} {NOUNS[self.kind]} on {len(self.items):,} items>"
+        return f"<ChoiceAnswers: {counted(len(self.rows), *NOUNS[self.kind])} on {counted(len(self.items), 'item')}>"
 
 
 def items_of_row(kind: Kind, row: Any) -> Sequence[Hashable]:

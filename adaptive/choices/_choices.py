@@ -49,6 +49,10 @@ _INFINITE_EFFECT: Final = (
     "an effect other than the strengths has no finite estimate: a side won every time, an outcome never or always "
     "occurred, or a covariate decides every answer or is the same on both sides; leave it out"
 )
+_CONFOUNDED: Final = (
+    "the answers cannot separate the strengths from another effect, such as a side bias if an item is always on one "
+    "side, or a covariate that is a property of the items: only the prior divides the result between them"
+)
 _SD_STEP: Final = 0.5  # first step in log t
 
 
@@ -398,6 +402,9 @@ class Choices:
             covariance, errors, degrees_of_freedom, warnings = covariance_of(
                 self.events, self.clusters, probabilities, information, n_items, 0.0 if sd == math.inf else sd**-2
             )
+            information = self.events.information(probabilities)
+            if self.names and is_flat(information, n_items) and not is_flat(information[:n_items, :n_items], n_items):
+                warnings.append(_CONFOUNDED)
             if self.chance_pvalue() > SIGNAL_LEVEL:
                 warnings.append("the answers do not rule out chance: the order may be random")
             n_parts, n_never = count_parts(self.events, n_items)

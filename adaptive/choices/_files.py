@@ -77,6 +77,7 @@ _SHOWN_ITEM: Final = re.compile(r"[Ii]tem_?([1-9][0-9]*)")
 _METADATA: Final = "conv_metadata"
 _TURN: Final = "turn"  # of a conversation on one prompt
 _LARGEST_GRADE: Final = 50
+_A_GRADE: Final = f"a whole number from -{_LARGEST_GRADE} to {_LARGEST_GRADE}"
 _MOST_GRADES: Final = 3  # the largest grade that a campaign offers
 _TELLING: Final = 20  # so many answers, all for the left side, have a probability of one in a million by chance
 
@@ -296,7 +297,7 @@ class _Reader:
                 self.fail(
                     place,
                     winner,
-                    f"a vote on a pair, whereas other rows have {NOUNS[kind]}: give each kind a file, or leave this "
+                    f"a vote on a pair, whereas other rows have {NOUNS[kind][1]}: give each kind a file, or leave this "
                     f"column out by ignore",
                 )
 
@@ -471,7 +472,7 @@ class _Reader:
         for place, row in enumerate(zip(sides["left"], sides["right"], self.entries(name), strict=True)):
             grade = _grade(row[2], table, has_own_scale)
             if grade is None and not (is_missing(row[2]) or row[2] == ""):
-                form = "" if has_own_scale else "a whole number, or "
+                form = "" if has_own_scale else f"{_A_GRADE}, or "
                 self.fail(place, name, f"a grade must be {form}{', '.join(table)}; got {shown(row[2])}")
             self.check_pair(place, names, row)
             rows.append(None if grade is None else (row[0], row[1], grade))
@@ -713,7 +714,7 @@ def _grade_table(meanings: Mapping[Any, Any]) -> tuple[dict[str, int], bool]:
     for word, meaning in meanings.items():
         number, text = _number(meaning), answer_text(word)
         if not text or not number.is_integer() or abs(number) > _LARGEST_GRADE:
-            raise OptionError(f"a grade must be a whole number; got {shown({word: meaning})}")
+            raise OptionError(f"a grade must be {_A_GRADE}; got {shown({word: meaning})}")
         value = _number(word)
         table[f"{value:.0f}" if value.is_integer() else text.strip()] = int(number)
     has_own_scale = any(_number(word).is_integer() for word in meanings)

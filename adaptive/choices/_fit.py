@@ -84,7 +84,7 @@ def fit_answers(
         else:
             unusable_options = {"swapped": swapped, "cluster": cluster, "side_bias": side_bias}
             if unusable := [name for name, value in unusable_options.items() if value]:
-                raise OptionError(f"{unusable[0]} cannot be used with powered_by: {_BESIDE_A_JUDGE[unusable[0]]}")
+                raise OptionError(f"{unusable[0]}= cannot be used with powered_by= ({_BESIDE_A_JUDGE[unusable[0]]})")
             merged, program = (answers.of_voters([powered_by], others=is_other) for is_other in (True, False))
             people, program = (
                 part.without_both_bad() if both_bad == "left out" else part for part in (merged, program)

@@ -15,13 +15,13 @@ from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
 from rankcorr._output.tables import significance_notes
 from rankcorr._workers import progress_bar
-from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, MergedRanking, merge
+from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, OFFSET_METHOD, MergedRanking, merge
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
 from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._evaluate import evaluate
-from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS, OFFSET, fuse, trec_lines
+from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS, OFFSET, RRF, fuse, trec_lines
 from rankcorr.evaluation._metrics import METRIC_NAMES
 from rankcorr.evaluation._reports import fusion_text, reports_of_tests
 from rankcorr.evaluation._sources import read_qrels, read_run
@@ -81,7 +81,7 @@ def merge_command(
     merge_options = {"weights": shares_by_name, "missing": files.missing, "coefficient": weights.of_one(coefficient)}
     with progress_bar(None, "ranking", method) as advance, collected_notices() as notices:
         merged = merge(named, method, k=k, progress=advance, **merge_options)
-    notes = options.reading_notes(read) + console.notes_of(notices, [coefficient])
+    notes = options.reading_notes(read) + console.notes_of(notices, [])
     if as_json:
         option_values = {**files.to_dict(), **weights.to_dict(coefficient), "k": k}
         console.print_json({**merged.to_dict(), "options": option_values, "warnings": notes})
@@ -111,8 +111,9 @@ def _print_merged(merged: MergedRanking) -> None:
     size = f"{counted(len(merged.weights), 'ranking')}, {counted(merged.ranking.n_items, 'item')}"
     click.echo(f"{merged.method}: {size}{search}\n")
     has_scores = merged.scores is not None
+    score_text = "{:.6f}" if merged.method == OFFSET_METHOD else number_text  # sums of 1/(60 + rank) differ by little
     columns: dict[str, console.Column] = {"rank": ("rank", console.rank_text), "item": ("item", label_text)}
-    console.print_rows(merged.table(), columns | ({"score": ("score", number_text)} if has_scores else {}))
+    console.print_rows(merged.table(), columns | ({"score": ("score", score_text)} if has_scores else {}))
     click.echo(f"\n{merged.coefficient} of each ranking with the result\n")
     rows = [
         {"ranking": name, "agreement": agreement, "weight": merged.weights[name]}
@@ -183,6 +184,8 @@ def fuse_command(
         raise OptionError("--report describes the comparison, so it needs --qrels")
     options.check_stdin([*runs, *([] if qrels is None else [qrels])])
     method, names = settings["method"], settings["name"]
+    options.check_owner(f"--method {RRF}", method == RRF, "--k")
+    options.check_owner("--method combsum or combmnz", method != RRF, "--norm")
     options.check_names(names, len(runs), "run")
     reading: dict[str, Any] = {"form": settings["form"], "duplicates": settings["duplicates"]}
     with collected_notices() as notices:

@@ -44,6 +44,7 @@ CellText: TypeAlias = Callable[..., str] | str  # a function of the values, or a
 Column: TypeAlias = tuple[str | tuple[str, ...], CellText]  # names of the values in a row, and their format
 
 _ASIDE: Final = f"{__name__}.aside"
+_OUTPUTS: Final = frozenset({"out", "report_path"})  # parameters that name a file to write
 TABLES: Final = ("text", "markdown", "latex", "csv")
 LOOK: Final = f"{__name__}.look"
 DETECTABLE: Final = "detectable: smallest true difference that the test finds four times out of five"
@@ -61,6 +62,21 @@ class WithExample(click.Command):
         self.help: str | None = f"{text}\n\n{inspect.cleandoc(more)}".rstrip()
         if title:
             self.epilog: str | None = f"\b\nExample{lines}"
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, unless it would write over a file that it reads, such as the votes."""
+        inputs = [item for item in self.params if isinstance(item, click.Argument) or item.metavar == "FILE"]
+        for output in _OUTPUTS & ctx.params.keys():
+            path = ctx.params[output]
+            for value in (ctx.params[item.name] for item in inputs if item.name in ctx.params.keys() - _OUTPUTS):
+                if any(_is_same_file(path, text) for text in (value if isinstance(value, tuple) else [value])):
+                    raise click.ClickException(f"{path}: this command reads the file; write to another one")
+        return super().invoke(ctx)
+
+
+def _is_same_file(path: object, other: object) -> bool:
+    is_file = all(isinstance(text, str) and os.path.isfile(text) for text in (path, other))
+    return is_file and os.path.samefile(str(path), str(other))
 
 
 class WithExamples(WithExample, click.Group):

@@ -222,7 +222,9 @@ def rank_table(path: str, scores: ScoreOptions, settings: BoardOptions) -> tuple
         except MissingValueError as error:
             raise OptionError(str(error).replace("missing=", "missing_scores=")) from error
         except (ColumnError, TooFewItemsError) as error:
-            message = f"{path} is not a table of scores ({error}); to rank systems by it, add at least one SYSTEM file"
+            message = (
+                f"{path}, as a table of scores: {error}; to rank systems by it as gold, add at least one SYSTEM file"
+            )
             raise OptionError(message) from error
     return board, console.notes_of(notices, [])
 
@@ -408,10 +410,19 @@ def rank_sets_command(
     """
     if estimate == error:
         raise OptionError("--estimate and --error must be different columns")
+<<<<<<< HEAD
     numbers, errors = (
         read_numbers(estimates, id_columns=[id_column], score_column=column, score_option=option).numbers
         for column, option in ((estimate, "--estimate"), (error, "--error"))
     )
+=======
+    try:
+        numbers, errors = (
+            read_numbers(estimates, id_columns=[id_column], score_column=column).numbers for column in (estimate, error)
+        )
+    except TableError as refusal:  # this command cannot merge repeats
+        raise OptionError(str(refusal).partition(": merge repeats with")[0]) from refusal
+>>>>>>> models
     with progress_bar(None, "draw", "rank sets") as advance:
         sets = rank_sets(
             numbers, standard_errors=errors, level=level, n_resamples=resamples, seed=seed, progress=advance

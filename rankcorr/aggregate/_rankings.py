@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._batch import ManyRankings
-from rankcorr._checks import check_choice, first_few, offending, real_number, shown, warn_undefined
+from rankcorr._checks import check_choice, first_few, give_notice, offending, real_number, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.frames import by_name
 from rankcorr._input.identifiers import identifier_text
@@ -198,7 +198,23 @@ def _match(names: Sequence[Any], rankings: Sequence[Ranking], missing: str) -> t
         row[columns] = ranking.take(np.array([place_of[labels[column]] for column in columns])).ranks
         if missing == "bottom":
             row[np.isnan(row)] = len(columns) + (len(labels) - len(columns) + 1) / 2
+    if (n_parts := _count_parts(~np.isnan(ranks))) > 1:
+        give_notice(
+            f"the rankings fall into {n_parts} parts without a common item: no ranking orders the items of one part "
+            "against those of another",
+            UserWarning,
+            stacklevel=5,
+        )
     return ranks, tuple(labels)
+
+
+def _count_parts(is_present: NDArray[np.bool_]) -> int:
+    """Return the number of parts of the items, where a ranking connects all items that it has."""
+    parts: list[NDArray[np.bool_]] = []
+    for items in is_present:
+        joined = [part for part in parts if (part & items).any()]
+        parts = [part for part in parts if not (part & items).any()] + [np.any([items, *joined], axis=0)]
+    return len(parts)
 
 
 def _shares(names: Sequence[Any], weights: Any) -> Matrix:

@@ -297,7 +297,7 @@ def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[A
     """Draw the systems from top to bottom in bands of groups; return the entries of the legend."""
     ink = _style.Ink.of(axes)
     size = min(6.5, 0.4 * _style.tall(axes) / len(leaderboard.rows))
-    place = 0
+    place, open_lines = 0, []
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
         count = len(list(members))
         if number is not None and number % 2 == 1:
@@ -307,7 +307,9 @@ def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[A
         for line in range(place, place + count):
             value, low, high = column.values[line]
             if not math.isnan(low):
-                axes.plot([low, high], [line, line], color=colour, lw=1.6)
+                ends = [end if math.isfinite(end) else value for end in (low, high)]
+                (interval,) = axes.plot(ends, [line, line], color=colour, lw=1.6)
+                open_lines += [] if math.isfinite(high - low) else [(interval, low, high)]
             if not math.isnan(value):
                 axes.plot([value], [line], ls="", marker=marker, ms=size, color=colour)
         place += count
@@ -315,6 +317,10 @@ def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[A
     axes.use_sticky_edges = False
     axes.margins(x=0.05)
     handles = _draw_chance(axes, column.chance, ink)
+    if open_lines:
+        left, right = axes.set_xlim(axes.get_xlim())
+        for interval, low, high in open_lines:  # of few tasks an interval may have no end
+            interval.set_xdata([max(low, left), min(high, right)])
     axes.xaxis.grid(visible=True, color=ink.grey(0.85), lw=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)

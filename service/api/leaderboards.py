@@ -198,7 +198,7 @@ class ScoreLeaderboardAnswer(
         has_nan=False,
         detectable={"type": ["number", "null"]},
         gold_sets={"description": "Groups of tasks."},
-        coefficient={"description": "Mean score, Borda points or mean rank."},
+        coefficient={"description": "Mean score, Borda score or mean rank."},
     ),
 ):
     """Systems of a table of scores, from best to worst."""

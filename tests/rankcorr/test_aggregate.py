@@ -1,5 +1,6 @@
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ WEIGHTS = {"rank": lambda r: r, "exponential": math.exp, "square_root": math.sqr
 NUMBERS = st.sampled_from([0.1, 0.2, 0.5, 0.9])
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:the correlation is undefined")
+pytestmark = pytest.mark.filterwarnings("ignore:the correlation is undefined", "ignore:the rankings fall into")
 
 
 @given(
@@ -281,6 +282,15 @@ def test_missing_items_of_a_ranking():
         "bee": 0.0,
         "cat": 2.0,
     }
+
+
+@pytest.mark.parametrize("method", rankings_module.MERGE_METHODS)
+def test_rankings_without_common_items_are_noted(method):
+    parts = {"first": {"ant": 2, "bee": 1}, "second": {"cat": 2, "dog": 1}, "third": {"eel": 3, "fly": 2, "gnu": 1}}
+    with pytest.warns(UserWarning, match="fall into 3 parts without a common item: no ranking orders"):
+        rankings_module.merge(parts, method, missing="skip")
+    with warnings.catch_warnings(action="error"):
+        rankings_module.merge(parts | {"all": {"ant": 3, "cat": 2, "eel": 1}}, method, missing="skip")
 
 
 def test_results_are_tables():

@@ -30,7 +30,8 @@ BEYOND_SCHEMAS = re.compile(
             r"a comparison needs two runs|can be compared only if they are requested",
             r"k is an option of reciprocal_rank_fusion",
             r"either all comparisons have|/comparisons/\d+/\w+: this field is needed|voters can be fitted only if",
-            r"does not have this option|has no frequency, while others|(cluster|swapped|side_bias) cannot be used with",
+            r"does not have this option|has no frequency, while others",
+            r".(cluster|swapped|side_bias). cannot be used with .powered_by.",
             # too few or too many different rows and items
             r"there is no row: a query, a document|a ranking needs at least two items",
             r"oversight: must be a number: 0, or of at least",

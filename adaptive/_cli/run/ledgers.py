@@ -91,7 +91,7 @@ def create_ledger(ledger: str) -> Iterator[Ledger]:
 def check_other(out: str | None, campaign: Campaign) -> None:
     """Refuse to write over the ledger itself."""
     if out is not None and campaign.is_kept_in(out):
-        raise ProtocolError(f"{out}: is the ledger itself; choose another file for --out")
+        raise ProtocolError(f"{out}: this command reads the file; write to another one")
 
 
 def describe_status(status: CampaignStatus) -> str:

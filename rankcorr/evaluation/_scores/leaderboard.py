@@ -21,7 +21,7 @@ from rankcorr.evaluation._comparison import query_tests
 from rankcorr.evaluation._comparison.query_tests import PAIRED, RANDOMIZATION, Means, MeanTests
 from rankcorr.evaluation._comparison.results import MIRRORED, Verdict
 from rankcorr.evaluation._reports import score_leaderboard_report
-from rankcorr.evaluation._scores.tables import LOW, ScoreTable, read_score_table
+from rankcorr.evaluation._scores.tables import LOW, Names, ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, SUM, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
@@ -31,7 +31,7 @@ MissingScores: TypeAlias = Literal["raise", "intersection", "worst"]
 
 AGGREGATES: Final[tuple[Aggregate, ...]] = get_args(Aggregate)
 MISSING_SCORES: Final[tuple[MissingScores, ...]] = get_args(MissingScores)
-STATISTICS: Final = {"mean": "mean score", "borda": "Borda points", "mean_rank": "mean rank"}
+STATISTICS: Final = {"mean": "mean score", "borda": "Borda score", "mean_rank": "mean rank"}
 FEW_TASKS: Final = 8
 ONLY_GROUP: Final = "tasks"
 MEAN_RANK: Final = "mean_rank"
@@ -43,7 +43,7 @@ class ScoreLeaderboard(Leaderboard):
     """Systems ranked by their scores on tasks: a `Leaderboard` whose gold sets are the groups of tasks.
 
     `unit` is "tasks", since tasks are resampled and exchanged. The items of a `Score` are tasks. `coefficient` is "mean
-    score", "Borda points" or "mean rank".
+    score", "Borda score" or "mean rank".
 
     Attributes
     ----------
@@ -375,8 +375,9 @@ def _members(
     if every_task is not None and (unknown := [task for task in groups if task not in every_task]):
         raise OptionError(checks.offending("groups name tasks that the table does not have", unknown))
     members: dict[str, list[int]] = {}
+    name_group = Names("group", "task")
     for place, task in enumerate(tasks):
-        members.setdefault(str(groups[task]), []).append(place)
+        members.setdefault(name_group(groups[task]), []).append(place)
     if reserved := [group for group in members if group in (*TOTALS, *COLUMNS)]:
         raise OptionError(checks.offending("a group must not have the name of a column of the result; got", reserved))
     return members

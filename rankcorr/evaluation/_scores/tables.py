@@ -10,7 +10,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rankcorr import errors
-from rankcorr._checks import check_unique, equals_itself, give_notice, offending, real_number, repeated, shown
+from rankcorr._checks import (
+    check_unique,
+    equals_itself,
+    first_few,
+    give_notice,
+    offending,
+    real_number,
+    repeated,
+    shown,
+)
 from rankcorr._input.frames import columns_of
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.table import DECIMAL_COMMA, TextTable, parse_number
@@ -22,13 +31,17 @@ SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
 TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
 PROPERTY: Final = re.compile(
-    r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year|votes", re.I
+    r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year|votes"
+    r"|#|id|index|unnamed: \d+",  # pandas reads a column without a name as "Unnamed: 0"
+    re.I,
 )
 LOW: Final = re.compile(
     r"(.*[ _-])?(ppl|perplexity|loss|wer|cer|ter|mae|mse|rmse|errors?|error[ _-]?rate|fid|latency)( *\(.*\))?", re.I
 )
 LARGEST: Final = 1e150
 _ROWS_ARE_TASKS: Final = "the table has a row for each task: transpose it, so that it has a row for each system"
+_TRUTH_VALUES: Final = frozenset({"true", "false"})
+_TRUTH: Final = "; write 1 for true and 0 for false"
 _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
 
 
@@ -64,7 +77,7 @@ def read_score_table(
             (name, key, cell) for name, row in source.items() for key, cell in row.items()
         )
         cells = _collect(rows, within=True)
-        return _table_of(cells, list(map(_Names("system"), source)), tasks)
+        return _table_of(cells, list(map(Names("system"), source)), tasks)
     columns, index = _columns(source)
     names = {str(name): name for name in columns}
     if len(names) < len(columns):
@@ -84,8 +97,12 @@ def read_score_table(
         repeats_column = _find_column(
             {name: key for name, key in names.items() if name not in used}, within, WITHIN, "within"
         )
-        triples = zip(*(columns[names[str(column)]] for column in column_of.values()), strict=True)
+        triples = list(zip(*(columns[names[str(column)]] for column in column_of.values()), strict=True))
         cells = _collect(triples, within=repeats_column is not None)
+        if repeats_column is not None:
+            parts = map(str, columns[names[repeats_column]])
+            rows = ((name, key, part) for (name, key, _), part in zip(triples, parts, strict=True))
+            check_unique(rows, f"rows of (system, task, {repeats_column})", errors.DuplicateLabelError)
         return _table_of(cells, None, tasks)
     if within is not None:
         raise errors.ColumnError("within needs a long table, with columns of systems, tasks and scores")
@@ -176,8 +193,12 @@ def _wide(
             raise errors.ColumnError(_ROWS_ARE_TASKS)
         left.remove(system)
     rows = index if system is None else columns[names[system]]
-    systems = list(map(_Names("system"), rows or ()))
-    check_unique(systems, "names of systems", errors.DuplicateLabelError)
+    systems = list(map(Names("system"), rows or ()))
+    if again := repeated(systems):
+        raise errors.DuplicateLabelError(
+            f"{offending('names of systems must be unique; more than once', again)} (for a row for each score, name "
+            "the columns model, task and score)"
+        )
     used = left if tasks is None else [name for name in left if name in set(map(str, tasks))]
     if "" in used:
         raise errors.ColumnError(
@@ -197,18 +218,18 @@ def _wide(
 
 
 def _is_text(cell: Any) -> bool:
-    """Return whether a cell is text, and neither a number, also with a decimal comma, nor a mark of a missing value."""
-    if not isinstance(cell, str) or cell.lower() in _ABSENT:
+    """Return whether a cell is text: no number, also with a decimal comma, no truth value, and not missing."""
+    if not isinstance(cell, str) or cell.lower() in _ABSENT | _TRUTH_VALUES:
         return False
     digits = cell.strip("% ")
     return _number(digits) is None and not DECIMAL_COMMA.fullmatch(digits)
 
 
-class _Names:
-    """Converts names of systems or tasks to text, and refuses different names with the same text, as 1 and "1"."""
+class Names:
+    """Converts names to text, and refuses different names with the same text, as 1 and "1"."""
 
-    def __init__(self, role: str) -> None:
-        self._role = role
+    def __init__(self, role: str, owner: str = "row") -> None:
+        self._role, self._owner = role, owner
         self._values: dict[str, Any] = {}
         self._texts: dict[Any, str] = {}
 
@@ -216,7 +237,9 @@ class _Names:
         try:
             text = self._texts.get(value)
         except TypeError as error:  # a list
-            raise errors.LabelError(f"every row needs the name of a {self._role}; got {shown(value)}") from error
+            raise errors.LabelError(
+                f"every {self._owner} needs the name of a {self._role}; got {shown(value)}"
+            ) from error
         if text is None:
             text = self._texts[value] = self._text_of(value)
         return text
@@ -224,7 +247,7 @@ class _Names:
     def _text_of(self, value: Any) -> str:
         stripped = value.strip() if isinstance(value, str) else value
         if stripped is None or not equals_itself(stripped) or stripped == "":
-            raise errors.LabelError(f"every row needs the name of a {self._role}; got {shown(value)}")
+            raise errors.LabelError(f"every {self._owner} needs the name of a {self._role}; got {shown(value)}")
         text = str(stripped)
         if text in self._values:
             other = self._values[text]
@@ -238,7 +261,7 @@ class _Names:
 def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tuple[str, str], list[float]]:
     """Return the scores of each system on each task: several if there are seeds or queries within the task."""
     cells: dict[tuple[str, str], list[float]] = {}
-    name_system, name_task = _Names("system"), _Names("task")
+    name_system, name_task = Names("system"), Names("task")
     for system, task, cell in rows:
         place = name_system(system), name_task(task)
         scores = cells.setdefault(place, [])
@@ -263,13 +286,15 @@ def _score(cell: Any, system: str, task: str) -> float:
         number = _number(cell)
         if number is None:
             advice = ": write all scores without the percent sign" if cell.rstrip().endswith("%") else ""
+            advice = _TRUTH if cell.lower() in _TRUTH_VALUES else advice
             advice = "; use a decimal point, not a comma" if DECIMAL_COMMA.fullmatch(cell.strip()) else advice
             raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
         value = float(number)
     else:
         value = float(cell) if isinstance(cell, Decimal) else real_number(cell)
         if math.isnan(value) and not isinstance(cell, float | np.floating):
-            raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number")
+            advice = _TRUTH if isinstance(cell, bool | np.bool_) else ""
+            raise errors.NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
     if math.isinf(value):
         raise errors.NonNumericError(f"{where}: a score must be finite; got {value}")
     return value
@@ -348,4 +373,4 @@ def _mean(scores: Sequence[float]) -> float:
 
 
 def _quote(names: Iterable[Hashable]) -> str:
-    return ", ".join(map(repr, names))
+    return first_few(list(map(repr, names)))

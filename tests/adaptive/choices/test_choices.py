@@ -735,3 +735,17 @@ def test_merged_votes_have_the_product_of_the_odds_of_single_ones(side):
     merged = merge_swapped(ChoiceAnswers("pairs", tuple(rows), np.array(weights), prompts=tuple(prompts)))
     theta = merged.choices().fit(prior=math.inf).theta
     assert_allclose(theta[0] - theta[1], 2 * half, atol=1e-8)
+
+
+def test_effects_that_the_answers_cannot_separate_from_strengths_are_noted():
+    """Item 0 is always on the left, and the size of an item is the same in every answer."""
+    left, right, grades = [0] * 40, [1] * 40, [1] * 28 + [-1] * 12
+    separate = "cannot separate the strengths from another effect"
+    assert any(separate in note for note in Choices.from_grades(2, left, right, grades, side_bias=True).fit().warnings)
+    sizes = {"size": (np.full(40, 7.0), np.full(40, 5.0))}
+    assert any(
+        separate in note for note in Choices.from_grades(2, left, right, grades, covariates=sizes).fit().warnings
+    )
+    both = left + right, right + left, grades + [-grade for grade in grades]
+    for choices in (Choices.from_grades(2, left, right, grades), Choices.from_grades(2, *both, side_bias=True)):
+        assert not any(separate in note for note in choices.fit().warnings)

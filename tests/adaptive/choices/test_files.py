@@ -119,7 +119,10 @@ def test_arenas_have_lengths_in_conversations_and_metadata(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("left,right,grade\na,b,2\na,b,x\n", r'answers.csv:3: column "grade": a grade must be a whole number, or A>>B'),
+        (
+            "left,right,grade\na,b,2\na,b,x\n",
+            r'answers.csv:3: column "grade": a grade must be a whole number from -50 to 50, or A>>B',
+        ),
         ("left,right,grade\na,a,2\n", "an item is compared with itself: 'a'"),
         ("left,right,grade\na,b,0\n", "no grade prefers a side"),
         ("left,grade\na,0\n", "graded votes need a column right"),
@@ -503,6 +506,8 @@ def test_answers_of_some_voters():
     assert answers.select([1, 2, 3, 4]).warnings == ()
     with pytest.raises(ModelError, match="no voter is called 'Z'; there are 1, 'Ann', 'Bob'"):
         answers.of_voters(["Z"])
+    with pytest.raises(ModelError, match="voters must be a list of names; got 'Bob'"):
+        answers.of_voters("Bob")
     with pytest.raises(ModelError, match="the voters are not known"):
         read_choices([{"left": "a", "right": "b", "winner": "left"}]).of_voters(["Z"])
 

@@ -123,7 +123,7 @@ def test_prompts_come_with_the_answers_and_ambiguous_ones_are_noted():
     assert "people and the judge compare different items on every prompt" in mixed.warnings[-1]
     with pytest.raises(ModelError, match="answers need a column prompt, and choices need human_prompts"):
         prediction_powered(human.choices(), judge)
-    with pytest.raises(ModelError, match="human must have votes on pairs or grades; got <ChoiceAnswers: 1 rankings"):
+    with pytest.raises(ModelError, match="human must have votes on pairs or grades; got <ChoiceAnswers: 1 ranking "):
         prediction_powered(ChoiceAnswers("rankings", ((("a",), ("b",)),), np.ones(1)), judge)
 
 

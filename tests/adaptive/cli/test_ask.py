@@ -370,7 +370,7 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "voters.csv", *COMMAND[2:], "--voter", "Bob"], r"no comparison .* voter 'Bob'"),
         (["ask", "p.csv", "--judge", "false", "--out", "."], r"\.: is not a file"),
         (["ask", "p.csv", "--judge", "false", "--out", "none/w.csv"], r"none/w\.csv: cannot be written: No such file"),
-        (["ask", "p.csv", "--judge", "false", "--out", "p.csv"], r"p\.csv:1: cannot be continued"),
+        (["ask", "p.csv", "--judge", "false", "--out", "p.csv"], r"p\.csv: this command reads the file"),
         ([*COMMAND, "--voter", " Ann"], r"--voter must be one line of text without spaces around it"),
         ([*COMMAND, "--timeout", 0], r"'--timeout': 0.0 is not in the range 0<x<=86400"),
         ([*COMMAND, "--most-cost", "nan"], r"most_cost must be a finite number above 0; got nan"),

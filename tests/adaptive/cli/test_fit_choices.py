@@ -107,13 +107,22 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
     assert "with gpt " in text
     assert "1 voter other than 'gpt' counts as people: 'Ann'; leave out programs among them" in content["warnings"]
     for option, message in {
-        "--swapped=tie": "swapped cannot be used with powered_by: both votes",
-        "--cluster=prompt": "cluster cannot be used with powered_by: intervals are always clustered by prompt",
-        "--side-bias": "side_bias cannot be used with powered_by: the votes of people correct any bias",
+        "--swapped=tie": "--swapped cannot be used with --powered-by (both votes",
+        "--cluster=prompt": "--cluster cannot be used with --powered-by (intervals are always clustered by prompt)",
+        "--side-bias": "--side-bias cannot be used with --powered-by (the votes of people correct any bias",
         "--without=gpt": "--powered-by gpt compares this voter with all others",
     }.items():
         assert message in refusal("fit", *files, "--powered-by", "gpt", option)
     assert "no voter is called 'Z'" in refusal("fit", *files, "--powered-by", "Z")
+
+
+def test_votes_are_never_written_over(tmp_path):
+    votes = tmp_path / "votes.csv"
+    votes.write_text("item,rank\na,1\nb,2\n")
+    assert "votes.csv: this command reads the file; write to another one" in refusal("fit", votes, "--out", "votes.csv")
+    assert votes.read_text() == "item,rank\na,1\nb,2\n"
+    assert printed_by("fit", votes, "--out", "ranking.csv").startswith("2 items, 1 ranking, voters not known\n")
+    assert "2 items written" in printed_by("fit", votes, "--out", "ranking.csv")
 
 
 @pytest.mark.usefixtures("_people_and_judge")

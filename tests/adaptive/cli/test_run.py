@@ -294,7 +294,7 @@ NEED_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "re
         (["run", "open", "/"], r"^/: is a folder, not a file"),
         (["run", "open", "v.db", "--campaign", "other"], r"the ledger has no campaign called 'other'"),
         (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered require --again"),
-        (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
+        (["run", "open", "ready.db", "--out", "./ready.db"], r"this command reads the file"),
         (["run", "record", "v.db", "items.csv"], r'items\.csv:1: no column "comparison"'),
         (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison 'b1-0-0' is unknown: ballot 1 has not"),
         ([*EXCLUDE, "--preview", "--ask-others"], r"leave out --reason, --back and --ask-others"),
@@ -307,7 +307,7 @@ NEED_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "re
         (["run", "reopen", "ready.db", "--reason", "x"], r"no ballot is closed: there is nothing to open again"),
         (["run", "result", "v.db"], r"the campaign is still open: 0 of 2 ballots are closed; .* --interim"),
         (["run", "result", "v.db", "--paper", "--interim"], r"--paper cannot be combined"),
-        (["run", "result", "v.db", "--out", "v.db"], r"v\.db: is the ledger itself"),
+        (["run", "result", "v.db", "--out", "v.db"], r"v\.db: this command reads the file"),
         (["run", "migrate", "none.db"], r"none\.db: does not exist"),
         ([*NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is not an item"),
         ([*NEW, "--checks-per-sheet", 2], r"--checks-per-sheet requires --checks"),
@@ -506,7 +506,7 @@ def test_a_backup_while_votes_arrive_is_a_consistent_snapshot(folder, opened):
 def test_an_export_cannot_overwrite_the_ledger(folder, form):
     before = (folder / "v.db").read_bytes()
     message = refusal("run", "export", "v.db", "--format", form, "--out", "./v.db")
-    assert message == "./v.db: is the ledger itself; choose another file for --out"
+    assert message == "./v.db: this command reads the file; write to another one"
     assert (folder / "v.db").read_bytes() == before
 
 

@@ -583,6 +583,8 @@ def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
         (["a.run.gz", "b.run.gz", "-o", "-", "--qrels", "qrels.txt"], "-o - writes the run to stdout"),
         (["a.run.gz", "b.run.gz", "-o", "no/x.run"], "no/x.run: cannot be written: No such file or directory"),
         (["a.run.gz", "b.run.gz", "-o", "x.run", "--k", "-1"], "k must be a finite number, not negative"),
+        (["a.run.gz", "b.run.gz", "-o", "x.run", "--norm", "z"], "--norm has no effect without --method combsum or"),
+        (["a.run.gz", "b.run.gz", "-o", "x.run", "--method", "combsum", "--k", "1"], "--k has no effect without --met"),
         (["a.run.gz", "b.run.gz", "-o", "x.run", "--name", "rrf", "--name", "b"], "each run can be given only once"),
     ],
 )

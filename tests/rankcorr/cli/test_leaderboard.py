@@ -210,7 +210,7 @@ class TestTableOfScores:
         lines = run_ok("leaderboard", "scores.csv", *options).splitlines()
         assert lines[0] == "scores: scores.csv (3 systems, 9 tasks)"
         assert (
-            "Borda points: 95 % intervals (200 resamples of tasks, seed 0), tests against the best (all swaps"
+            "Borda score: 95 % intervals (200 resamples of tasks, seed 0), tests against the best (all swaps"
             in lines[1]
         )
         row = expected["rows"][0]
@@ -259,7 +259,7 @@ class TestTableOfScores:
         [
             (["scores.csv", "--id", "model"], "--id can be used only with SYSTEM files, not with a table of scores"),
             (["scores.csv", "scores.csv", "--tasks", "t0"], "--tasks can be used only with a table of scores, given"),
-            (["gold.csv"], "gold.csv is not a table of scores (a leaderboard needs at least two tasks; got 1); to"),
+            (["gold.csv"], "gold.csv, as a table of scores: a leaderboard needs at least two tasks; got 1; to rank"),
             (["percent.csv"], "system 'a', task 'x': '85%' is not a number: write all scores without the percent sign"),
             (["total.csv"], "columns that look like totals of other tasks: 'avg'; name each task, as in --tasks \"x\""),
             (["scores.csv", "--tasks", "t0", "--tasks", "u"], "the table has no task: 'u'; it has 't0', 't1'"),

@@ -4,7 +4,7 @@ import pytest
 
 from rankcorr import Ranking, RhoW, rank_sets
 from rankcorr.aggregate import consensus, kemeny, reciprocal_rank_fusion
-from tests.rankcorr.cli.conftest import GOLD, SYSTEM, run, run_json, run_ok
+from tests.rankcorr.cli.conftest import GOLD, SYSTEM, refusal, run, run_json, run_ok
 
 RANKINGS = {"gold.csv": Ranking.from_scores(GOLD), "system.csv": Ranking.from_scores(SYSTEM)}
 
@@ -43,6 +43,15 @@ def test_columns_of_one_file_and_missing_items():
     assert output.startswith("borda: 2 rankings, 6 items\n")
 
 
+def test_scores_of_reciprocal_ranks_show_which_items_differ(folder):
+    """The sums of 1/(60 + rank) of two opposite orders differ in the fifth decimal."""
+    for name, scores in {"up.csv": "a,1\nb,2\nc,3\n", "down.csv": "a,3\nb,2\nc,1\n"}.items():
+        (folder / name).write_text("item,score\n" + scores)
+    output = run_ok("merge", "up.csv", "down.csv", "--method", "reciprocal_rank_fusion")
+    assert f"{1 / 61 + 1 / 63:.6f}" in output
+    assert f"{2 / 62:.6f}" in output
+
+
 def test_rank_sets_are_those_of_the_library(folder):
     rows = {"ant": (3.0, 0.5), "bee": (2.5, 0.75), "cat": (0.0, 0.25)}
     text = "".join(f"{name},{estimate},{error}\n" for name, (estimate, error) in rows.items())
@@ -57,3 +66,5 @@ def test_rank_sets_are_those_of_the_library(folder):
     expected = sets.to_dict()
     assert {name: content[name] for name in expected} == expected
     assert content["best"] == list(sets.best(1)) == ["ant", "bee"]
+    (folder / "twice.csv").write_text("name,estimate,standard_error\nant,1,1\nant,2,1\n")
+    assert refusal("rank-sets", "twice.csv").endswith('"ant" is also on line 2; ids must be unique')

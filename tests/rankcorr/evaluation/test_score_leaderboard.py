@@ -77,6 +77,9 @@ def test_seeds_are_averaged():
         DuplicateLabelError, match="system 'a' has more than one score on task 'x'; to average over seeds"
     ):
         leaderboard_of_scores(odd)
+    repeated = pd.DataFrame([*rows, rows[0]], columns=["system", "task", "seed", "score"])
+    with pytest.raises(DuplicateLabelError, match=r"rows of \(system, task, seed\) .*: \('a', 'x', '0'\)"):
+        leaderboard_of_scores(repeated)
     with pytest.warns(UserWarning, match="numbers of scores, so their means are compared; tasks: 'x', 'y', 'z'"):
         leaderboard_of_scores(lists | {"a": TABLE["a"]})
 
@@ -290,7 +293,10 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         ({"a": {"x": 1}, "b": {"x": 2}}, {}, TooFewItemsError, "at least two tasks; got 1"),
         (ROWS | {"b": {"x": "1.0 good", "y": 1}}, {}, NonNumericError, "'b', task 'x': '1.0 good' is not a number$"),
         (ROWS | {"b": {"x": "85 %", "y": 1}}, {}, NonNumericError, "'85 %' is not a number: write all scores without"),
-        (ROWS | {"b": {"x": True, "y": 1}}, {}, NonNumericError, "True is not a number"),
+        (ROWS | {"b": {"x": True, "y": 1}}, {}, NonNumericError, "True is not a number; write 1 for true and 0 "),
+        ({"prompt": ["a", "b"], "x": ["True", "False"], "y": ["True"] * 2}, {}, NonNumericError, "'True' is not a n"),
+        ({f"c{n}": [1, 2] for n in range(99)}, {}, ColumnError, "the columns are 'c0', 'c1', 'c2', 'c3', 'c4', ...$"),
+        (ROWS | {"b": {"x": "FALSE", "y": 1}}, {}, NonNumericError, "'FALSE' is not a number; write 1 for true"),
         (ROWS | {"b": {"x": -math.inf, "y": 1}}, {}, NonNumericError, "a score must be finite; got -inf"),
         (ROWS | {"b": {"x": "1e999", "y": 1}}, {}, NonNumericError, "a score must be finite; got inf"),
         (ROWS | {"b": {"x": -2e150, "y": 1}}, {}, NonNumericError, r"'x': a score must be between -1e\+150 and 1e"),
@@ -310,7 +316,18 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
                 OptionError,
                 f"properties of systems, not scores: '{re.escape(name)}'",
             )
-            for name in ("params", "#Params (B)", "num_params", "Model size", "year", "votes")
+            for name in (
+                "params",
+                "#Params (B)",
+                "num_params",
+                "Model size",
+                "year",
+                "votes",
+                "id",
+                "Index",
+                "Unnamed: 0",
+                "#",
+            )
         ),
         ({"": [0, 1], "model": ["a", "b"], "x": [1, 2], "y": [1, 2]}, {}, ColumnError, "a column has no name, such as"),
         ({"a": ROWS["a"], None: ROWS["b"]}, {}, LabelError, "every row needs the name of a system; got None"),
@@ -325,7 +342,12 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             r"timedelta64\(1,'D'\) is not a num",
         ),
         (ROWS | {"b": {"x": np.array(1.0), "y": 1}}, {}, NonNumericError, r"array\(1\.\) is not a number"),
-        ({"model": ["a", "a"], "x": [1, 2], "y": [1, 2]}, {}, DuplicateLabelError, "systems must be unique; .*: 'a'"),
+        (
+            {"model": ["a", "a"], "x": [1, 2], "y": [1, 2]},
+            {},
+            DuplicateLabelError,
+            "unique; .*: 'a' .* name the columns",
+        ),
         ({"p": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "which column holds the systems, or name"),
         ({"model": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "of scores: 'q'; name each task"),
         ({"p": ["a", "b"], "x": [1, 2]}, {"task": "x"}, ColumnError, "which column holds the system, or name it s"),
@@ -339,6 +361,8 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         (ROWS, {"lower_is_better": "x"}, OptionError, "lower_is_better must be a list of tasks; got 'x'"),
         (ROWS, {"lower_is_better": list("wvuts")}, OptionError, "does not have: 'w', 'v', 'u', 't', 's'"),
         (ROWS, {"groups": ["x"]}, OptionError, "groups must be a mapping of task to group"),
+        (ROWS, {"groups": {"x": ["u"], "y": ["u"]}}, LabelError, r"every task needs the name of a group; got \['u'\]"),
+        (ROWS, {"groups": {"x": 1, "y": "1"}}, DuplicateLabelError, "names of groups must differ as text; got 1 and"),
         (ROWS, {"groups": {"x": "u"}}, OptionError, "every task needs a group; without one: 'y'"),
         (ROWS, {"groups": {"x": "u", "y": "u", "w": "v"}}, OptionError, "groups name tasks that the table does .*'w'"),
         ({7: ROWS["a"], "7": ROWS["b"]}, {}, DuplicateLabelError, "systems must differ as text; got 7 and '7'"),

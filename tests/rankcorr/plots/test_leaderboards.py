@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import rankcorr
 from rankcorr import OptionError
-from rankcorr.evaluation import compare_runs
+from rankcorr.evaluation import compare_runs, leaderboard_of_scores
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_pairs, plot_queries
@@ -60,6 +60,15 @@ def bars_of(axes):
         for container in axes.containers
         for bar in container
     }
+
+
+@pytest.mark.filterwarnings("ignore:only 3 tasks")
+def test_an_interval_without_an_end_reaches_the_edge():
+    """Three tasks, whose means may be equal in a resample, do not bound a mean."""
+    board = leaderboard_of_scores({"a": {"x": 0.5, "y": 0.6, "z": 0.7}, "b": {"x": 0.4, "y": 0.65, "z": 0.6}})
+    assert [row.mean.high for row in board.rows] == [np.inf, np.inf]
+    (axes,) = plot_leaderboard(board).axes
+    assert intervals_of(axes) == [list(axes.get_xlim())] * 2
 
 
 def test_coefficients_intervals_and_groups():

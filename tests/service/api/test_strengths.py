@@ -191,7 +191,7 @@ def test_a_judge_with_more_prompts_narrows_the_intervals_of_people():
     assert {row["item"]: row["strength"] for row in content["items"]} == dict(zip(both.items, both.theta, strict=True))
     assert answer(f"{PATH}/choices", answers=CHOICES, prior=1)["prediction_powered"] is None
     assert (
-        "cluster cannot be used with powered_by"
+        '"cluster" cannot be used with "powered_by" (intervals'
         in problem(f"{PATH}/choices", answers=votes, powered_by="J", cluster="voter")["detail"]
     )
 
