@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive._rows import VoterComparisons
 from adaptive.errors import DrawError
-from rankcorr._checks import check_rng, check_unique, is_unhashable, offending, shown, whole_number
+from rankcorr._checks import check_rng, check_unique, equals_itself, is_unhashable, offending, shown, whole_number
 from rankcorr._input.scores import is_masked
 from rankcorr._output.results import Result, read_only
 
@@ -511,6 +511,15 @@ def labels_at(names: Sequence[Hashable], places: NDArray[np.integer[Any]]) -> li
     return places.tolist() if isinstance(names, range) else [names[place] for place in places.tolist()]
 
 
+def is_label(name: Hashable) -> bool:
+    """Tell whether a label names something, which None, nan and empty text do not.
+
+    >>> is_label("fig"), is_label(0), is_label(""), is_label(float("nan"))
+    (True, True, False, False)
+    """
+    return name is not None and equals_itself(name) and name != ""
+
+
 def _checked_names(kind: str, names: object, *, least: int) -> Names:
     if isinstance(names, numbers.Number | np.generic):
         return range(_checked_count(kind, checked_integer(f"the number of {kind}s", names, least=least), least=least))
@@ -522,8 +531,8 @@ def _checked_names(kind: str, names: object, *, least: int) -> Names:
     for name in labels:
         if is_unhashable(name):
             raise DrawError(f"{kind}s must be hashable; got {shown(name)}")
-        if name != name:  # noqa: PLR0124 - this finds nan of every numeric type
-            raise DrawError(f"{kind}s must equal themselves; got {shown(name)}")
+        if not is_label(name):
+            raise DrawError(f"{kind}s must have a label each; got {shown(name)}")
     check_unique(labels, f"{kind}s", DrawError)
     _checked_count(kind, len(labels), least=least)
     return labels

@@ -410,19 +410,13 @@ def rank_sets_command(
     """
     if estimate == error:
         raise OptionError("--estimate and --error must be different columns")
-<<<<<<< HEAD
-    numbers, errors = (
-        read_numbers(estimates, id_columns=[id_column], score_column=column, score_option=option).numbers
-        for column, option in ((estimate, "--estimate"), (error, "--error"))
-    )
-=======
     try:
         numbers, errors = (
-            read_numbers(estimates, id_columns=[id_column], score_column=column).numbers for column in (estimate, error)
+            read_numbers(estimates, id_columns=[id_column], score_column=column, score_option=option).numbers
+            for column, option in ((estimate, "--estimate"), (error, "--error"))
         )
     except TableError as refusal:  # this command cannot merge repeats
         raise OptionError(str(refusal).partition(": merge repeats with")[0]) from refusal
->>>>>>> models
     with progress_bar(None, "draw", "rank sets") as advance:
         sets = rank_sets(
             numbers, standard_errors=errors, level=level, n_resamples=resamples, seed=seed, progress=advance

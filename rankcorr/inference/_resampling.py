@@ -165,7 +165,7 @@ class SortedItems(Resampled):
         """Return the coefficient in the form that the kernels take."""
         from rankcorr.inference._resampling_kernels import Formula
 
-        return Formula(self.table, self.expected, self.scheme, self.kind)
+        return Formula(kernel_array(self.table), self.expected, self.scheme, self.kind)  # pickle makes it writable
 
     def _resampled(self, counts: Counts, keys: Counts, size: int) -> Values:
         from rankcorr.inference import _resampling_kernels as kernels

@@ -248,7 +248,7 @@ class BallotRequest(Request):
 
 
 VOTER_COMPARISONS: Final = shapes.Component.of(
-    VoterComparisons, voter=fields.LABEL_SCHEMA, left=item_fields.SIDES["left"], right=item_fields.SIDES["right"]
+    VoterComparisons, voter=fields.NAME_SCHEMA, left=item_fields.SIDES["left"], right=item_fields.SIDES["right"]
 )
 
 
@@ -278,7 +278,7 @@ class BallotAnswer(shapes.Answer, **shapes.properties_of(Ballot, "n_comparisons"
 
 FORM: Final = shapes.Component.exactly(
     "VotedComparisons",
-    voter=fields.LABEL_SCHEMA("Who voted; the scores do not depend on it."),
+    voter=fields.NAME_SCHEMA("Who voted; the scores do not depend on it."),
     **item_fields.SIDES,
     votes=shapes.list_of(
         item_fields.VOTE.reference.or_null(),
@@ -316,7 +316,7 @@ class VotedBallots(fields.Documented):
 def _check_form(form: Any, *path: str) -> None:
     item_fields.check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
     for side in item_fields.SIDES:
-        item_fields.check_labels(form[side], *path, side)
+        item_fields.check_names(form[side], *path, side)
     if "voter" in form:
         item_fields.read_label(form["voter"], *path, "voter")
     votes = form["votes"]

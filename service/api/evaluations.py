@@ -37,9 +37,7 @@ _NAMES: Final = ", ".join((*METRIC_NAMES, *_IR_MEASURES))
 METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_IR_MEASURES)).replace('@K', _DEPTH)})"
 MOST_METRICS: Final = 20
 
-_LABELS: Final = shapes.list_of(
-    fields.LABEL_SCHEMA(minLength=1), about="Either all text, or all whole numbers.", minItems=1
-)
+_LABELS: Final = shapes.list_of(fields.NAME_SCHEMA, about="Either all text, or all whole numbers.", minItems=1)
 
 
 def _columns(value: str) -> dict[str, Any]:

@@ -54,9 +54,9 @@ COMPARISON_COLUMNS: Final = shapes.Component.exactly(
 COMPARISON: Final = shapes.Component.exactly(
     "AnsweredComparison",
     "A comparison and its answer.",
-    **dict.fromkeys(item_fields.SIDES, fields.LABEL_SCHEMA),
+    **dict.fromkeys(item_fields.SIDES, fields.NAME_SCHEMA),
     winner=_ANSWER(_WINNER),
-    **{name: fields.LABEL_SCHEMA(about) for name, about in _OF_ROWS.items()},
+    **{name: fields.NAME_SCHEMA(about) for name, about in _OF_ROWS.items()},
     optional=list(_OF_ROWS),
 )
 
@@ -104,7 +104,7 @@ def _of_columns(value: dict[str, Any]) -> ComparisonColumns:
         if isinstance(value[name], list) and len(value[name]) != len(winner):
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
             raise fields.placed([message], name)
-        item_fields.check_labels(value[name], name)
+        item_fields.check_names(value[name], name)
     return ComparisonColumns(**value)
 
 
@@ -252,10 +252,10 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
 
 
 ITEM_STRENGTH: Final = shapes.Component.of(
-    ItemStrength, item=fields.LABEL_SCHEMA, rank={"minimum": 1}, standard_error={"minimum": 0}
+    ItemStrength, item=fields.NAME_SCHEMA, rank={"minimum": 1}, standard_error={"minimum": 0}
 )
 FITTED_VOTER: Final = shapes.Component.of(
-    FittedVoter, voter=fields.LABEL_SCHEMA, discrimination={"minimum": 0}, oversight={"minimum": 0, "maximum": 1}
+    FittedVoter, voter=fields.NAME_SCHEMA, discrimination={"minimum": 0}, oversight={"minimum": 0, "maximum": 1}
 )
 FITTED_PARAMETERS: Final = shapes.Component.exactly(
     "FittedParameters",
@@ -418,7 +418,7 @@ def fit_votes(
     return cast(Strengths, fit_named(votes, cast(Model, model), **options)), notices
 
 
-_LABEL: Final = fields.LABEL_SCHEMA(minLength=1)
+_LABEL: Final = fields.NAME_SCHEMA
 _BESIDE: Final = {
     "voter": _LABEL("Who answered; of all answers or of none."),
     "prompt": _LABEL("What the answer is about; of all answers or of none."),

@@ -52,6 +52,7 @@ CANDIDATE: Final = vocabulary("CandidateCategory", CATEGORIES, "How a candidate 
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
+NAME_SCHEMA: Final = LABEL_SCHEMA(minLength=1)
 STATISTIC: Final = NUMBER_OR_NULL(minimum=-1, maximum=1)
 NUMBER_TYPES: Final = frozenset((int, float))
 LABEL_TYPES: Final = frozenset((str, int))

@@ -139,10 +139,12 @@ def unify_label(label: Any) -> Any:
 
 
 def read_label(value: Any, *path: str) -> str | int:
-    """Return a label; refuse any value that is neither text nor a whole number."""
+    """Return a label of an item, a voter or a prompt; refuse any value that is neither text nor a whole number."""
     label: str | int = unify_label(value)
     if type(label) not in fields.LABEL_TYPES:
         raise fields.placed([f"a label is text or a whole number; got {shown(value)}"], *path)
+    if label == "":
+        raise fields.placed(["a label must not be empty"], *path)
     return label
 
 
@@ -156,6 +158,13 @@ def check_labels(labels: Any, *path: str) -> None:
         read_label(labels[wrong], *path, str(wrong))
 
 
+def check_names(labels: Any, *path: str) -> None:
+    """Refuse any value except a list of labels, none of them empty text."""
+    check_labels(labels, *path)
+    if "" in labels:
+        read_label("", *path, str(labels.index("")))
+
+
 def named_rankings(*, of: str = "systems of a batch", **options: Any) -> fields.ByName:
     """Make the field of rankings by name."""
     return fields.ByName(RankingField(), "ranking", of=of, **options)
@@ -165,7 +174,7 @@ ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
 VOTE: Final = fields.vocabulary("Vote", WORDS, "The side that won, or a tie.")
-LABELS: Final = list_of(fields.LABEL_SCHEMA)
+LABELS: Final = list_of(fields.NAME_SCHEMA)
 Labels: TypeAlias = int | Sequence[str | int]  # as a request has them; N stands for 0 to N - 1
 SIDES: Final = {side: LABELS(f"The item on the {side} of each comparison.") for side in ("left", "right")}
 
@@ -205,7 +214,7 @@ class Names(fields.Documented):
         most = fields.Limit(self.limit)
         self.documented = one_of(
             WHOLE(minimum=self.least, maximum=most, title=f"number of {noun}"),
-            list_of(fields.LABEL_SCHEMA, minItems=self.least, maxItems=most, uniqueItems=True, title="labels"),
+            list_of(fields.NAME_SCHEMA, minItems=self.least, maxItems=most, uniqueItems=True, title="labels"),
         )
         self._number = fields.Whole(least=self.least)
 
@@ -213,7 +222,7 @@ class Names(fields.Documented):
         """Check a value, and return it as the library call takes it."""
         if isinstance(value, list):
             self._check_count(len(value))
-            check_labels(value)
+            check_names(value)
             try:
                 checked_labels(value, self.noun)
             except AdaptiveError as error:

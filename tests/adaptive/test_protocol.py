@@ -97,6 +97,7 @@ def test_the_answers_are_checked():
         (["a", "b", "a", *"cdefg"], "items must be unique; more than once: 'a'"),
         ([["a"], *"bcdefgh"], "items must be hashable"),
         ([np.nan, *"bcdefgh"], "items must have a label each; got nan"),
+        (["", *"bcdefgh"], "items must have a label each; got ''"),
     ],
 )
 def test_the_items_must_match_the_plan(items, message):

@@ -237,7 +237,7 @@ def test_the_next_batch_asks_a_pair_of_the_held_sheet_that_another_voter_answere
     [
         (["a\nb", "c", "d", "e", "f", "g"], r"one line of text without spaces around it; got 'a\\nb'"),
         ([" a", "c", "d", "e", "f", "g"], r"one line of text .* got ' a'"),
-        (["", "c", "d", "e", "f", "g"], r"one line of text .* got ''"),
+        (["\t", "c", "d", "e", "f", "g"], r"one line of text .* got '\\t'"),
         (["1", ("1",), "d", "e", "f", "g"], r"the labels '1' and \('1',\) look the same in a file of votes"),
         (["1", "1.0", "d", "e", "f", "g"], "the item '1' is also written '1.0', and names are compared as text"),
         ([("a", "b\r"), "c", "d", "e", "f", "g"], r"one line of text .* got \('a', 'b\\r'\)"),

@@ -28,6 +28,7 @@ from adaptive.model._likelihood import (
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, outcome_chances, oversight_terms, side_terms
 from adaptive.model._newton import JointFit, Voters, pool_rows
 from adaptive.model._strengths import rows_of
+from rankcorr._output.results import read_only
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulate_votes
 
@@ -237,7 +238,8 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
     pairs = rows.left, rows.right, weight
     assert_allclose(solve_system(pairs, diagonal, dense @ x, 1e-12), x, atol=1e-9)
     # Two voters with two parameters each absorb a part of the curvature; the mean with these shares is held.
-    rows = replace(rows, group=rng.integers(0, 2, votes.n_comparisons).astype(np.int32), n_groups=2)
+    group = read_only(rng.integers(0, 2, votes.n_comparisons).astype(np.int32))
+    rows = replace(rows, group=group, n_groups=2)
     coupling, share = rng.normal(size=(2, votes.n_comparisons)), rng.uniform(0.1, 1, 4)
     mixed = np.zeros((n_items, 4))
     for left, right, voter, of_row in zip(votes.left, votes.right, rows.group, coupling.T, strict=True):
@@ -257,7 +259,8 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
 
 
 def test_an_indefinite_matrix_is_detected():
-    pairs, target = (np.array([0, 1]), np.array([1, 2]), np.array([-1.0, 0.6])), np.array([[0.0], [1.0], [-1.0]])
+    left, right = np.array([[0, 1], [1, 2]], np.int32)
+    pairs, target = (left, right, np.array([-1.0, 0.6])), np.array([[0.0], [1.0], [-1.0]])
     with pytest.raises(np.linalg.LinAlgError):
         solve_system(pairs, np.array([1.1, 0.5, 0.1]), target, 1e-6)
     with pytest.raises(np.linalg.LinAlgError):

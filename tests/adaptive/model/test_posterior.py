@@ -29,6 +29,7 @@ from adaptive.model._posterior import (
 )
 from adaptive.model._strengths import rows_of
 from adaptive.model._sweep_kernels import Shape, log_density, sweep
+from rankcorr._output.results import read_only
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, SEEDS, comparisons, naive_posterior, simulate_votes
 
@@ -574,7 +575,7 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
         sweep(
             *(
                 pooled.kernel_votes(),
-                GroupParameters(np.ones(1), np.full(1, 0.05), np.zeros(1), 0.0, LOGISTIC, True),
+                GroupParameters(*read_only([np.ones(1), np.full(1, 0.05), np.zeros(1)]), 0.0, LOGISTIC, True),
                 shared,
             ),
             *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),

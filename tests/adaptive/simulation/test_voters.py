@@ -34,6 +34,7 @@ from adaptive.simulation._similarity import (
     read_similarities,
 )
 from adaptive.simulation._voters import VoterPool, true_ranking, vanishing_amplitude
+from rankcorr._output.results import read_only
 from rankcorr.errors import TableError
 
 pytestmark = pytest.mark.wide
@@ -446,6 +447,7 @@ def test_the_likelihood_of_a_voter_is_the_product_over_votes():
     left = rng.integers(n_items, size=n_votes).astype(np.int32)
     right = ((left + rng.integers(1, n_items, size=n_votes)) % n_items).astype(np.int32)
     winner = rng.integers(-1, 2, size=n_votes).astype(np.int8)
+    read_only([left, right, winner])  # as those of comparisons, for which the loop is compiled
     start = np.array([0, 50, 50, n_votes])  # a voter without votes in the middle
     z = np.linspace(0.9, -0.2, n_items)
     amplitude, grid, lapses = 1 - z**2, np.array([0.05, 0.2]), np.array([0.01, 0.1, 0.3])

@@ -14,7 +14,7 @@ from tests.service.answers import answer, problem
 PATH = "/v1/ballots"
 
 COUNTS = st.integers(2, 12)
-LABELS = st.lists(st.text(max_size=3) | st.integers(-5, 5), min_size=2, max_size=12, unique_by=str)
+LABELS = st.lists(st.text(min_size=1, max_size=3) | st.integers(-5, 5), min_size=2, max_size=12, unique_by=str)
 
 
 def pairs_in(found):

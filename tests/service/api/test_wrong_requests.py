@@ -9,6 +9,7 @@ from tests.service.answers import answer, document, example, problem, validator,
 
 PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
 LABEL = "a label is text or a whole number; got "
+EMPTY = "a label must not be empty"
 NO_VOTE = 'must be one of "left", "right", "tie", or null for no answer; got '
 FORM = "/ballots/0/comparisons/0"
 A = {"token": "a", "area": "x"}
@@ -37,6 +38,8 @@ WRONG = {
         ("/items", None, "this field may not be null"),
         ("/items", ["fig"], "must be at least 2 items; got 1"),
         ("/items", ["fig", 1.5], f"{LABEL}1.5", "/items/1"),
+        ("/items", ["fig", ""], EMPTY, "/items/1"),
+        ("/voters", ["", "v"], EMPTY, "/voters/0"),
         ("/items", ["fig", "kiwi", "fig"], "items must be unique; more than once: 'fig'"),
         ("/voters", 0, "must be a whole number of at least 1; got 0"),
         ("/voters", [], "must be at least 1 voter; got 0"),
@@ -48,6 +51,8 @@ WRONG = {
     "/v1/comparisons/next": [
         ("/size", 1.5, "must be a whole number of at least 1"),
         ("/n0", -1, "must be a number above -1"),
+        ("/voters", ["v", ""], EMPTY, "/voters/1"),
+        ("/prompts", [""], EMPTY, "/prompts/0"),
         ("/focus", "nan", 'must be a number of at least 0 and of at most 1; got "nan"'),
         ("/standard_errors", True, "unknown field"),
     ],
@@ -84,6 +89,8 @@ WRONG = {
         (FORM, {"left": [], "right": []}, "this field is needed", f"{FORM}/votes"),
         (f"{FORM}/vote", [], "unknown field"),
         (f"{FORM}/voter", None, f"{LABEL}null"),
+        (f"{FORM}/voter", "", EMPTY),
+        (f"{FORM}/left/0", "", EMPTY),
         (f"{FORM}/left", "king", 'must be a list of labels; got "king"'),
         (f"{FORM}/votes", "left", 'must be a list of votes; got "left"'),
         (f"{FORM}/votes/1", "up", f'{NO_VOTE}"up"'),
@@ -113,11 +120,15 @@ WRONG = {
         ("/comparisons/left", "king", 'must be a list of labels; got "king"'),
         ("/comparisons/right/0", True, f"{LABEL}true"),
         ("/comparisons/voter/2", None, f"{LABEL}null"),
+        ("/comparisons/left/1", "", EMPTY),
+        ("/comparisons/voter/0", "", EMPTY),
         ("/comparisons/winner", "left", 'must be a list of votes; got "left"'),
         ("/comparisons/winner/3", "up", f'{NO_VOTE}"up"'),
         ("/comparisons", [ROW, 1], "must be an object; got 1", "/comparisons/1"),
         ("/comparisons", [ROW, {**ROW, "winner": "LEFT"}], f'{NO_VOTE}"LEFT"', "/comparisons/1/winner"),
         ("/comparisons", [ROW, {**ROW, "left": None}], LABEL, "/comparisons/1/left"),
+        ("/comparisons", [ROW, {**ROW, "right": ""}], EMPTY, "/comparisons/1/right"),
+        ("/comparisons", [{**ROW, "prompt": ""}], EMPTY, "/comparisons/0/prompt"),
         ("/comparisons", [ROW, {**ROW, "id": 7}], "unknown field", "/comparisons/1/id"),
     ],
 }
