@@ -14,6 +14,8 @@ from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive._rows import VoterComparisons
 from adaptive.errors import DrawError
 from rankcorr._checks import check_rng, check_unique, equals_itself, is_unhashable, offending, shown, whole_number
+from rankcorr._input.frames import python_values
+from rankcorr._input.identifiers import plain_identifier
 from rankcorr._input.scores import is_masked
 from rankcorr._output.results import Result, read_only
 
@@ -527,7 +529,7 @@ def _checked_names(kind: str, names: object, *, least: int) -> Names:
         raise DrawError(f"{kind}s must be a number or a list of names; got {shown(names)}")
     if isinstance(names, range) and (names.start, names.step) == (0, 1):
         return range(_checked_count(kind, max(names.stop, 0), least=least))
-    labels = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
+    labels = tuple(map(plain_identifier, python_values(names)))
     for name in labels:
         if is_unhashable(name):
             raise DrawError(f"{kind}s must be hashable; got {shown(name)}")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from itertools import pairwise
 from math import comb
@@ -231,6 +232,15 @@ def test_ballot_is_a_value():
     for field, other in [("presentations", 4), ("items", "abcde"), ("voters", ("Ann", "Bob")), ("left", ballot.right)]:
         assert replace(ballot, **{field: other}) != ballot
     assert repr(ballot) == "<Ballot of 5 comparisons: 5 items, 2 presentations each, 2 voters>"
+
+
+def test_days_in_nanoseconds_stay_days():
+    days = np.arange("2026-03-01", "2026-03-04", dtype="datetime64[D]").astype("datetime64[ns]")
+    ballot = draw_ballot(days, 2, list(days[:1]), np.random.default_rng(0))
+    assert (ballot.items, ballot.voters) == (
+        (datetime(2026, 3, 1), datetime(2026, 3, 2), datetime(2026, 3, 3)),
+        (datetime(2026, 3, 1),),
+    )
 
 
 def test_ballot_copies_its_arrays():
