@@ -166,7 +166,7 @@ def test_simulate_takes_approaches():
     result = json.loads(run_ok("simulate", *arguments, *chosen, "--json"))
     assert result["coefficients"] == expected.to_dict()
     # An approach named twice is simulated once; the order is that of the options.
-    lines = run_ok("simulate", *arguments, *chosen, "--approach", "adaptive").splitlines()[3:-2]
+    lines = run_ok("simulate", *arguments, "--simulations", 1, *chosen, "--approach", "adaptive").splitlines()[3:-2]
     assert [line.split()[0] for line in lines] == list(APPROACHES)
     # 60 comparisons of 20 items: 6 presentations in the mean; matched ballots of 20, 12 and 7 items can have 3.
     for line, presentations in zip(lines, ["4 to 8", "6", "mean 6.0", "3 to 9", "4 to 8", "6", "-"], strict=True):
