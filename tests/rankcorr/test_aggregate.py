@@ -57,8 +57,8 @@ def test_scores_are_the_weighted_means_of_section_4_1(rows, weights):
         expected = sum(alphas[name] * submissions[name][item] for name in results) / sum(alphas.values())
         assert combined.scores[item] == pytest.approx(expected, abs=1e-12)
     assert sum(combined.weights.values()) == pytest.approx(1)
-    kept = {name: results[name] for name in results}
-    assert rank_weights(kept, kind=weights) == pytest.approx(combined.weights)
+    submitted_results = {name: results[name] for name in results}
+    assert rank_weights(submitted_results, kind=weights) == pytest.approx(combined.weights)
 
 
 def test_the_best_submission_of_each_team_counts():

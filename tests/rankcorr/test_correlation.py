@@ -245,18 +245,18 @@ def test_a_heavy_tie_keeps_its_digits():
     st.sampled_from(["a", "b"]),
 )
 def test_several_coefficients_equal_single_calls_exactly(pair, options, variant):
-    chosen = [named_coefficient(name, variant=variant, **options) for name in ("rho_w", "tau_w", "rho", "tau")]
-    results = correlate(*pair, coefficients=chosen)
-    assert list(results) == chosen
+    coefficients = [named_coefficient(name, variant=variant, **options) for name in ("rho_w", "tau_w", "rho", "tau")]
+    results = correlate(*pair, coefficients=coefficients)
+    assert list(results) == coefficients
     for coefficient, result in results.items():
         alone = correlate_many(pair[0], [pair[1]], coefficient=coefficient)
         assert result == coefficient(*pair) == alone.statistic[0]
         assert result.coefficient == coefficient.name
 
 
-@pytest.mark.parametrize("chosen", [("tau", "rho"), iter(["tau", "rho"]), np.array(["tau", "rho"])])
-def test_coefficients_in_any_sequence(chosen):
-    assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=chosen)) == ["tau", "rho"]
+@pytest.mark.parametrize("names", [("tau", "rho"), iter(["tau", "rho"]), np.array(["tau", "rho"])])
+def test_coefficients_in_any_sequence(names):
+    assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=names)) == ["tau", "rho"]
 
 
 def test_coefficients_with_one_name_and_different_options():

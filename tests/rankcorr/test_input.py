@@ -539,7 +539,7 @@ def exchange_pvalue(gold, first, second):
         )
 
     first, second = ([Fraction(score) for score in scores] for scores in (first, second))
-    values = [(difference(a, b), kept) for a, b, kept in naive.exchanges(first, second)]
+    values = [(difference(a, b), m) for a, b, m in naive.exchanges(first, second)]
     return naive.share_as_extreme(0, difference(first, second), values)
 
 

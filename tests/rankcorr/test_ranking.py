@@ -171,8 +171,8 @@ def test_rankings_are_compared_by_value():
 
 def test_repr_shows_the_best():
     assert repr(Ranking.from_scores([5, 6, 6])) == "<Ranking of 3 items, 2 tied: [1] 1.5, [2] 1.5, [0] 3>"
-    shown = repr(Ranking.from_order(["cat", "dog", "owl", "fox", "elk", "bee"]))
-    assert shown == "<Ranking of 6 items, 0 tied: 'cat' 1, 'dog' 2, 'owl' 3, 'fox' 4, 'elk' 5, ...>"
+    text = repr(Ranking.from_order(["cat", "dog", "owl", "fox", "elk", "bee"]))
+    assert text == "<Ranking of 6 items, 0 tied: 'cat' 1, 'dog' 2, 'owl' 3, 'fox' 4, 'elk' 5, ...>"
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def test_rows_of_a_weight_table_are_the_shares():
     table = weight_table(2, top=4, n_items=990)
     assert table.first_rank_share == first_rank_share(2, 990) == table.weights[0]
     assert table.cumulative == tuple(top_share(k, 2, 990) for k in (1, 2, 3, 4))
-    differences = [later - earlier for earlier, later in zip(table.cumulative, table.cumulative[1:], strict=False)]
+    differences = [after - before for before, after in zip(table.cumulative, table.cumulative[1:], strict=False)]
     assert table.weights[1:] == pytest.approx(differences, rel=1e-12, abs=0)
     assert table.rows()[1] == {"rank": 2, "weight": table.weights[1], "cumulative_share": table.cumulative[1]}
 

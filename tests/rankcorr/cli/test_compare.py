@@ -228,8 +228,8 @@ def test_intervals_are_those_of_the_library(arguments, options):
             expected = correlation_interval(
                 GOLD_RANKING, scores, n_resamples=60, **with_coefficient(**weighing(name, n0=1), **options)
             )
-            shown = ("statistic", "low", "high", "standard_error", "jackknife_share", "jackknife_item")
-            assert row["coefficients"][name] == {field: getattr(expected, field) for field in shown}
+            fields = ("statistic", "low", "high", "standard_error", "jackknife_share", "jackknife_item")
+            assert row["coefficients"][name] == {field: getattr(expected, field) for field in fields}
             assert row[name] == expected.statistic
 
 
@@ -355,7 +355,7 @@ def test_excluded_resamples_are_noted_once_for_all_coefficients():
     with pytest.warns(UserWarning, match="resamples, which are left out") as caught:
         interval = correlation_interval(GOLD, SYSTEM, method="percentile", n_resamples=5000)
     assert interval.n_undefined > 0
-    left_out = [str(each.message) for each in caught if "left out" in str(each.message)]
+    left_out = [str(warning.message) for warning in caught if "left out" in str(warning.message)]
     lines = [line for line in result.stderr.splitlines() if "left out" in line]
     assert lines == [f"rankcorr: note: system.csv: rho_w, tau_w, rho, tau: {message}" for message in left_out]
     options = ("--ci", "--method", "percentile", "--resamples", 5000, "--json")

@@ -38,15 +38,15 @@ def naive_match(qrels, run, unjudged, unretrieved):
     """Gold value and score of each document of each query, as the options are documented."""
     result = {}
     for query, gold in qrels.items():
-        own = run.get(query, {})
+        scores = run.get(query, {})
         rows = {}
-        for document, score in own.items():
+        for document, score in scores.items():
             if document in gold:
                 rows[document] = (float(gold[document]), float(score))
             elif unjudged == "zero":
                 rows[document] = (0.0, float(score))
-        if unretrieved == "last" and own:
-            rows |= {document: (float(rel), float("-inf")) for document, rel in gold.items() if document not in own}
+        if unretrieved == "last" and scores:
+            rows |= {document: (float(rel), float("-inf")) for document, rel in gold.items() if document not in scores}
         result[query] = rows
     return result
 

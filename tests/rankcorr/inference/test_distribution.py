@@ -149,26 +149,26 @@ def test_the_result_records_the_options():
         null.values[0] = 0.0
 
 
-def drawn(n_resamples, *, seed, **options):
+def draw_numbers(n_resamples, *, seed, **options):
     draws = Draws(n_resamples, seed, **options)
     return np.concatenate(draws.in_blocks(lambda rng, size: rng.random((size, 1000)), 1000))
 
 
 def test_the_numbers_do_not_depend_on_the_workers():
-    expected = drawn(100, seed=3, workers=1)
+    expected = draw_numbers(100, seed=3, workers=1)
     assert expected.shape == (100, 1000)
     for workers in (2, 3):
-        np.testing.assert_array_equal(drawn(100, seed=3, workers=workers), expected)
-    assert not np.array_equal(drawn(100, seed=4), expected)
+        np.testing.assert_array_equal(draw_numbers(100, seed=3, workers=workers), expected)
+    assert not np.array_equal(draw_numbers(100, seed=4), expected)
 
 
 @pytest.mark.parametrize("n_resamples", [1, 33, 100, 5_000])
 def test_the_numbers_do_not_depend_on_the_executor(n_resamples):
-    expected, done = drawn(n_resamples, seed=3, workers=1), []
+    expected, steps = draw_numbers(n_resamples, seed=3, workers=1), []
     with ThreadPoolExecutor(3) as executor:
-        result = drawn(n_resamples, seed=3, executor=executor, progress=done.append)
+        result = draw_numbers(n_resamples, seed=3, executor=executor, progress=steps.append)
     np.testing.assert_array_equal(result, expected)
-    assert sum(done) == n_resamples
+    assert sum(steps) == n_resamples
 
 
 def test_an_exception_of_the_progress_stops_the_executor():
@@ -178,7 +178,7 @@ def test_an_exception_of_the_progress_stops_the_executor():
         started.append(size)
         return rng.random(size)
 
-    def stop(_done):
+    def stop(_n_resamples):
         raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as executor:
@@ -190,20 +190,20 @@ def test_an_exception_of_the_progress_stops_the_executor():
 
 
 def test_blocks_differ():
-    values = drawn(100, seed=0)
+    values = draw_numbers(100, seed=0)
     assert len(np.unique(values)) == values.size
 
 
 def test_more_resamples_begin_with_the_same_blocks():
-    whole = BLOCK_NUMBERS // 1000
-    np.testing.assert_array_equal(drawn(2 * whole + 5, seed=1)[: 2 * whole], drawn(2 * whole, seed=1))
+    block = BLOCK_NUMBERS // 1000
+    np.testing.assert_array_equal(draw_numbers(2 * block + 5, seed=1)[: 2 * block], draw_numbers(2 * block, seed=1))
 
 
 def test_progress_counts_resamples():
-    done = []
-    drawn(100, seed=0, progress=done.append)
-    assert sum(done) == 100
-    assert max(done) == BLOCK_NUMBERS // 1000
+    steps = []
+    draw_numbers(100, seed=0, progress=steps.append)
+    assert sum(steps) == 100
+    assert max(steps) == BLOCK_NUMBERS // 1000
 
 
 @pytest.mark.parametrize("n_resamples", [0, -1, 1.5, True, None, "9"])

@@ -55,8 +55,8 @@ def test_groups_are_those_of_the_library(frame, expression, coefficient):
         assert_allclose(result["value"], [by_group[query] for query in result["query"]], rtol=0, atol=0)
         over = plan.with_columns(value=expression.over("query")).lazy().collect()
         assert_allclose(over["value"], [by_group[query] for query in frame["query"]], rtol=0, atol=0)
-        whole = plan.select(value=expression).lazy().collect()["value"].to_list()
-        assert whole == pytest.approx([coefficient(frame["gold"], frame["bm25"])], abs=1e-12)
+        ungrouped = plan.select(value=expression).lazy().collect()["value"].to_list()
+        assert ungrouped == pytest.approx([coefficient(frame["gold"], frame["bm25"])], abs=1e-12)
 
 
 def test_means_exclude_undefined_groups(frame):

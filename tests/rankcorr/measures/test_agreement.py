@@ -245,7 +245,7 @@ def test_transformations_that_leave_alpha_unchanged_at_each_level(rows):
         ("interval", -1.5 * ratings),
         ("ratio", 4 * ratings),
     ):
-        result, expected = (krippendorff_alpha(each, level=level) for each in (changed, ratings))
+        result, expected = (krippendorff_alpha(values, level=level) for values in (changed, ratings))
         assert_allclose(result, expected, rtol=0, atol=1e-12)
 
 
@@ -269,7 +269,7 @@ def test_interval_alpha_keeps_its_digits_far_from_zero():
 @pytest.mark.parametrize("factor", [2.0**1020, 2.0**1021, 2.0**-1074])
 def test_extreme_floats_as_ratings(level, factor):
     ratings = np.array(FOUR_CODERS)
-    result, expected = (krippendorff_alpha(each, level=level) for each in (ratings * factor, ratings))
+    result, expected = (krippendorff_alpha(values, level=level) for values in (ratings * factor, ratings))
     assert_allclose(result, expected, rtol=1e-15)
 
 

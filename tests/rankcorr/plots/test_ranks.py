@@ -26,10 +26,10 @@ def test_every_item_is_drawn_with_its_weight():
     expected = {}
     for a, b, weight in zip(*ranks, weights, strict=True):
         expected[a, b] = expected.get((a, b), 0) + weight
-    drawn = points.get_offsets().data
-    assert sorted(map(tuple, drawn.tolist())) == sorted(expected)
+    offsets = points.get_offsets().data
+    assert sorted(map(tuple, offsets.tolist())) == sorted(expected)
     areas = points.get_sizes() - points.get_sizes().min()
-    masses = np.array([expected[place] for place in map(tuple, drawn.tolist())])
+    masses = np.array([expected[place] for place in map(tuple, offsets.tolist())])
     assert_allclose(areas / areas.max(), (masses - masses.min()) / np.ptp(masses), rtol=0, atol=1e-12)
     assert axes.get_xscale() == axes.get_yscale() == "log"
     low, high = axes.get_xlim()
@@ -273,9 +273,9 @@ def test_several_systems_have_rows():
     means, values = upright[::2], upright[1::2]
     assert means == [nulls[name].mean for name in list(systems)[:3]]
     assert values == [observed[name].statistic for name in list(systems)[:3]]
-    drawn = [patch.get_data() for patch in axes.patches]
-    shares = [baseline - heights for heights, _, baseline in drawn]
-    for name, (_, edges, _), heights in zip(systems, drawn, shares, strict=False):
+    steps = [patch.get_data() for patch in axes.patches]
+    shares = [baseline - heights for heights, _, baseline in steps]
+    for name, (_, edges, _), heights in zip(systems, steps, shares, strict=False):
         counts = np.histogram(nulls[name].values, edges)[0]
         assert counts.sum() == 200  # no value is left out
         assert_allclose(heights / heights.sum(), counts / 200, rtol=1e-9)

@@ -183,9 +183,9 @@ def test_narrow_axes_keep_most_of_the_figure(name):
     width, height = axes.get_window_extent().size / figure.dpi
     assert width > 1.2
     assert height > 1.0
-    drawn = figure.get_tightbbox()
-    assert drawn.x0 > -0.05
-    assert drawn.x1 < 3.45
+    box = figure.get_tightbbox()
+    assert box.x0 > -0.05
+    assert box.x1 < 3.45
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_nothing_of_a_figure_is_cut_off(name, n_systems):
     }
     figure = draw.get(name, FIGURES.get(name))()
     figure.draw_without_rendering()
-    drawn = figure.get_tightbbox()
+    box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
-    assert min(drawn.x0, drawn.y0, width - drawn.x1, height - drawn.y1) > -0.02
+    assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.02
 
 
 def test_files_are_complete_and_reproducible(tmp_path):

@@ -59,12 +59,12 @@ def test_each_coefficient_is_that_of_the_library():
     result = evaluate_vectors(vectors, gold, n_resamples=200, seed=4, level=0.9)
     known = {pair: score for pair, score in gold.items() if vectors.keys() >= set(pair)}
     cosines = {(a, b): naive.cosine(vectors[a], vectors[b]) for a, b in known}
-    assert [each.coefficient for each in result.coefficients] == ["rho_w", "tau_w", "rho", "tau"]
-    for each in result.coefficients:
-        drawn = {"coefficient": each.coefficient, "n_resamples": 200, "seed": 4}
-        test = permutation_test(known, cosines, alternative="greater", **drawn)
-        interval = correlation_interval(known, cosines, level=0.9, **drawn)
-        assert (each.statistic, each.chance, each.standardized, each.percentile, each.pvalue, each.low, each.high) == (
+    assert [row.coefficient for row in result.coefficients] == ["rho_w", "tau_w", "rho", "tau"]
+    for row in result.coefficients:
+        options = {"coefficient": row.coefficient, "n_resamples": 200, "seed": 4}
+        test = permutation_test(known, cosines, alternative="greater", **options)
+        interval = correlation_interval(known, cosines, level=0.9, **options)
+        assert (row.statistic, row.chance, row.standardized, row.percentile, row.pvalue, row.low, row.high) == (
             *(test.statistic, test.null.mean, test.standardized, test.percentile, test.pvalue),
             *(interval.low, interval.high),
         )
@@ -88,9 +88,9 @@ def test_pairs_of_a_word_with_itself_are_named_or_left_out():
     vectors, gold = case(n_absent=0)
     rest = {"coefficients": ["tau_w"], "n_resamples": 20}
     with pytest.warns(SelfPairWarning, match=r"the cosine 1 whatever the vectors.*: \('w1', 'w1'\), \('W2', 'w2'\)"):
-        kept = evaluate_vectors(vectors, {("w1", "w1"): 99.0, ("W2", "w2"): 98.0, **gold}, lower=True, **rest)
-    assert kept.n_pairs == len(gold) + 2
-    assert kept.cosines[:2].tolist() == pytest.approx([1.0, 1.0])
+        result = evaluate_vectors(vectors, {("w1", "w1"): 99.0, ("W2", "w2"): 98.0, **gold}, lower=True, **rest)
+    assert result.n_pairs == len(gold) + 2
+    assert result.cosines[:2].tolist() == pytest.approx([1.0, 1.0])
     left = evaluate_vectors(vectors, {("w1", "w1"): 99.0, **gold}, self_pairs="omit", **rest)
     expected = evaluate_vectors(vectors, gold, **rest)
     assert (left.pairs, left.coefficients) == (expected.pairs, expected.coefficients)
@@ -133,8 +133,8 @@ def test_an_undefined_coefficient():
     vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}
     with pytest.warns(UndefinedCorrelationWarning):
         result = evaluate_vectors(vectors, {("a", "b"): 2, ("a", "c"): 2}, coefficients=["tau"])
-    each = result.coefficients[0]
-    assert all(map(math.isnan, (each.statistic, each.chance, each.low, each.high)))
+    row = result.coefficients[0]
+    assert all(map(math.isnan, (row.statistic, row.chance, row.low, row.high)))
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_common_pairs():
     vectors, gold = case()
     sets = [{word: vectors[word] for word in vectors if word not in left} for left in ((), ("w1",), ("w2", "w3"))]
     common = common_pairs(sets, gold)
-    assert common == {pair: score for pair, score in gold.items() if all(own.keys() >= set(pair) for own in sets)}
+    assert common == {pair: score for pair, score in gold.items() if all(table.keys() >= set(pair) for table in sets)}
     assert len(common) < len([pair for pair in gold if vectors.keys() >= set(pair)])
     upper = {(first.upper(), second): score for (first, second), score in gold.items()}
     assert len(common_pairs(sets, upper, lower=True)) == len(common)
@@ -279,10 +279,10 @@ def test_the_scores_are_a_system_without_nan(oov):
 def test_low_coverage_is_a_warning():
     vectors, gold = {"a": [1.0, 0.1], "b": [0.2, 1.0], "c": [1.0, 1.0]}, {("a", "b"): 1.0, ("a", "c"): 2.0}
     others = {(f"x{number}", "a"): 0.0 for number in range(3)}
-    drawn = {"coefficients": ["tau"], "n_resamples": 5}
+    options = {"coefficients": ["tau"], "n_resamples": 5}
     for call in (
-        lambda pairs: evaluate_vectors(vectors, pairs, **drawn),
-        lambda pairs: evaluate_vectors(vectors, pairs, oov="lowest", **drawn),
+        lambda pairs: evaluate_vectors(vectors, pairs, **options),
+        lambda pairs: evaluate_vectors(vectors, pairs, oov="lowest", **options),
         lambda pairs: common_pairs([vectors], pairs),
     ):
         with pytest.warns(LowCoverageWarning, match="only 2 of 5 pairs have vectors"):
@@ -307,7 +307,7 @@ def test_real_gold_scores(data_dir, name, column, n_pairs, n_in_both_orders):
     gold = read_pairs(data_dir / name, score_column=column, unordered=True, duplicates="mean")
     assert len(gold) == n_pairs - n_in_both_orders
     for pair, score in gold.items():
-        assert score == pytest.approx(np.mean([ordered[each] for each in (pair, pair[::-1]) if each in ordered]))
+        assert score == pytest.approx(np.mean([ordered[order] for order in (pair, pair[::-1]) if order in ordered]))
     if n_in_both_orders:
         with pytest.raises(DuplicatePairError, match="only once, in either order of its words"):
             evaluate_vectors({"a": [1.0]}, ordered)
@@ -487,8 +487,8 @@ def ranked(vectors, gold, candidates="gold"):
     relata = {relatum for _, relatum in gold}
     run = {}
     for word in {word for word, _ in gold} & vectors.keys():
-        own = relata - {word} if candidates == "all" else {relatum for first, relatum in gold if first == word}
-        run[word] = {other: naive.cosine(vectors[word], vectors[other]) for other in own & vectors.keys()}
+        word_relata = relata - {word} if candidates == "all" else {relatum for first, relatum in gold if first == word}
+        run[word] = {other: naive.cosine(vectors[word], vectors[other]) for other in word_relata & vectors.keys()}
     return run
 
 

@@ -62,10 +62,10 @@ def some_vectors(draw):
     return dict(zip(words, matrix.tolist(), strict=True))
 
 
-def assert_same(found, vectors, dtype=np.float64):
-    assert found.words == tuple(vectors)
-    assert found.vectors.dtype == dtype
-    assert_array_equal(found.vectors, np.array(list(vectors.values()), dtype))
+def assert_same(word_vectors, vectors, dtype=np.float64):
+    assert word_vectors.words == tuple(vectors)
+    assert word_vectors.vectors.dtype == dtype
+    assert_array_equal(word_vectors.vectors, np.array(list(vectors.values()), dtype))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -268,9 +268,9 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_progress_counts_words_and_stops_the_work(tmp_path):
     file = written(tmp_path / "v", "".join(f"w{number} 1 2\n" for number in range(25_000)))
-    seen = []
-    read_vectors(file, words=["w3"], progress=seen.append)
-    assert seen == [10_000, 10_000]
+    steps = []
+    read_vectors(file, words=["w3"], progress=steps.append)
+    assert steps == [10_000, 10_000]
     with pytest.raises(ZeroDivisionError):
         read_vectors(file, words=["w3"], progress=lambda _: 1 / 0)
 

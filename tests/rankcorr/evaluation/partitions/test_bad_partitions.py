@@ -35,7 +35,7 @@ def encoded(codes, values):
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(values))
 
 
-def evaluated(**changes):
+def evaluate_columns(**changes):
     return TAU_EVALUATOR.batch(pa.table(COLUMNS | changes))
 
 
@@ -63,7 +63,7 @@ def evaluated(**changes):
 )
 def test_bad_columns_are_named(changes, error, message):
     with pytest.raises(error, match=message):
-        evaluated(**changes)
+        evaluate_columns(**changes)
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -143,8 +143,8 @@ def test_missing_pyarrow_is_named(monkeypatch):
 @pytest.mark.wide
 def test_the_import_does_not_load_pyarrow():
     program = "import sys, rankcorr.evaluation; print('pyarrow' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "False"
 
 
 ROWS = joined_rows(30).sort_values("query", kind="stable", ignore_index=True)
@@ -203,11 +203,11 @@ def test_no_rows():
 
 def first_again(queries):
     """The first query whose rows are not contiguous; None if there is none."""
-    seen = set()
+    earlier_queries = set()
     for query, _ in groupby(queries):
-        if query in seen:
+        if query in earlier_queries:
             return query
-        seen.add(query)
+        earlier_queries.add(query)
     return None
 
 
