@@ -77,7 +77,7 @@ def test_the_best_of_some():
     (axes,) = plot_strengths(SOME, top=3).axes
     assert names_on(axes) == best_first(SOME)[:3]
     assert sum(len(names_on(axes)) for axes in plot_strengths(SOME, top=None).axes) == 60
-    assert max(plot_strengths(each, top=None).get_size_inches()[1] for each in (FEW, SOME, MANY)) <= 8
+    assert max(plot_strengths(strengths, top=None).get_size_inches()[1] for strengths in (FEW, SOME, MANY)) <= 8
 
 
 def test_titles_and_axis_labels_have_room_next_to_long_names():
@@ -208,8 +208,8 @@ def test_accuracy_against_votes():
     assert first.get_color() != second.get_color()
     assert first.get_linestyle() != second.get_linestyle()
     vertices = axes.collections[0].get_paths()[0].vertices
-    drawn = {(x, round(y, 9)) for x, y in vertices.tolist()}
-    assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= drawn
+    corners = {(x, round(y, 9)) for x, y in vertices.tolist()}
+    assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= corners
     assert axes.get_ylabel() == r"Accuracy, $\rho_w$"
     assert axes.get_xscale() == "linear"
     assert [text.get_text() for text in axes.texts] == ["b", "a"]
@@ -254,12 +254,12 @@ def test_invalid_arguments_are_refused(draw, error, message):
 
 @pytest.mark.usefixtures("without_matplotlib")
 @pytest.mark.parametrize(
-    ("plot", "given"),
+    ("plot", "arguments"),
     [(plot_strengths, (FEW,)), (plot_in_top, (FEW, 1)), (plot_voters, (VOTERS,)), (plot_accuracy, (CURVES,))],
 )
-def test_without_matplotlib(plot, given):
+def test_without_matplotlib(plot, arguments):
     with pytest.raises(MissingMatplotlibError, match="figures need matplotlib"):
-        plot(*given)
+        plot(*arguments)
 
 
 def test_strengths_of_choices_are_drawn_too():

@@ -125,7 +125,7 @@ def test_score_prints_the_same_bytes_as_the_result_of_a_campaign(folder, seed):
     result = json.loads(run_ok("run", "result", "v.db", "--paper", "--json"))
     scored = json.loads(run_ok("score", "1.csv", "2.csv", "3.csv", "--json"))
     assert scored["items"] == result["items"]
-    assert [each["b"] for each in scored["ballots"]] == [each["b"] for each in result["ballots"]]
+    assert [ballot["b"] for ballot in scored["ballots"]] == [ballot["b"] for ballot in result["ballots"]]
 
 
 def test_score_refuses_an_item_that_was_not_in_the_previous_ballot(folder):
@@ -159,14 +159,14 @@ def test_simulate_counts_one_voter():
 
 def test_simulate_takes_approaches():
     arguments = ("--n-items", 20, "--ballots", 2, "--presentations", 4, "--simulations", 2, "--seed", 5, "--voters", 9)
-    chosen = [part for approach in APPROACHES for part in ("--approach", approach)]
+    approach_options = [part for approach in APPROACHES for part in ("--approach", approach)]
     plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
     values = named_similarity("exponential", 20)
     expected = simulate(plan, VoterPopulation(9), values, n_simulations=2, seed=5, approaches=APPROACHES)
-    result = json.loads(run_ok("simulate", *arguments, *chosen, "--json"))
+    result = json.loads(run_ok("simulate", *arguments, *approach_options, "--json"))
     assert result["coefficients"] == expected.to_dict()
     # An approach named twice is simulated once; the order is that of the options.
-    lines = run_ok("simulate", *arguments, *chosen, "--approach", "adaptive").splitlines()[3:-2]
+    lines = run_ok("simulate", *arguments, *approach_options, "--approach", "adaptive").splitlines()[3:-2]
     assert [line.split()[0] for line in lines] == list(APPROACHES)
     # 60 comparisons of 20 items: 6 presentations in the mean; matched ballots of 20, 12 and 7 items can have 3.
     for line, presentations in zip(lines, ["4 to 8", "6", "mean 6.0", "3 to 9", "4 to 8", "6", "-"], strict=True):
@@ -204,7 +204,7 @@ def test_simulate_advises_on_budgets_that_voters_cannot_spend():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_simulate_advances_a_progress_bar(bars, workers):
     run_ok(*SIMULATE, "--simulations", 6, "--workers", workers)
-    assert (bars.asked, sum(bars.steps)) == ([(6, "simulation")], 6)
+    assert (bars.totals, sum(bars.steps)) == ([(6, "simulation")], 6)
 
 
 SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
@@ -216,11 +216,11 @@ NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)
 def test_tune_as_json_is_that_of_the_library():
     printed = json.loads(run_ok(*TUNE, "--n-items", 10, "--json"))
     candidates = candidates_for(10, 80, approaches=["matched"], batch=20)
-    own = tune_plan(80, **SIMULATED, candidates=candidates, fresh=2)
-    assert printed["best"]["candidate"] == own.best.name
-    assert printed["best"]["mean"] == own.accuracy
-    assert printed["gain"]["interval"] == list(own.gain_interval)
-    assert [row["fell_out"] for row in printed["candidates"]] == [row.fell_out for row in own.rows_tried]
+    expected = tune_plan(80, **SIMULATED, candidates=candidates, fresh=2)
+    assert printed["best"]["candidate"] == expected.best.name
+    assert printed["best"]["mean"] == expected.accuracy
+    assert printed["gain"]["interval"] == list(expected.gain_interval)
+    assert [row["fell_out"] for row in printed["candidates"]] == [row.fell_out for row in expected.rows_tried]
     assert printed["voters"] is None
 
 
@@ -254,4 +254,4 @@ def test_votes_needed_as_json_are_those_of_the_library():
 @pytest.mark.parametrize(("command", "total"), [((*TUNE, "--n-items", 10), 6 * 2 + 3 * 2 + 2 * 4 + 4), (NEEDED, 4)])
 def test_progress_counts_all_runs(bars, command, total):
     assert invoke(*command, *(() if "--n-items" in command else ("--n-items", 10)), "--workers", 2).exit_code == 0
-    assert (bars.asked, sum(bars.steps)) == ([(total, "run")], total)
+    assert (bars.totals, sum(bars.steps)) == ([(total, "run")], total)

@@ -180,7 +180,7 @@ def test_text_of_any_script_is_kept_unchanged(text, ledger):
 def test_only_one_of_several_simultaneous_changes_of_pages_succeeds(ledger):
     campaign, start = campaign_of(ledger), Barrier(4)
 
-    def changed(number):
+    def change_pages(number):
         start.wait()
         try:
             return campaign.set_pages(VotingPages(sheets=number), replaces=0)
@@ -188,7 +188,7 @@ def test_only_one_of_several_simultaneous_changes_of_pages_succeeds(ledger):
             return str(error)
 
     with ThreadPoolExecutor(4) as threads:
-        result = sorted(map(str, threads.map(changed, range(1, 5))))
+        result = sorted(map(str, threads.map(change_pages, range(1, 5))))
     assert result == ["1"] + ["the pages now have version 1, but the change was made to version 0"] * 3
 
 
