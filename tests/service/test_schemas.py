@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from service import Limits, Settings, create_app
-from tests.service.answers import document, post, problem_of, validator
+from tests.service.answers import document, make_validator, post, problem_of
 
 # Limits that keep the work of a request short; those of the schema are unchanged.
 SHORT = {
@@ -179,7 +179,7 @@ MISFITS = [
 def test_refused_requests_do_not_fit_the_schema(path, request_):
     answer = APP.test_client().post(path, data=json.dumps(request_), content_type="application/json")
     problem_of(answer)
-    assert not validator(path, "request").is_valid(request_)
+    assert not make_validator(path, "request").is_valid(request_)
 
 
 def test_whole_numbers_with_decimals_are_labels():

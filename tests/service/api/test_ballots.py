@@ -17,8 +17,8 @@ COUNTS = st.integers(2, 12)
 LABELS = st.lists(st.text(max_size=3) | st.integers(-5, 5), min_size=2, max_size=12, unique_by=str)
 
 
-def pairs_in(found):
-    return {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in found["comparisons"]}
+def pairs_by_voter(ballot):
+    return {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in ballot["comparisons"]}
 
 
 def rows(ballot):
@@ -44,7 +44,7 @@ def test_every_ballot_is_that_of_the_library(items, presentations, voters, seed,
     assert result["number"] == (number or 1)
     assert result["n_comparisons"] == ballot.n_comparisons
     assert [one["voter"] for one in result["comparisons"]] == list(ballot.voters)
-    assert pairs_in(result) == rows(ballot)
+    assert pairs_by_voter(result) == rows(ballot)
     expected = asdict(ballot.certificate())
     one_more = expected.pop("item_with_one_more")
     certificate = result["certificate"]

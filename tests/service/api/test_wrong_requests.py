@@ -5,7 +5,7 @@ Each kind of field is tested in tests/service/schemas; these tests cover the pla
 
 import pytest
 
-from tests.service.answers import answer, document, example, problem, validator, with_value
+from tests.service.answers import answer, document, example, make_validator, problem, with_value
 
 PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
 LABEL = "a label is text or a whole number; got "
@@ -132,7 +132,7 @@ def test_a_wrong_field(path, place, value, message, pointer):
     result = problem(path, **request)
     assert list(result["errors"]) == [pointer]
     assert message in result["errors"][pointer][0]
-    assert not validator(path, "request").is_valid(request)
+    assert not make_validator(path, "request").is_valid(request)
 
 
 def needed():

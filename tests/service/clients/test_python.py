@@ -18,7 +18,7 @@ PACKAGE = "generated_rankcorr_client"
 
 
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory):
+def python_client(tmp_path_factory):
     """The generated package; warnings of the generator, such as on a skipped schema, are errors."""
     folder = tmp_path_factory.mktemp("python")
     contract, config = folder / "openapi.json", folder / "config.json"
@@ -26,8 +26,8 @@ def generated(tmp_path_factory):
     config.write_text(json.dumps({"post_hooks": []}))
     options = ["--path", str(contract), "--output-path", str(folder / PACKAGE), "--config", str(config)]
     command = [sys.executable, "-m", "openapi_python_client", "generate", *options, "--meta=none", "--fail-on-warning"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    assert process.returncode == 0, process.stdout + process.stderr
     sys.path.insert(0, str(folder))
     yield SimpleNamespace(client=importlib.import_module(PACKAGE), models=importlib.import_module(f"{PACKAGE}.models"))
     sys.path.remove(str(folder))
@@ -36,8 +36,8 @@ def generated(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def models(generated):
-    return generated.models
+def models(python_client):
+    return python_client.models
 
 
 def operations():
@@ -46,17 +46,17 @@ def operations():
 
 
 @pytest.fixture(scope="module")
-def call(generated, live_server):
+def call(python_client, live_server):
     """Call an operation; the answer is of the model in the contract."""
-    client = generated.client.Client(live_server.url, raise_on_unexpected_status=True)
+    client = python_client.client.Client(live_server.url, raise_on_unexpected_status=True)
     tags = {operation["operationId"]: operation["tags"][0] for operation in operations()}
 
-    def called(name, **arguments):
+    def call_operation(name, **arguments):
         function = re.sub("[A-Z]", lambda result: f"_{result[0].lower()}", name)
         return importlib.import_module(f"{PACKAGE}.api.{tags[name]}.{function}").sync(client=client, **arguments)
 
     with client:
-        yield called
+        yield call_operation
 
 
 @pytest.fixture(scope="module")
@@ -169,9 +169,9 @@ def test_from_votes_to_strengths(call, models):
     columns = models.ComparisonColumns(
         left=["king", "queen"], right=["queen", "stone"], winner=[models.Vote.LEFT, None], voter=["Ann", "Bob"]
     )
-    chosen = call("chooseComparisons", body=models.NextRequest(comparisons=columns, size=2, seed=1))
+    next_comparisons = call("chooseComparisons", body=models.NextRequest(comparisons=columns, size=2, seed=1))
     rows = [models.AnsweredComparison(left="king", right="queen", winner=models.Vote.LEFT, voter="Ann")]
-    new = chosen.comparisons
+    new = next_comparisons.comparisons
     for left, right, voter in zip(new.left, new.right, new.voter, strict=True):
         rows.append(models.AnsweredComparison(left=left, right=right, winner=models.Vote.TIE, voter=voter))
     options = models.ModelOptions(ties=models.TiesModel.HALF, voters=True)

@@ -41,9 +41,9 @@ class TestLogs:
         assert post_pair(client, {"X-Request-ID": "front-7.a_b"}).headers["X-Request-ID"] == "front-7.a_b"
         assert log_lines(capfd)[0]["id"] == "front-7.a_b"
 
-    @pytest.mark.parametrize("given", ["", "a b", "x" * 65, '"}', "é"])
-    def test_an_invalid_id_is_replaced(self, client, given):
-        assert re.fullmatch("[0-9a-f]{32}", post_pair(client, {"X-Request-ID": given}).headers["X-Request-ID"])
+    @pytest.mark.parametrize("request_id", ["", "a b", "x" * 65, '"}', "é"])
+    def test_an_invalid_id_is_replaced(self, client, request_id):
+        assert re.fullmatch("[0-9a-f]{32}", post_pair(client, {"X-Request-ID": request_id}).headers["X-Request-ID"])
 
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"  # the example of the W3C's Trace Context
@@ -59,14 +59,14 @@ class TestTraces:
         assert client.get("/nope", headers={"traceparent": TRACE}).headers["traceparent"] == TRACE
         assert log_lines(capfd)[0]["traceparent"] == TRACE
 
-    @pytest.mark.parametrize("given", ["cc" + TRACE[2:], "01" + TRACE[2:-2] + "fd-more", "fe" + TRACE[2:] + "-a-b-"])
-    def test_a_trace_of_a_later_version_is_read_like_this_version(self, client, capfd, given):
+    @pytest.mark.parametrize("trace", ["cc" + TRACE[2:], "01" + TRACE[2:-2] + "fd-more", "fe" + TRACE[2:] + "-a-b-"])
+    def test_a_trace_of_a_later_version_is_read_like_this_version(self, client, capfd, trace):
         """W3C Trace Context, 3.2.4: the first four fields; other flags of a later version are set to 0."""
-        assert post_pair(client, {"traceparent": given}).headers["traceparent"] == TRACE
+        assert post_pair(client, {"traceparent": trace}).headers["traceparent"] == TRACE
         assert log_lines(capfd)[0]["traceparent"] == TRACE
 
     @pytest.mark.parametrize(
-        "given",
+        "trace",
         [
             "",
             "cc" + TRACE[2:] + "more",
@@ -82,8 +82,8 @@ class TestTraces:
             '"}' + TRACE[2:],
         ],
     )
-    def test_an_invalid_trace_is_ignored(self, client, capfd, given):
-        assert "traceparent" not in post_pair(client, {"traceparent": given}).headers
+    def test_an_invalid_trace_is_ignored(self, client, capfd, trace):
+        assert "traceparent" not in post_pair(client, {"traceparent": trace}).headers
         assert "traceparent" not in log_lines(capfd)[0]
 
 

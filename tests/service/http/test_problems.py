@@ -95,8 +95,8 @@ class TestSmallAnswers:
         assert [pointer[-10:] for pointer in answer.json["errors"]] == ["xy/order/1", "xz/order/1"]
 
     def test_keys_that_are_equal_after_truncation_keep_all_messages(self):
-        alike = {"/" + "x" * 1_000 + middle + "x" * 1_000: [middle] for middle in "yz"}
-        assert list((invalid(alike).errors or {}).values()) == [["y", "z"]]
+        long_keys = {"/" + "x" * 1_000 + middle + "x" * 1_000: [middle] for middle in "yz"}
+        assert list((invalid(long_keys).errors or {}).values()) == [["y", "z"]]
 
     def test_a_long_detail_is_truncated(self, client):
         with client.application.test_request_context():
@@ -154,8 +154,8 @@ def test_the_detail_has_the_first_three_errors(client):
 def test_errors_of_werkzeug_keep_their_class_and_retry_after():
     failed = from_http(NotImplemented501())
     assert failed.status == 500
-    later = from_http(TooManyRequests(retry_after=7))
-    assert (later.status, later.headers) == (429, {"Retry-After": "7"})
+    rejected = from_http(TooManyRequests(retry_after=7))
+    assert (rejected.status, rejected.headers) == (429, {"Retry-After": "7"})
 
 
 def test_other_statuses_of_werkzeug_are_not_described_as_json_errors(client):

@@ -88,5 +88,7 @@ console.log(JSON.stringify(seen));
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 def test_the_script_sets_the_class_before_display_and_follows_changes(client):
     script = client.get("/docs/docs.js", buffered=True).text
-    done = subprocess.run([shutil.which("node"), "-e", RUN], input=script, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [["dark-mode"], []]
+    process = subprocess.run(
+        [shutil.which("node"), "-e", RUN], input=script, capture_output=True, text=True, check=True
+    )
+    assert json.loads(process.stdout) == [["dark-mode"], []]
