@@ -25,7 +25,7 @@ OF_THE_PROJECT = {
 
 
 @each_distribution
-def test_one_version(name, folder, package):  # noqa: ARG001 - the names of the parameters
+def test_distributions_have_one_version(name, folder, package):  # noqa: ARG001 - the names of the parameters
     assert project(folder)["name"] == name
     assert project(folder)["version"] == rankcorr.__version__
     try:

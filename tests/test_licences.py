@@ -131,7 +131,7 @@ def test_each_dependency_has_an_allowed_licence(group):
         ("", False),
     ],
 )
-def test_expressions(expression, allowed):
+def test_expressions_of_licences_are_evaluated(expression, allowed):
     assert is_allowed(expression) is allowed
 
 

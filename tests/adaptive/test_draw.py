@@ -102,10 +102,6 @@ def test_large_draws_have_every_guarantee(n_items, presentations, voters):
     assert draw_ballot(n_items, presentations, voters, np.random.default_rng(8)).certificate().broken == ()
 
 
-def graph_of(ballot):
-    return tuple(sorted(pairs(ballot)))
-
-
 @pytest.mark.parametrize(
     ("n_items", "presentations", "n_graphs"),
     [
@@ -123,7 +119,9 @@ def graph_of(ballot):
 )
 def test_small_draws_are_uniform(n_items, presentations, n_graphs):
     rng = np.random.default_rng(2020)
-    graph_counts = Counter(graph_of(draw_ballot(n_items, presentations, 2, rng)) for _ in range(30 * n_graphs))
+    graph_counts = Counter(
+        tuple(sorted(pairs(draw_ballot(n_items, presentations, 2, rng)))) for _ in range(30 * n_graphs)
+    )
     assert len(graph_counts) == n_graphs
     assert chisquare(list(graph_counts.values())).pvalue > 0.001
 

@@ -361,7 +361,7 @@ def test_a_plan_for_a_top_has_the_fewest_presentations(shape, top_presentations)
     assert plan == plan_ballots(n_items, presentations=plan.presentations, **options)
 
 
-def test_the_largest_useful_budget():
+def test_the_largest_budget_has_an_exact_plan():
     plan = plan_for_budget(2, n_ballots=2, fraction=0.9, comparisons=2**53)
     assert plan.presentations == 2**52  # two ballots of M comparisons
 

@@ -55,7 +55,7 @@ def ends_of(axes):
 
 
 @pytest.mark.parametrize("level", [0.9, 0.5])
-def test_strengths_and_their_intervals(level):
+def test_strengths_are_drawn_with_their_intervals(level):
     (axes,) = plot_strengths(FEW, level=level).axes
     rows = FEW.to_dict()["items"]
     assert names_on(axes) == [row["item"] for row in rows]
@@ -67,7 +67,7 @@ def test_strengths_and_their_intervals(level):
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best item is at the top
 
 
-def test_the_best_of_some():
+def test_the_best_items_are_drawn_in_columns():
     figure = plot_strengths(SOME)
     first, second = figure.axes  # in columns, so the figure is not too high
     assert names_on(first) + names_on(second) == best_first(SOME)[:50]
@@ -178,7 +178,7 @@ def test_agreement_counts_by_hand():
 VOTERS = {"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6), "Cyd": (0.7, 0.7, 0.7)}
 
 
-def test_voters_lowest_first():
+def test_voters_are_drawn_lowest_first():
     figure = plot_voters(VOTERS, quantity="Discrimination", reference=(1, "the mean voter"))
     (axes,) = figure.axes
     assert names_on(axes) == ["Bob", "Cyd", "Ann"]
@@ -199,7 +199,7 @@ def test_voters_lowest_first():
 CURVES = {"b": ([2_000, 1_000], [0.9, 0.8], [0.01, 0.02]), "a": (1_500, 0.5, 0)}
 
 
-def test_accuracy_against_votes():
+def test_accuracy_is_drawn_against_votes():
     (axes,) = plot_accuracy(CURVES, coefficient="rho_w").axes
     first, second = axes.lines
     assert list(first.get_xdata()) == [1_000, 2_000]
@@ -257,7 +257,7 @@ def test_invalid_arguments_are_refused(draw, error, message):
     ("plot", "arguments"),
     [(plot_strengths, (FEW,)), (plot_in_top, (FEW, 1)), (plot_voters, (VOTERS,)), (plot_accuracy, (CURVES,))],
 )
-def test_without_matplotlib(plot, arguments):
+def test_without_matplotlib_figures_are_refused(plot, arguments):
     with pytest.raises(MissingMatplotlibError, match="figures need matplotlib"):
         plot(*arguments)
 

@@ -105,7 +105,7 @@ def test_the_items_must_match_the_plan(items, message):
 
 
 @pytest.mark.parametrize("items", [8, np.int64(8), range(8), np.arange(8), list(range(8))])
-def test_items_by_number(items):
+def test_items_may_be_numbers(items):
     result, _ = run_and_watch(PLAN, 0, items=items)
     assert list(result.items) == list(range(8))
 
@@ -190,7 +190,7 @@ def test_ties_at_the_cut_are_broken_by_the_seed_and_the_ballot_alone():
     assert len(selections) == 6
 
 
-def test_repr():
+def test_repr_counts_ballots_and_next_items():
     interim = score_ballots(REPLAY_PLAN, [BallotVotes(LEFTS, RIGHTS, ANSWERS)], items=LEFTS, seed=1)
     assert repr(interim) == "<InterimResult of 1 ballots, 2 items in the next one>"
     following = BallotVotes(interim.next_items, interim.next_items[::-1], [LEFT, LEFT])

@@ -227,7 +227,7 @@ def test_many_presentations_approach_the_ranking_by_all_votes(topics):
 
 @pytest.mark.wide
 @pytest.mark.real_data
-def test_replay_of_all_topics(benchmark, topics):
+def test_all_topics_are_replayed_at_equal_cost(benchmark, topics):
     plans = [plan_ballots(topic.n_items, n_ballots=3, fraction=0.5, presentations=10) for topic in topics]
     for topic, plan in zip(topics, plans, strict=True):
         uniform_cost = -(-benchmark.uniform_presentations(plan) * topic.n_items // 2)
@@ -252,7 +252,7 @@ def test_replay_of_all_topics(benchmark, topics):
 
 
 @pytest.mark.real_data
-def test_the_printed_table(benchmark, votes_file, topics, capsys):
+def test_the_printed_table_has_the_differences(benchmark, votes_file, topics, capsys):
     benchmark.main([str(votes_file), "--repetitions", "1"])
     lines = capsys.readouterr().out.splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]

@@ -243,7 +243,7 @@ def test_comparisons_have_labels_and_the_number_of_their_ballot():
     )
 
 
-def test_answer_codes():
+def test_answer_codes_are_fixed_integers():
     assert (LEFT, TIE, RIGHT, UNANSWERED) == (1, 0, -1, -2)
     assert [vote.value for vote in (Vote.LEFT, Vote.TIE, Vote.RIGHT, Vote.UNANSWERED)] == [1, 0, -1, -2]
     assert all(type(code) is int for code in (LEFT, TIE, RIGHT, UNANSWERED))

@@ -170,7 +170,7 @@ def test_invalid_budgets_are_refused():
         candidates_for(12, 100, approaches=["uniform"])
 
 
-def test_repr_of_a_candidate():
+def test_a_candidate_is_named_by_its_options():
     plan = PLANS[0]
     assert str(Candidate("adaptive_fitted", plan)) == "adaptive, fitted, 2 of fraction 0.5, 1 presentations"
     assert str(Candidate("matched_ballots", plan, matched_ballots=MatchedBallots(0.5, 4, 0.6))) == (

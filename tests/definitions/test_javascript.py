@@ -126,7 +126,7 @@ def figures(x, y, coefficient):
     return {**result, "exponent": math.nan if null.saturates else null.exponent}
 
 
-def test_correlations_and_chance(answers):
+def test_correlations_and_chance_agree(answers):
     n_saturated = n_without = 0
     for question, answer in answers["correlations"]:
         coefficient, scores = coefficient_of(question), (question["x"], question["y"])
@@ -147,7 +147,7 @@ def test_correlations_and_chance(answers):
     assert min(n_saturated, n_without) > 0
 
 
-def test_two_systems(answers):
+def test_comparisons_of_two_systems_agree(answers):
     n_tested = 0
     for question, answer in answers["systems"]:
         lists = [question[name] for name in ("gold", "a", "b")]
@@ -163,7 +163,7 @@ def test_two_systems(answers):
     assert n_tested > 10
 
 
-def test_two_runs(answers):
+def test_comparisons_of_two_runs_agree(answers):
     assert len(answers["runs"]) > 10
     for question, answer in answers["runs"]:
         column = np.array(question["differences"])[:, np.newaxis]
@@ -171,7 +171,7 @@ def test_two_runs(answers):
         agree(question, answer, {"pvalue": tail, "effect_size": effect_sizes(column)[0]})
 
 
-def test_holm(answers):
+def test_corrections_by_holm_agree(answers):
     for question, answer in answers["holm"]:
         assert_allclose(holm(question), answer, rtol=0, atol=1e-12)
 

@@ -317,7 +317,7 @@ def test_rankings_that_cannot_be_merged(rankings, options, error, message):
 
 
 @pytest.mark.parametrize("k", [-1, math.nan, math.inf, "60"])
-def test_offset_of_reciprocal_ranks(k):
+def test_invalid_offsets_of_reciprocal_ranks_are_refused(k):
     with pytest.raises(OptionError, match="k must be a finite number, not negative"):
         reciprocal_rank_fusion([[1, 2]], k=k)
 
@@ -326,6 +326,6 @@ def test_offset_of_reciprocal_ranks(k):
     ("results", "error", "message"),
     [([1], RankingError, "results must be a mapping"), ({}, RankingError, "results are needed; got none")],
 )
-def test_results_without_weights(results, error, message):
+def test_results_without_weights_are_refused(results, error, message):
     with pytest.raises(error, match=message):
         rank_weights(results)

@@ -186,7 +186,7 @@ def test_errors_of_a_weigher_in_threads_reach_the_caller():
         ([1, 2], pd.DataFrame([[1, 2], [3, 4]], columns=["s", "s"]), rankcorr.DuplicateLabelError, "'s'"),
     ],
 )
-def test_invalid_systems(gold, systems, error, message):
+def test_invalid_systems_are_refused(gold, systems, error, message):
     with pytest.raises(error, match=message):
         correlate_many(gold, systems)
 

@@ -27,12 +27,6 @@ def naive_parts(a, b, weights, difference, variant):
     return parts, [math.fsum(row) / 2 for row in (x / x_norm - y / y_norm) ** 2], x_norm * y_norm
 
 
-def is_defined(pair, weights):
-    """Whether the items with weight are not all tied in either ranking."""
-    heavy = np.array(weights) > 0
-    return all(np.ptp(scores[heavy]) > 0 for scores in pair)
-
-
 def weigh(pair, weighing, scheme, tied_weights):
     """The weigher's options, the ranks of both, and the weights of the items."""
     options, f = weighing
@@ -41,7 +35,8 @@ def weigh(pair, weighing, scheme, tied_weights):
         weights = naive.item_weights(a, b, f, scheme, tied_weights)
     except ZeroDivisionError:
         assume(False)
-    assume(is_defined(pair, weights))
+    heavy = np.array(weights) > 0
+    assume(all(np.ptp(scores[heavy]) > 0 for scores in pair))  # otherwise the correlation is undefined
     return options, a, b, weights
 
 

@@ -145,7 +145,7 @@ class TestSeries:
         with pytest.raises(rankcorr.NonNumericError, match=r"every score must be a real number; got"):
             Ranking.from_scores(make(values))
 
-    def test_scores_of_measures(self, make):
+    def test_measures_accept_scores_of_any_library(self, make):
         assert average_precision(make([1, 0, 1]), make([1, 2, 4])) == average_precision([1, 0, 1], [1, 2, 4])
 
 
@@ -602,7 +602,7 @@ def test_numbers_that_floats_cannot_distinguish_are_listed(array, beyond):
     assert numbers_beyond_floats(array) == beyond
 
 
-def test_floats_of_all_types():
+def test_numbers_of_all_types_become_floats():
     array = np.array([[1, Fraction(1, 4)], [Decimal("sNaN"), Decimal("-Infinity")]], object)
     np.testing.assert_array_equal(as_floats(array), [[1.0, 0.25], [math.nan, -math.inf]])
 

@@ -84,7 +84,7 @@ def test_a_weigher_gets_only_possible_ranks():
         ("hyperbolic", "a weigher is a callable from ranks to weights; got 'hyperbolic'"),
     ],
 )
-def test_invalid_weighers(weigher, message):
+def test_invalid_weighers_are_refused(weigher, message):
     for function in (weighted_tau, item_weights):
         with pytest.raises(WeightError, match=message):
             function([3, 2, 1], [1, 2, 3], weigher=weigher)

@@ -140,12 +140,21 @@ def bar_calls(monkeypatch):
     return Bar.calls
 
 
-def test_a_progress_bar_advances_on_a_terminal(monkeypatch, bar_calls):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress_bar(5, "step", "work") as advance:
+@pytest.mark.parametrize(
+    ("stderr", "total", "expected"),
+    [
+        (Terminal(), 5, [("work", 5, " step"), 2, 3, "closed"]),
+        (io.StringIO(), 5, []),
+        (None, 5, []),
+        (Terminal(), 0, []),
+    ],
+)
+def test_a_progress_bar_advances_on_a_terminal_if_there_are_steps(monkeypatch, bar_calls, stderr, total, expected):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    with progress_bar(total, "step", "work") as advance:
         advance(2)
         advance(3)
-    assert bar_calls == [("work", 5, " step"), 2, 3, "closed"]
+    assert bar_calls == expected
 
 
 def test_an_error_closes_the_progress_bar(monkeypatch, bar_calls):
@@ -153,14 +162,6 @@ def test_an_error_closes_the_progress_bar(monkeypatch, bar_calls):
     with pytest.raises(KeyboardInterrupt), progress_bar(None, "step", "work"):
         raise KeyboardInterrupt
     assert bar_calls == [("work", None, " step"), "closed"]
-
-
-@pytest.mark.parametrize(("stderr", "total"), [(io.StringIO(), 5), (None, 5), (Terminal(), 0)])
-def test_there_is_no_progress_bar_without_a_terminal_or_steps(monkeypatch, bar_calls, stderr, total):
-    monkeypatch.setattr(sys, "stderr", stderr)
-    with progress_bar(total, "step", "work") as advance:
-        advance(1)
-    assert bar_calls == []
 
 
 def test_there_is_no_progress_bar_without_tqdm(monkeypatch):

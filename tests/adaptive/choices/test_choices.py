@@ -32,7 +32,7 @@ def published_rows(data_dir, name):
 
 
 @pytest.mark.real_data
-def test_the_puddings_of_davidson(data_dir):
+def test_the_fit_to_the_puddings_of_davidson_is_as_published(data_dir):
     """Worths of Davidson (1970); standard errors of R's PlackettLuce, with the sum of log-worths fixed."""
     left, right, grades, counts = [], [], [], []
     for i, j, _, wins, losses, ties in published_rows(data_dir, "pudding.csv"):
@@ -48,7 +48,7 @@ def test_the_puddings_of_davidson(data_dir):
 
 
 @pytest.mark.real_data
-def test_baseball_at_home(data_dir):
+def test_the_advantage_of_baseball_at_home_is_as_published(data_dir):
     """Agresti, Categorical Data Analysis (2002), table 10.10: the effect of playing at home."""
     rows = published_rows(data_dir, "baseball.csv")
     teams = sorted({home for home, *_ in rows})
@@ -63,7 +63,7 @@ def test_baseball_at_home(data_dir):
 
 
 @pytest.mark.real_data
-def test_the_season_of_nascar(data_dir):
+def test_the_fit_to_the_season_of_nascar_is_as_published(data_dir):
     """Hunter, MM Algorithms for Generalized Bradley-Terry Models (2004): log-worths relative to driver 1."""
     races = [[driver for driver in row if driver] for row in published_rows(data_dir, "nascar.csv")]
     places = {}
@@ -581,7 +581,7 @@ def test_the_chance_test_equals_its_formula(has_clusters):
         (Choices.from_grades(list("ab"), [0, 1] * 20, [1, 0] * 20, [0, 0, 1, 1] * 10), ["do not rule out chance"]),
     ],
 )
-def test_caveats_of_a_ranking(choices, notes):
+def test_caveats_of_a_ranking_are_warnings(choices, notes):
     warnings = choices.fit(prior=2).warnings
     assert [note in warning for note, warning in zip(notes, warnings, strict=True)] == [True] * len(notes)
 

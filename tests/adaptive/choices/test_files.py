@@ -483,7 +483,7 @@ def test_names_from_several_files_are_text():
         assert twice.choices().events.choice.size == 2 * answers.choices().events.choice.size
 
 
-def test_answers_of_some_voters():
+def test_answers_of_some_voters_can_be_selected():
     rows = [{"left": "a", "right": "b", "winner": "left", "voter": voter} for voter in (1, 1, 1, "Ann", "Bob")]
     answers = read_choices(rows)
     assert answers.of_voters([1]).voters == (1, 1, 1)

@@ -1,6 +1,5 @@
 """`ballots ask`: a program votes; however it fails, no vote is lost, invented or requested twice."""
 
-import json
 import math
 import os
 import re
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 from adaptive import read_comparisons
-from tests.adaptive.cli.conftest import as_csv, check_refused, invoke, refusal, rows_of, run_ok
+from tests.adaptive.cli.conftest import as_csv, check_refused, invoke, refusal, rows_of, run_json, run_ok
 
 pytestmark = pytest.mark.wide
 
@@ -70,7 +69,7 @@ def test_a_program_shares_a_campaign_with_people(opened, folder):
     (folder / "people.csv").write_text(as_csv(people))
     assert run_ok("run", "record", opened.name, "program.csv").startswith(f"{n_comparisons} new votes")
     assert run_ok("run", "record", opened.name, "people.csv").endswith("20 of 20 comparisons answered\n")
-    report = json.loads(run_ok("run", "quality", opened.name, "--json"))
+    report = run_json("run", "quality", opened.name)
     assert {row["voter"]: row["n_votes"] for row in report["voters"]}["1"] == n_comparisons
 
 
@@ -104,7 +103,7 @@ def test_a_prompt_is_in_the_question_and_in_the_votes(folder):
 LABELS = ("Zoë's 猫", 'the "big", one', "=1+1", "a;b\tc", "x\N{LINE SEPARATOR}'y\\", "None")
 
 
-def test_labels_of_any_text(folder):
+def test_labels_may_be_any_text(folder):
     same, pairs = {"voter": 'Zoë, "Z"', "winner": ""}, enumerate(pairwise(LABELS))
     rows = [{"comparison": f"c {n}", "left": a, "right": b, **same} for n, (a, b) in pairs]
     (folder / "p.csv").write_text(as_csv(rows))
@@ -132,7 +131,7 @@ def interval(n_left, n_right, n):
         ("winner = ['left', 'tie', 'right', 'right', 'left'][n % 5]", [*["tie"] * 4, "right"], (1, 1, 5)),
     ],
 )
-def test_both_sides(body, expected, counts):
+def test_answers_from_both_sides_are_merged_with_the_side_bias(body, expected, counts):
     stdout = ask(judge(body), "--both-sides").splitlines()
     assert winners() == expected
     n_left, n_right, n = counts

@@ -92,7 +92,7 @@ def test_the_options_are_those_of_the_library(votes, folder, arguments, fit):
 
 
 @pytest.mark.usefixtures("votes")
-def test_the_best_items_alone(folder):
+def test_the_best_items_can_be_printed_alone(folder):
     assert fit_of_few("v.csv", "--top", 1).endswith("... and 2 more: --top N prints them, --out FILE writes them\n")
     assert len(json.loads(fit_of_few("v.csv", "--top", 2, "--json"))["items"]) == 2
     assert len(rows_of(fit_of_few("v.csv", "--top", 2, "--out", "-"))) == 2
@@ -153,7 +153,7 @@ def test_a_campaign_of_ballots_run(folder):
     assert re.search(r"v\.db: item .* is not among the items of --items", refusal("fit", "v.db", "--items", "few.csv"))
 
 
-def test_other_formats(folder):
+def test_other_formats_are_read(folder):
     (folder / "arena.jsonl").write_text('{"model_a": "gnu", "model_b": "yak", "winner": "model_b", "judge": "Ann"}\n')
     assert json.loads(invoke("fit", "arena.jsonl", "--json").stdout)["items"][0]["item"] == "yak"
     (folder / "pairs.csv").write_text("0,1\n2,1\n")
@@ -454,6 +454,6 @@ def test_invalid_arguments_are_refused(arguments, message):
 
 
 @pytest.mark.usefixtures("figure_votes", "without_matplotlib")
-def test_without_matplotlib():
+def test_without_matplotlib_figures_are_refused():
     message = refusal("plot", "top", "v.csv", "--k", 2, "--out", "f.png")
     assert message == "figures need matplotlib: pip install matplotlib"

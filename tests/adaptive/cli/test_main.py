@@ -26,7 +26,7 @@ def test_help_has_an_example(command):
     assert re.search(r"Example.*:\n +ballots " + command, stdout)
 
 
-def test_version():
+def test_the_version_is_printed():
     assert run_ok("--version") == f"ballots {__version__}\n"
 
 

@@ -66,7 +66,7 @@ def test_run_record_in_parts_and_again(folder, opened):
     for voter, n_new in loads:
         rows = rows_of((folder / "votes.csv").read_text())
         (folder / "part.csv").write_text(as_csv([row for row in rows if row["voter"] == voter]))
-        result = json.loads(run_ok("run", "record", "v.db", "part.csv", "--json"))
+        result = run_json("run", "record", "v.db", "part.csv")
         assert (result["n_new"], result["status"]["state"]) == (n_new, "open")
     before = rows_in(opened)
     assert run_ok("run", "record", "v.db", "votes.csv") == (
@@ -83,7 +83,7 @@ def test_run_status_at_every_step(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     status = run_ok("run", "status", "v.db").splitlines()
     assert status == ["ballot 1 of 2 is open: 20 of 20 comparisons answered", "20 votes by 3 voters"]
-    result = json.loads(run_ok("run", "close", "v.db", "--json"))
+    result = run_json("run", "close", "v.db")
     closed = result["closed"] | {"n_tied_at_cut": None}
     assert closed == {"number": 1, "b": 1.0, "n_tied_at_cut": None, "n_answered": 20}
     assert run_ok("run", "status", "v.db").startswith("ballot 2 of 2 can be opened: 5 items, 10 comparisons\n")
@@ -114,7 +114,7 @@ def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
             vote(folder / "ballot.csv", folder / "votes.csv")
     expected = protocol.result()
     assert run_ok("run", "result", "v.db", "--paper") == expected.to_csv()
-    assert json.loads(run_ok("run", "result", "v.db", "--paper", "--json")) == json.loads(expected.to_json())
+    assert run_json("run", "result", "v.db", "--paper") == json.loads(expected.to_json())
     invocation = invoke("run", "result", "v.db")
     paper = list(csv.reader(io.StringIO(expected.to_csv())))
     assert [row[: len(paper[0])] for row in csv.reader(io.StringIO(invocation.stdout))] == paper
@@ -271,7 +271,6 @@ NEED_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "re
         (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered require --again"),
         (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
         (["run", "record", "v.db", "items.csv"], r'items\.csv:1: no column "comparison"'),
-        (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison 'b1-0-0' is unknown: ballot 1 has not"),
         (["run", "correct", "v.db", "1-0-99", "tie", "--reason", "x"], r"comparison 1-0-99 is unknown"),
         (["run", "assign", "v.db", "Dora"], r"give either --from or --sheet"),
         (["run", "assign", "v.db", "Dora", "--sheet", 9], r"the ballot has no sheet 9"),
@@ -367,7 +366,7 @@ def test_status_by_voter_has_whole_seconds_and_no_blanks_at_the_end(opened):
     assert run_ok("run", "status", opened, "--by", "voter").splitlines()[1].endswith("Z  excluded")
 
 
-def test_status_by_ballot(opened):
+def test_status_by_ballot_has_a_line_for_each(opened):
     run_ok("run", "record", "v.db", "votes.csv")
     run_ok("run", "close", "v.db")
     run_ok("run", "open", "v.db", "--out", "ballot.csv")
@@ -405,10 +404,10 @@ def test_a_bundle_is_verified_and_restored_exactly(folder):
     output = run_ok("verify", "c.zip")
     assert "all digests hold; the votes give all records to the last bit\nthe seed gives all draws" in output
     assert re.search("Not checked: .*\n  plan.json: created_at, key, ", output)
-    result = json.loads(run_ok("verify", "c.zip", "--json"))
+    result = run_json("verify", "c.zip")
     assert (result["votes"], result["closed"], result["replayed"]) == (30, 2, True)
     assert result["unchecked"]["pages.json"] == ["at", "pages"]
-    assert json.loads(run_ok("run", "verify", "v.db", "--json")) == result
+    assert run_json("run", "verify", "v.db") == result
     assert run_ok("run", "import", "copy.db", "c.zip") == "campaign campaign is restored: 10 items\n"
     assert invoke("run", "result", "copy.db").stdout == invoke("run", "result", "v.db").stdout
     run_ok("run", "export", "copy.db", "--out", "again.zip")
@@ -464,7 +463,7 @@ def test_a_backup_while_votes_arrive_is_a_consistent_snapshot(folder, opened):
     answered = []
     for copy in range(copies):
         run_ok("run", "verify", f"copy{copy}.db")
-        answered.append(json.loads(run_ok("run", "status", f"copy{copy}.db", "--json"))["n_answered"])
+        answered.append(run_json("run", "status", f"copy{copy}.db")["n_answered"])
     assert answered == sorted(answered)
     assert copies > 1
     assert refusal("run", "backup", "v.db", "copy0.db") == "copy0.db: already exists; a backup never replaces a file"
@@ -551,7 +550,7 @@ def test_answers_to_probes_come_with_the_votes(folder):
     assert re.search(rf"^checks: {n_probes} answered of 2\d in the end$", status, re.MULTILINE)
     spent = 1.25 * 0.02 * (20 + n_probes)
     assert f"spent: {spent:.2f} EUR for 0.1 hours; expected in the end: 1." in status
-    result = json.loads(run_ok("run", "status", "v.db", "--json"))["spending"]
+    result = run_json("run", "status", "v.db")["spending"]
     assert (result["n_votes"], result["n_probes"], result["currency"]) == (20, n_probes, "EUR")
     assert abs(result["spent"] - spent) < 1e-9
     assert run_ok("run", "open", "v.db", "--again", "--unanswered").count("\n") == 1
@@ -574,13 +573,13 @@ def test_quality_flags_suspicious_voters(folder, monkeypatch):
     assert re.fullmatch(rf"{pattern}; agreement and alpha need \d+ more pairs?", lines[4])
     assert "voter 2: 7 of 7 answers took less than 1 s" in lines[5:]
     assert not any(line.startswith(("voter 0", "voter 1")) for line in lines)
-    result = json.loads(run_ok("run", "quality", "v.db", "--json"))
+    result = run_json("run", "quality", "v.db")
     assert [voter["voter"] for voter in result["voters"]] == ["0", "1", "2"]
     assert result["voters"][2]["flags"][0] == {"kind": "speed", "reason": "7 of 7 answers took less than 1 s"}
     assert result["voters"][0]["left"]["n"] == 7
     assert "took less" not in run_ok("run", "quality", "v.db", "--fast", "0.2")
     monkeypatch.setattr("adaptive.ledger._reports.quality.LEAST_PAIRS", 1)
-    result = json.loads(run_ok("run", "quality", "v.db", "--json"))
+    result = run_json("run", "quality", "v.db")
     ends = f"{result['agreement_low']:.0%} to {result['agreement_high']:.0%}"
     alpha = f"{result['alpha']:.2f} ({result['alpha_low']:.2f} to {result['alpha_high']:.2f})"
     line = run_ok("run", "quality", "v.db").splitlines()[4]
@@ -595,7 +594,7 @@ def test_an_exclusion_can_be_previewed(folder):
     effect = r"7 votes, and 13 by the others; tau_w of the rankings with and without them [01]\.\d{3}"
     assert re.fullmatch(rf"voter 2 excluded: {effect}", lines[0])
     assert lines[1].split() == ["item", "rank", "now", "rank", "then"]
-    result = json.loads(run_ok("run", "exclude", "v.db", "2", "--preview", "--json"))
+    result = run_json("run", "exclude", "v.db", "2", "--preview")
     assert (result["n_votes"], result["n_others"], len(result["changes"])) == (7, 13, len(lines) - 2)
     assert rows_in(folder / "v.db") == before
     run_ok("run", "exclude", "v.db", "2", "--reason", "left, left, left")

@@ -238,7 +238,7 @@ def test_written_pairs_are_read_unchanged(file, votes):
 
 @pytest.mark.parametrize("kind", ["auto", "arena"])
 @pytest.mark.parametrize("as_json", [False, True])
-def test_an_arena(write, kind, as_json):
+def test_a_file_of_an_arena_is_read(write, kind, as_json):
     if as_json:
         text = "\n\n".join(map(json.dumps, pd.read_csv(io.StringIO(ARENA)).assign(turn=1).to_dict("records")))
         path = write(text, "battles.jsonl")
@@ -426,7 +426,7 @@ def test_invalid_options_are_refused(write, text, options, error, message):
 
 
 @pytest.mark.real_data
-def test_votes_of_llmfao(data_dir):
+def test_votes_of_llmfao_are_read(data_dir):
     path = data_dir / "llmfao.csv"
     with pytest.raises(TableError, match=r'column "prompt": holds several prompts for one item'):
         read_comparisons(path)
@@ -443,7 +443,7 @@ def test_votes_of_llmfao(data_dir):
 
 
 @pytest.mark.real_data
-def test_votes_of_ukpconvarg1(data_dir):
+def test_votes_of_ukpconvarg1_are_read(data_dir):
     path = data_dir / "ukpconvarg1_votes.csv.gz"
     frame = pd.read_csv(path)
     names = {"left": "item_a", "right": "item_b", "winner": "vote", "voter": "worker"}

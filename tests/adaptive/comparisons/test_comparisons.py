@@ -439,7 +439,7 @@ def test_pairs_of_winner_and_loser(make):
 
 
 @every_library
-def test_one_hot_columns(make):
+def test_one_hot_columns_are_read(make):
     marks = {"winner_model_a": [1, 0, 0], "winner_model_b": [0, 1, 0], "winner_tie": [0, 0, 1]}
     frame = make({"id": [7, 8, 9], "model_a": list("aba"), "model_b": list("bcc"), **marks})
     votes = Comparisons.from_frame(frame)

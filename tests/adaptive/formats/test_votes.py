@@ -76,7 +76,7 @@ def test_parts_of_items_may_have_other_names(write):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252"])
-def test_encodings(write, encoding):
+def test_the_encoding_may_be_named(write, encoding):
     data = "left,right,winner\nGrün,Äpfel,left\n".encode(encoding)
     for content in (data, gzip.compress(data)):
         assert read_comparisons(write(content), encoding=encoding).items == ("Grün", "Äpfel")
@@ -158,7 +158,7 @@ def test_numbers_of_pairs_count_the_items_or_name_them(write):
 ONE_HOT = "id,model_a,model_b,winner_model_a,winner_model_b,winner_tie\n1,a,b,1,0,0\n2,b,c,0,1,0\n3,c,a,0,0,1\n"
 
 
-def test_one_hot_columns(write):
+def test_one_hot_columns_are_read(write):
     for text in (ONE_HOT, ONE_HOT.replace(",1", ",True").replace(",0", ",False"), ONE_HOT.replace(",1", ",1.0")):
         votes = read_comparisons(write(text))
         assert (votes.winner.tolist(), votes.items) == ([LEFT, RIGHT, TIE], ("a", "b", "c"))
@@ -208,7 +208,7 @@ def as_labelled(votes):
 
 
 @pytest.mark.parametrize("kind", ["auto", "label_studio"])
-def test_exports_of_label_studio(write, kind):
+def test_exports_of_label_studio_are_read(write, kind):
     table = flat(TASKS, lambda value: json.dumps([value]))
     minimal = flat(TASKS, lambda value: [value]).to_json(orient="records")
     for text in (json.dumps(TASKS), json.dumps(TASKS, indent=2), table.to_csv(index=False), minimal):
@@ -263,7 +263,7 @@ def instance(user, answers, **more):
     return {"id": "7", "user_id": user, "responses": ["fig", "plum"], "label_annotations": answers, **more}
 
 
-def test_output_of_potato(write):
+def test_output_of_potato_is_read(write):
     instances = [instance("Ann", {"best": {"selection": "A"}}), instance("Bob", {"best": {"selection": "tie"}})]
     path = write("".join(json.dumps(document) + "\n" for document in [*instances, instance("Cid", {})]))
     votes = read_comparisons(path)
@@ -504,7 +504,7 @@ def written_as(kind, table, path):
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "stream"])
 @pytest.mark.parametrize("is_coded", [False, True])
-def test_parquet_and_arrow(tmp_path, kind, is_coded):
+def test_parquet_and_arrow_are_read(tmp_path, kind, is_coded):
     table = pa.table(VOTES)
     if is_coded:
         unordered = pa.DictionaryArray.from_arrays([2, 1, 2], ["kiwi", "plum", "fig", "unused"])
@@ -539,7 +539,7 @@ def test_faults_in_parquet_have_the_row(tmp_path, columns, error, message):
         read_comparisons(path)
 
 
-def test_damaged_and_empty_parquet(tmp_path):
+def test_damaged_and_empty_parquet_is_refused(tmp_path):
     path = written_as("parquet", pa.table(VOTES), tmp_path / "votes.parquet")
     content = path.read_bytes()
     path.write_bytes(content[:60])

@@ -197,13 +197,10 @@ def known_pairs(items, practice=0):
     )
 
 
-def known_places(known):
-    codes = {"left": 1, "right": -1, "tie": 0}
-    return tuple(Known(pair.kind, pair.left, pair.right, codes[pair.expected]) for pair in known)
-
-
 def probes_of(probing, known, draw, *, counts_by_pair=None, practised=(), rng):
-    return ProbeDraw(probing, known_places(known), draw, counts_by_pair or {}, practised, rng).probes()
+    codes = {"left": 1, "right": -1, "tie": 0}
+    places = tuple(Known(pair.kind, pair.left, pair.right, codes[pair.expected]) for pair in known)
+    return ProbeDraw(probing, places, draw, counts_by_pair or {}, practised, rng).probes()
 
 
 def places_by_sheet(draw):

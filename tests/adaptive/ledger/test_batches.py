@@ -362,7 +362,9 @@ def _by_pair(groups):
     sheet_size=st.integers(1, 6),
     random=st.randoms(use_true_random=False),
 )
-def test_random_target_groups(sizes_of_groups, answers, n_voters, batch, sheet_size, random, ledger):
+def test_random_target_groups_get_all_their_answers(
+    sizes_of_groups, answers, n_voters, batch, sheet_size, random, ledger
+):
     words = ["w1", "w2", "w3", "w4", "w5"]  # shared by the targets
     targets = {f"t{n}": dict.fromkeys(words[:size], "positive") for n, size in enumerate(sizes_of_groups)}
     campaign = campaign_of_targets(

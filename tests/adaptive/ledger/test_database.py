@@ -37,11 +37,6 @@ from tests.processes import guard
 pytestmark = pytest.mark.wide
 
 
-def of_sqlite(ledger):
-    if not ledger.database.is_sqlite:
-        pytest.skip("of SQLite alone")
-
-
 def of_postgresql(ledger):
     if ledger.database.is_sqlite:
         pytest.skip("of PostgreSQL alone")
@@ -480,7 +475,8 @@ def test_a_campaign_lost_in_a_crash_is_not_acknowledged(server):
 
 
 def test_a_full_disk_refuses_votes_and_loses_none(ledger):
-    of_sqlite(ledger)
+    if not ledger.database.is_sqlite:
+        pytest.skip("of SQLite alone")
     campaign = campaign_of(ledger)
     places = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
     (n_pages,) = query(ledger, "PRAGMA page_count")[0]

@@ -170,7 +170,7 @@ def upgrade():
 
 
 @pytest.fixture
-def ledger_of_newer_release(full, tmp_path, monkeypatch):
+def old_ledger(full, tmp_path, monkeypatch):
     """A ledger with rows, and a patched release whose new revision adds a column to the votes."""
     (tmp_path / "0005_later.py").write_text(NEW_REVISION)
     folder = Path(migrations.__path__[0])

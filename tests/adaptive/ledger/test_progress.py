@@ -143,7 +143,7 @@ def answers_by_item(campaign):
     return result
 
 
-def test_the_progress_of_ballots(ledger):
+def test_the_progress_of_ballots_has_counts_and_times(ledger):
     campaign = campaign_in_second_ballot(ledger)
     first, second = campaign.ballot_progress()
     assert (first.ballot, first.state, first.n_items, first.n_answered, first.n_comparisons) == (1, "closed", 6, 12, 12)

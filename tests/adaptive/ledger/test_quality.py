@@ -304,7 +304,7 @@ def test_an_excluded_voter_is_compared_only_with_included_ones(campaign):
     assert after.agreement == Share.of(sum(x.n_so for x in of_others) // 2, sum(x.n for x in of_others) // 2)
 
 
-def test_a_campaign_without_answers(ledger):
+def test_a_campaign_without_answers_has_no_quality(ledger):
     campaign = campaign_of(ledger, probing=PROBING, plan=PLAN)
     result = read(campaign, quality_of)
     assert (result.voters, result.n_pairs, result.n_missing, result.agreement) == ((), 0, 20, Share.of(0, 0))

@@ -43,14 +43,11 @@ def campaign_of_sets(ledger, n_items=12, *, set_size=4, budget=40, n_voters=4, s
     return ledger.new_campaign(plan, items or LABELS[:n_items], n_voters, 1, settings=settings)
 
 
-def answer_to(pair, rng, doubt):
-    """Items with smaller numbers are better; voters err more often with a greater `doubt`."""
-    heard = -np.array(pair.items) + doubt * rng.gumbel(size=len(pair.items))
-    return f"best {heard.argmax() + 1} worst {heard.argmin() + 1}"
-
-
 def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
-    """Let all voters answer sheet by sheet until none is left; return the sets of each voter."""
+    """Let all voters answer sheet by sheet until none is left; return the sets of each voter.
+
+    Items with smaller numbers are better; voters err more often with a greater `doubt`.
+    """
     rng = np.random.default_rng(0)
     voters = [campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(n_voters)]
     sets_by_voter = defaultdict(list)
@@ -63,7 +60,8 @@ def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
                 continue
             for pair in sheet.missing:
                 sets_by_voter[voter.id].append(tuple(sorted(pair.items)))
-                answer = answer_to(pair, rng, doubt)
+                heard = -np.array(pair.items) + doubt * rng.gumbel(size=len(pair.items))
+                answer = f"best {heard.argmax() + 1} worst {heard.argmin() + 1}"
                 voter.cast(VoteCast(new_id(), sheet.number, pair.place, voter.id, answer))
     return sets_by_voter
 

@@ -55,10 +55,6 @@ def change_line(kind, /, **changes):
     return lambda data: edit_line(data, kind, lambda row: row.update(changes))
 
 
-def remove_line(kind):
-    return lambda data: edit_line(data, kind, lambda row: False)  # noqa: ARG005
-
-
 def change_rows(change):
     """Change rows of comparisons.csv, which has no quotes: `change` gets lists of cells, the header first."""
 
@@ -109,7 +105,10 @@ EDITS = [
     (replace_text("items.csv", "\n1,", "\n0,"), "items: place 1 is missing or listed twice"),
     (replace_text("items.csv", "\n1,", "\nx,"), r"items\.csv: row 2: place must be a whole number"),
     (flip_vote, "votes of ballot 1: its events do not have the digest votes_digest"),
-    (remove_line("vote"), "votes of ballot 1: its events do not have the digest votes_digest"),
+    (
+        lambda data: edit_line(data, "vote", lambda _: False),
+        "votes of ballot 1: its events do not have the digest votes_digest",
+    ),
     (change_line("vote", voter="x"), "votes: a row is by a voter who is not among the voters"),
     (change_line("vote", ballot=7), "votes: a row is of ballot 7, which is missing"),
     (change_line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),

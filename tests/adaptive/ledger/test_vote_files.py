@@ -244,7 +244,7 @@ def test_invalid_files_are_refused(form, text, error, message, campaign, tmp_pat
     assert campaign.export_votes("csv").n_votes == 0
 
 
-def test_an_unknown_format(campaign, tmp_path):
+def test_an_unknown_format_is_refused(campaign, tmp_path):
     (tmp_path / "v.csv").write_text("left,right,winner\na,b,left\n")
     for step in (lambda: campaign.import_votes(tmp_path / "v.csv", "brat"), lambda: campaign.export_votes("brat")):
         with pytest.raises(OptionError, match="format must be one of"):
@@ -267,7 +267,7 @@ def test_both_bad_is_a_tie_and_cancelled_annotations_do_not_count(campaign, tmp_
     assert campaign.import_votes(tmp_path / "studio", "label_studio").n_new == 0
 
 
-def test_output_of_potato_itself(campaign, tmp_path):
+def test_output_of_potato_itself_is_imported(campaign, tmp_path):
     path = tmp_path / "annotated_instances.jsonl"
     instances = campaign.export_votes("potato", unanswered=True, names=True).files["instances.jsonl"].splitlines()
     first = json.loads(instances[0])

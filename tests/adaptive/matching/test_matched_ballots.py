@@ -166,7 +166,7 @@ def test_the_first_ballot_is_that_of_the_paper():
     assert ballots[0] == draw_ballot(10, 3, 4, np.random.default_rng(6))
 
 
-def test_labels_of_any_kind():
+def test_labels_may_be_of_any_kind():
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=3)
     items = [("a", 1), ("a", 2), "b", "3", ("c",), "d"]
     voters, rng = ["Ann", "Bob"], np.random.default_rng(6)

@@ -277,16 +277,13 @@ def fits(draw):
     return fit(votes, **options, prior=sd, oversight=draw(OVERSIGHT), voters=with_voters, side_bias=draw(st.booleans()))
 
 
-def spelt_out(strengths):
-    """The votes without ties in the form of the naive model, and the index of each among all votes."""
-    votes = rows(strengths.comparisons, strengths.model.voters)
-    return [(place, vote) for place, vote in enumerate(votes) if vote[2] != "tie"]
-
-
 @given(fits())
 def test_misfit_statistics_are_sums_over_votes(strengths):
     votes, at = strengths.comparisons, strengths.parameters
-    decisive_votes = spelt_out(strengths)
+    # The votes without ties in the form of the naive model, each with its index among all votes.
+    decisive_votes = [
+        (place, vote) for place, vote in enumerate(rows(votes, strengths.model.voters)) if vote[2] != "tie"
+    ]
 
     def chance(vote, factor, slips):
         left, right, _, v = vote

@@ -307,7 +307,7 @@ def test_invalid_arguments_are_refused(model, options, message):
         fit_named(VOTES, model, **options)
 
 
-def test_strengths_as_a_document():
+def test_a_document_has_the_strengths_best_first():
     """In JSON nan is null, tuples are lists, and items are best first."""
     votes = Comparisons.from_labels([("a", "b"), ("a", "b")], ["c", "d"], ["left", "tie"])
     strengths = bradley_terry(votes, prior=1)

@@ -41,7 +41,7 @@ def test_any_votes_have_finite_strengths(votes, model):
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
-def test_no_votes(fit):
+def test_without_votes_all_strengths_are_0(fit):
     result = fit(Comparisons(4, [], [], []), prior=Prior(None))
     assert result.converged
     assert_array_equal(result.theta, 0)
@@ -55,7 +55,7 @@ def test_no_votes(fit):
     assert fit(Comparisons(4, [], [], [], ["Ann"], []), voters=True).converged
 
 
-def test_one_vote():
+def test_one_vote_orders_two_items_and_gives_warnings():
     result = bradley_terry(Comparisons(3, [0], [1], [LEFT]), prior=Prior(None))
     assert result.theta[0] > 0 == result.theta[2] > result.theta[1]
     assert result.never_compared == (2,)
@@ -69,7 +69,7 @@ def test_one_vote():
     )
 
 
-def test_a_graph_in_parts():
+def test_a_graph_in_parts_gives_a_warning():
     votes = Comparisons(5, [0, 1, 2, 3], [1, 0, 3, 2], [LEFT, LEFT, LEFT, LEFT], ["Ann"], [0, 0, 0, 0])
     result = bradley_terry(votes, prior=1)
     assert result.parts == 3
@@ -108,7 +108,7 @@ def test_a_spread_at_its_bounds():
 
 
 @pytest.mark.parametrize("ties", ["davidson", "half"])
-def test_nothing_but_ties(ties):
+def test_strengths_are_equal_if_all_votes_tie(ties):
     votes = Comparisons(3, [0, 1, 2], [1, 2, 0], [TIE] * 3)
     result = bradley_terry(votes, ties=ties)
     assert result.converged

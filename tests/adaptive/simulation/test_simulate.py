@@ -189,7 +189,7 @@ def test_adaptive_is_better_at_the_top():
     assert mean["adaptive"]["rho_w"] > mean["uniform"]["rho_w"]
 
 
-def test_mean_and_unbiased_sd():
+def test_results_have_mean_unbiased_sd_and_se():
     values = np.array([0.1, 0.4, 0.7])
     result = SimulationResult({"uniform": dict.fromkeys(COEFFICIENTS, values)})
     assert result.n_simulations == 3
@@ -319,7 +319,7 @@ def test_figures_by_the_text_are_those_of_simulate(table_as_published):
         assert (result[:, 1] != result[:, 0]).any()  # 24 items at 6 presentations tie
 
 
-def test_departures_from_the_text(table_as_published):
+def test_departures_from_the_text_are_those_of_the_published_program(table_as_published):
     assert table_as_published.published_amplitude(np.array([0.5, -0.5, 1.0])).tolist() == [0.25, -0.75, 0.0]
     x, y = np.array([0.9, 0.1]), np.array([0.5, 0.3])
     assert table_as_published.mean_without_ballot_1(x, y, 2).tolist() == y.tolist()
@@ -475,7 +475,7 @@ def test_matching_is_better_at_the_top():
         assert mean[approach]["rho_w"] > mean["adaptive"]["rho_w"]
 
 
-def test_comparisons_of_each_approach():
+def test_approaches_have_equal_numbers_of_comparisons():
     counts = {approach: sum(simulated_comparisons(PLAN, approach)) for approach in APPROACHES}
     plan = MatchedBallots().plan(24, 126)
     assert counts == {
@@ -598,7 +598,7 @@ def test_states_of_matching_and_their_json(accuracy, bench, capsys):
     assert tree["matched"]["exponential"]["126"]["tau_w"] == {"mean": mean, "se": se}
 
 
-def test_the_other_approaches(accuracy, bench, capsys):
+def test_the_other_approaches_have_a_row_each(accuracy, bench, capsys):
     accuracy.bench_all(bench, 126)
     result = [row[0] for row in rows(capsys.readouterr().out)]
     assert result == ["adaptive", "uniform", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings"]

@@ -326,14 +326,14 @@ def test_embedding_table_against_the_file(data_dir):
     assert abs(np.abs(ours).mean() - np.abs(cosines).mean()) < 2e-4
 
 
-def test_unknown_distribution():
+def test_an_unknown_distribution_is_refused():
     with pytest.raises(SimilarityError, match="one of 'exponential', 'power_law', 'embedding'; got 'gaussian'"):
         named_similarity("gaussian", 10)
 
 
 @pytest.mark.parametrize("function", SIMILARITIES.values())
 @pytest.mark.parametrize("n_items", [1, 0, -3, 2.0, True, "10", None])
-def test_number_of_items(function, n_items):
+def test_the_number_of_items_is_whole_and_at_least_2(function, n_items):
     with pytest.raises(SimilarityError, match=f"whole number of 2 or more; got {re.escape(repr(n_items))}"):
         function(n_items)
 

@@ -12,7 +12,7 @@ from rankcorr import __version__, first_rank_share, offset_for_share, weighted_t
 from rankcorr._cli import main as cli
 from rankcorr._shares import weight_table
 from rankcorr.vectors import TargetGroups
-from tests.rankcorr.cli.conftest import GOLD, SYSTEM, refusal, run, run_ok
+from tests.rankcorr.cli.conftest import GOLD, SYSTEM, refusal, run, run_json, run_ok
 from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 
 
@@ -26,7 +26,7 @@ def in_process(*args, **options):
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def test_version():
+def test_the_version_is_printed():
     assert run_ok("--version") == f"rankcorr {__version__}\n"
 
 
@@ -193,6 +193,6 @@ def test_weights_are_those_of_the_library(n0, n_items):
 def test_weights_solves_for_the_offset():
     assert "(share of the first rank: 0.3)\n" in run_ok("weights", "--share", 0.3, "--top", 1)
     arguments = ["--share", 0.8, "--k", 10, "--n-items", 990]
-    document = json.loads(run_ok("weights", *arguments, "--json"))
+    document = run_json("weights", *arguments)
     assert document["n0"] == offset_for_share(0.8, 10, 990)
     assert (document["share"], document["k"], document["n_items"]) == (0.8, 10, 990)

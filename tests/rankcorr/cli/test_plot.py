@@ -92,7 +92,7 @@ def test_figures_are_those_of_the_library(folder, arguments, expected):
     assert (folder / name).read_bytes() == reference.read_bytes()
 
 
-def test_a_dark_figure(folder):
+def test_a_dark_figure_is_that_of_the_theme(folder):
     run_ok("plot", "ranks", "long_gold.csv", "long_a.csv", "--theme", "dark", "--out", "dark.svg")
     with theme("dark"):
         reference = save_figure(plot_ranks(GOLD, A, **NAMES), folder / "expected.svg")
@@ -228,6 +228,6 @@ def test_files_that_cannot_be_written(folder, figure, out, message):
 
 @pytest.mark.usefixtures("without_matplotlib")
 @pytest.mark.parametrize("figure", FIGURES)
-def test_without_matplotlib(figure):
+def test_without_matplotlib_figures_are_refused(figure):
     line = refusal("plot", figure, "long_gold.csv", "long_a.csv", "--out", "figure.png")
     assert line == "figures need matplotlib: pip install matplotlib"

@@ -52,7 +52,7 @@ def test_json_has_all_figures():
         assert evaluation == {"vectors": "v.txt.gz", "gold_set": f"gold.csv:{column}", **result.to_dict()}
 
 
-def test_relata():
+def test_relata_are_those_of_the_library():
     arguments = "--relata --candidates all --depth 5 --metric tau --metric ap --resamples 60"
     result = evaluate_relata("relata.txt", "rdt.csv", candidates="all", depth=5, metrics=["tau", "ap"], n_resamples=60)
     (content,) = run_json("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split())["evaluations"]

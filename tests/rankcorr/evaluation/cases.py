@@ -15,13 +15,10 @@ from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
 DOCUMENTS = st.sampled_from([f"d{number}" for number in range(12)])
 
 
-def judged(values):
-    return st.dictionaries(DOCUMENTS, values, min_size=1, max_size=9)
-
-
 def by_query(values, max_queries=4):
     queries = st.sampled_from([f"q{number}" for number in range(max_queries)])
-    return st.dictionaries(queries, judged(values), min_size=1, max_size=max_queries)
+    grades = st.dictionaries(DOCUMENTS, values, min_size=1, max_size=9)
+    return st.dictionaries(queries, grades, min_size=1, max_size=max_queries)
 
 
 QRELS = by_query(st.integers(-1, 3))

@@ -115,7 +115,7 @@ def test_precision_is_that_of_trec_eval(qrels, run):
 
 @pytest.mark.needs_numba
 @pytest.mark.real_data
-def test_cranfield(data_dir):
+def test_means_on_cranfield_are_those_of_trec_eval(data_dir):
     folder = data_dir / "cranfield"
     qrels = read_qrels(folder / "qrels.txt.gz")
     runs = {name: read_run(folder / f"run-{name}.txt.gz") for name in ("bm25", "lsa", "tfidf")}
@@ -270,7 +270,7 @@ def test_a_metric_is_looked_up_by_any_of_its_names(metric, other):
         (3, "a metric must be a name, a coefficient or a measure of ir_measures; got 3"),
     ],
 )
-def test_unknown_metrics(metrics, message):
+def test_invalid_metrics_are_refused(metrics, message):
     with pytest.raises(MetricError, match=message):
         evaluate(GOLD, SYSTEM, metrics=metrics)
     with pytest.raises(OptionError, match="k must be a positive whole number"):
@@ -329,7 +329,7 @@ def test_values_are_standardized_each_by_its_own_null():
         evaluate(qrels, run, standardized=False).of(standardized=True)
 
 
-def test_results_as_tables():
+def test_results_become_tables_and_documents():
     result = evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, metrics=["tau_w", "ap"])
     frame = result.to_frame()
     assert frame.columns.tolist() == ["run", "query", "tau_w", "tau_w standardized", "ap"]
@@ -407,7 +407,7 @@ def test_values_of_groups_are_an_array_and_a_table():
         ((SCORES, GOLD_SCORES, [*GROUPS[:-1], 3]), ColumnError, "group ids must be all text or all whole numbers"),
     ],
 )
-def test_bad_columns_of_groups(columns, error, message):
+def test_invalid_columns_of_groups_are_refused(columns, error, message):
     with pytest.raises(error, match=message):
         correlate_groups(*columns)
 
@@ -435,7 +435,7 @@ def test_a_query_of_qrels_alone_counts_0_or_does_not_exist(run):
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
-def test_one_document():
+def test_one_document_has_no_correlation():
     result = values({"q": {"a": 1}}, {"q": {"a": 1}})
     assert {metric for metric, (value,) in result.items() if math.isnan(value)} == set(METRICS[:5])
     assert result["rbo"] == result["ap"] == result["ndcg@2"] == result["rr"] == [1.0]
@@ -443,7 +443,7 @@ def test_one_document():
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
-def test_all_tied():
+def test_tied_scores_give_undefined_values():
     tied = {"q1": dict.fromkeys("abc", 1)}
     result = evaluate(TWO_QUERIES, tied, standardized=False)
     reasons = {entry.reason for entry in result.undefined}
@@ -481,7 +481,7 @@ class TestMany:
     """A million of what is wrong: messages stay short, and making them takes no longer than finding it."""
 
     @pytest.mark.parametrize(("n_duplicated", "n_named"), [(3, 3), (MANY // 2, 5)])
-    def test_duplicates(self, n_duplicated, n_named):
+    def test_few_of_many_duplicates_are_named(self, n_duplicated, n_named):
         documents = [f"d{number % n_duplicated}" for number in range(MANY)]
         columns = ["q"] * MANY, documents, np.arange(MANY)
         Run.from_columns(*(column[:10] for column in columns), duplicates="first")  # compiles
@@ -497,13 +497,13 @@ class TestMany:
         assert message.count("('q', 'd") == n_named
         assert (f"({n_duplicated:,} in all)" in message) == (n_duplicated > 5)
 
-    def test_unjudged_documents(self):
+    def test_few_of_many_unjudged_documents_are_named(self):
         run = Run.from_columns(["q"] * MANY, [f"z{number}" for number in range(MANY)], np.arange(MANY))
         with pytest.raises(UnjudgedError, match=r"\('q', 'z4'\), ... \(1,000,000 in all\)") as caught:
             evaluate({"q": {"a": 1, "b": 0}}, run, unjudged="error", standardized=False)
         assert len(str(caught.value)) < 250
 
-    def test_long_ids(self):
+    def test_long_ids_are_shortened(self):
         with pytest.raises(DuplicateDocumentError) as caught:
             Run.from_columns(["q", "q"], [LONG, LONG], [1, 2])
         assert len(str(caught.value)) < 250

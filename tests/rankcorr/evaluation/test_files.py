@@ -47,7 +47,7 @@ WANTED_RUN = {"q1": {"b": 9.5, "a": 0.3}, "q2": {"c": -4.0}}
         json.dumps(WANTED_QRELS),
     ],
 )
-def test_qrels_of_every_format(write, text):
+def test_qrels_of_every_format_are_read(write, text):
     assert read_qrels(write(text)).to_dict() == WANTED_QRELS
 
 
@@ -60,7 +60,7 @@ def test_qrels_of_every_format(write, text):
         json.dumps(WANTED_RUN),
     ],
 )
-def test_runs_of_every_format(write, text):
+def test_runs_of_every_format_are_read(write, text):
     assert read_run(write(text)).to_dict() == WANTED_RUN
 
 
@@ -132,7 +132,7 @@ def test_a_run_without_a_name_is_named_after_its_file(write):
     assert read_run(write(RUN), name="mine").name == "mine"
 
 
-def test_standard_input(monkeypatch):
+def test_a_run_is_read_from_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
     run = read_run("-")
     assert (run.to_dict(), run.name) == (WANTED_RUN, "stdin")
@@ -482,7 +482,7 @@ def test_text_that_is_not_utf_8(tmp_path):
         read_run(file_of(tmp_path, {**COLUMNS, "document": ids}))
 
 
-def test_without_pyarrow(tmp_path, monkeypatch):
+def test_without_pyarrow_parquet_is_refused(tmp_path, monkeypatch):
     path = file_of(tmp_path, COLUMNS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingArrowError, match=r"Parquet and Arrow files.* need .*pip install pyarrow"):

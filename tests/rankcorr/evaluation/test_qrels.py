@@ -209,7 +209,6 @@ def test_invalid_ids_are_refused(queries, message):
         (np.ma.MaskedArray([1.0, 2.0], mask=[True, False]), MissingValueError, "null or masked in row 0"),
         (pd.Series([np.nan, np.nan]), MissingValueError, "nan in row 0, 1"),
         ([1.0, "2"], NonNumericError, "every score must be a real number; row 1 is '2'"),
-        ([1, 2**60], NonNumericError, r"beyond 2\^53"),
         ([[1.0, 2.0], [3.0, 4.0]], ColumnError, "must have one dimension"),
         ([[1.0], [3.0, 4.0]], DimensionError, "rows differ in length"),
     ],
@@ -350,7 +349,7 @@ def test_invalid_groups_are_refused(groups, error, message):
 @pytest.mark.parametrize(
     "text", ["query,group\nq1,drama\nq2,war\n", "q1,drama\nq2,war\n", "QID\tgenre\nq1\tdrama\n\nq2\twar\nq2\twar\n"]
 )
-def test_files_of_groups(tmp_path, text):
+def test_files_of_groups_are_read(tmp_path, text):
     (tmp_path / "groups").write_text(text)
     assert read_groups(tmp_path / "groups") == {"q1": "drama", "q2": "war"}
 
@@ -453,7 +452,7 @@ def test_relevant_documents_and_hits_of_sentence_transformers(tmp_path):
     assert same(RELEVANT, path)
 
 
-def test_predictions_of_mteb(tmp_path):
+def test_predictions_of_mteb_are_read(tmp_path):
     path = tmp_path / "predictions.json"
     path.write_text(json.dumps({"mteb_model_meta": {"model_name": "m"}, "default": {"test": RUN}}))
     assert same(JUDGEMENTS, path)
@@ -465,7 +464,7 @@ def test_predictions_of_mteb(tmp_path):
         read_run(path)
 
 
-def test_frames_of_pyterrier():
+def test_frames_of_pyterrier_are_read():
     rows = [(q, f"text of {q}", n, d, n, s) for q, scores in RUN.items() for n, (d, s) in enumerate(scores.items())]
     run = pd.DataFrame(rows, columns=["qid", "query", "docid", "docno", "rank", "score"])
     judged = [(query, d, label, "0") for query, labels in JUDGEMENTS.items() for d, label in labels.items()]

@@ -218,7 +218,7 @@ def test_missing_scores_of_any_type(missing):
         assert means(leaderboard_of_scores(frame, missing="intersection")) == {"a": 2, "b": 4}
 
 
-def test_missing_scores():
+def test_missing_scores_follow_the_policy():
     with pytest.raises(MissingValueError, match=r"\(system, task\): \('b', 'y'\), \('c', 'z'\) \(accept them with"):
         leaderboard_of_scores(GAPS)
     worst = leaderboard_of_scores(GAPS, missing="worst")
@@ -258,7 +258,7 @@ def test_few_tasks_give_a_warning():
         leaderboard_of_scores(TABLE)
 
 
-def test_tables_and_figures():
+def test_boards_become_tables_and_figures():
     board = leaderboard_of_scores(TABLE, groups={"x": "u", "y": "u", "z": "v"})
     assert list(board.to_frame().columns[:8]) == [
         *("rank", "group", "least_rank", "largest_rank", "system", "u", "v", "mean")

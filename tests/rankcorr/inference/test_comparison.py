@@ -377,7 +377,7 @@ def test_items_missing_in_gold_or_a_system():
         ),
     ],
 )
-def test_invalid_inputs(three, options, error, message):
+def test_invalid_inputs_are_refused(three, options, error, message):
     with pytest.raises(error, match=message):
         compare_systems(*three, **with_coefficient(**options))
 

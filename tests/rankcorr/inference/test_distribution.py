@@ -15,7 +15,7 @@ from rankcorr.inference._null import null_distribution
 
 
 @pytest.mark.parametrize("n_items", [6, 30])
-def test_quantiles_of_small_distributions(n_items):
+def test_quantiles_are_values_of_the_distribution(n_items):
     null = null_distribution(range(n_items), range(n_items), n_resamples=720)
     for q in (0.001, 0.05, 0.5, 0.9, 0.95, 1.0):
         value = null.quantile(q)
@@ -26,13 +26,13 @@ def test_quantiles_of_small_distributions(n_items):
 
 
 @pytest.mark.parametrize("q", [-0.1, 1.1, math.nan, "0.5", None, True, [0.5, 2], [[1], [0, 1]]])
-def test_invalid_quantiles(q):
+def test_invalid_quantiles_are_refused(q):
     null = null_distribution(range(3), range(3))
     with pytest.raises(OptionError, match="q must be a number between 0 and 1; got"):
         null.quantile(q)
 
 
-def test_pvalues_by_hand():
+def test_pvalues_are_those_by_hand():
     null = null_distribution(range(30), range(30), n_resamples=99)
     value = float(null.values[89])
     assert null.pvalue(value, "greater") == 11 / 100
@@ -85,7 +85,7 @@ def test_standardized_values_are_refused_if_they_would_all_be_equal():
     assert -1 < usable.standardize(0.3) < usable.standardize(0.3 + 1e-9) < 1
 
 
-def test_figures_of_many_distributions():
+def test_figures_of_many_statistics_equal_single_ones():
     gold, systems = np.arange(30), np.random.default_rng(1).permuted(np.tile(np.arange(30), (5, 1)), axis=1)
     null = null_distribution(gold, gold, n_resamples=200)
     results = correlate_many(gold, systems)
@@ -121,7 +121,7 @@ def test_a_mismatched_result_is_refused():
 @pytest.mark.parametrize(
     "statistic", [1.1, -1.1, math.inf, "0.5", None, True, [0.5, 2], [[1], [0, 1]], np.ma.masked_equal([0.0, 1.0], 0)]
 )
-def test_invalid_statistics(statistic):
+def test_invalid_statistics_are_refused(statistic):
     null = null_distribution(range(3), range(3))
     for read in (null.pvalue, null.standardize, null.percentile, null.zscore):
         with pytest.raises(OptionError, match="a statistic must be a number between -1 and 1; got"):
@@ -207,13 +207,13 @@ def test_progress_counts_resamples():
 
 
 @pytest.mark.parametrize("n_resamples", [0, -1, 1.5, True, None, "9"])
-def test_invalid_numbers_of_resamples(n_resamples):
+def test_invalid_numbers_of_resamples_are_refused(n_resamples):
     with pytest.raises(OptionError, match="n_resamples must be a positive whole number; got"):
         checked_resamples(n_resamples)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None, "9"])
-def test_invalid_seeds(seed):
+def test_invalid_seeds_are_refused(seed):
     with pytest.raises(OptionError, match="seed must be a whole number of 0 or more; got"):
         checked_seed(seed)
 

@@ -39,7 +39,7 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
 X = {"x": SYSTEM}
 
 
-def test_one_gold_ranking_alone():
+def test_one_gold_ranking_may_stand_alone():
     gold, systems = data(sizes=(30,))
     board = leaderboard(gold["set 0"], systems, n_resamples=100)
     assert board.gold_sets == ("gold",)
@@ -53,7 +53,7 @@ def test_one_gold_ranking_alone():
     assert [row.corrected_pvalue for row in named.rows[1:]] == [row.corrected_pvalue for row in board.rows[1:]]
 
 
-def test_missing_items():
+def test_missing_items_follow_the_policy():
     gold, systems = data()
     lacking = {label: value for label, value in systems["fair"].items() if label not in ("0-0", "0-1", "1-7")}
     systems = {**systems, "fair": lacking}
@@ -141,7 +141,7 @@ def test_items_in_no_gold_set():
         ),
     ],
 )
-def test_invalid_inputs(gold, systems, options, error, message):
+def test_invalid_inputs_are_refused(gold, systems, options, error, message):
     with pytest.raises(error, match=message):
         leaderboard(gold, systems, **with_coefficient(**options))
 

@@ -67,7 +67,7 @@ def test_resampled_coefficients_are_the_double_sum_over_the_resample(case, weigh
 
 @pytest.mark.parametrize("levels", [5, 10**9])
 @pytest.mark.parametrize("n_items", [7, 8, 9, 63, 64, 65, 600])
-def test_trees_of_several_levels(n_items, levels):
+def test_trees_of_several_levels_give_the_coefficient(n_items, levels):
     rng = np.random.default_rng(n_items)
     x, y = rng.integers(0, levels, (2, n_items)).astype(float)
     items = sorted_items(x, y)

@@ -290,7 +290,7 @@ def test_tests_that_enumerate_all_swaps_depend_on_no_resamples(missing, swap):
 
 
 @pytest.mark.needs_numba
-def test_standardized_coefficients():
+def test_standardized_coefficients_are_those_of_the_null_distribution():
     gold, systems = data(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
     options = {"n_resamples": 200, "seed": 3}
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
@@ -355,7 +355,7 @@ def test_systems_without_scores_exchange_ranks():
         leaderboard(gold, rankings, swap="scores", n_resamples=50)
 
 
-def test_json_and_table():
+def test_json_and_table_have_all_figures():
     gold, systems = data(noise={"good": 0.2, "poor": 5.0})
     board = leaderboard(gold, systems, n_resamples=100)
     content = json.loads(json.dumps(board.to_dict(), allow_nan=False))
@@ -383,7 +383,7 @@ def test_repr_is_short():
     assert "1 gold set, by sum: s " in repr(alone)
 
 
-def test_ranked_by_the_mean():
+def test_ranks_by_the_mean_are_those_by_the_sum():
     gold, systems = data(sizes=(20, 25))
     summed, board = (leaderboard(gold, systems, by=by, n_resamples=100) for by in ("sum", "mean"))
     for row, other in zip(board.rows, summed.rows, strict=True):

@@ -118,7 +118,7 @@ def test_holm_follows_its_definition(pvalues):
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("inf")])
-def test_invalid_p_values(wrong):
+def test_invalid_p_values_are_refused(wrong):
     with pytest.raises(OptionError, match=r"between 0 and 1, or nan; pvalues\[1\] is"):
         holm([0.5, wrong])
 
@@ -305,7 +305,7 @@ def test_coefficients_of_one_name_show_their_options():
     assert [row.coefficient for row in table.rows] == ["TauW(n0=1)"] * 2 + ["TauW(n0=9)"] * 2
 
 
-def test_the_table():
+def test_the_table_has_corrected_p_values():
     table = compare_many(GOLD["nouns"], SYSTEMS, missing="gold", coefficients=[TauW(n0=10)])
     frame = table.to_frame()
     assert list(frame["gold_set"]) == ["gold"] * 3
@@ -352,6 +352,6 @@ def test_an_undefined_comparison_is_named_and_not_counted():
         ),
     ],
 )
-def test_invalid_inputs(arguments, options, error, message):
+def test_invalid_inputs_are_refused(arguments, options, error, message):
     with pytest.raises(error, match=message):
         compare_many(*arguments, **options)

@@ -65,7 +65,7 @@ def test_several_measures_with_those_of_ir_measures(files):
     assert (str(ours.tau_w(n0=2)), str(ours.tau_w(n0=10) @ 20)) == ("tau_w", "tau_w(n0=10)@20")
 
 
-def test_each_form_of_input(files):
+def test_each_form_of_input_is_accepted(files):
     qrels, run = files
     rows = [Qrel(query, document, value) for query, grades in qrels.items() for document, value in grades.items()]
     scored = [ScoredDoc(query, document, score) for query, scores in run.items() for document, score in scores.items()]
@@ -117,7 +117,7 @@ def test_invalid_options_are_refused(files, name, error, message):
         ir_measures.calc_aggregate([ir_measures.parse_measure(name)], *files)
 
 
-def test_negative_offsets(files):
+def test_offsets_may_be_negative(files):
     result = ours.tau_w(n0=-0.5).calc_aggregate(*files)
     assert result == evaluate(*files, metrics=TauW(n0=-0.5)).mean()
     with pytest.raises(WeightError, match="n0"):

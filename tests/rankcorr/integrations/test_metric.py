@@ -65,7 +65,7 @@ def of_part(part):
 
 
 @pytest.mark.wide
-def test_parts_of_several_processes():
+def test_parts_of_several_processes_are_merged():
     columns = rows(2)
     parts = [tuple(column[start : start + 20] for column in columns) for start in (0, 20, 40)]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
@@ -134,7 +134,7 @@ def test_tensors_are_copied_from_their_device():
     assert metric.compute() == 1
 
 
-def test_tensors_of_torch():
+def test_tensors_of_torch_are_accepted():
     torch = pytest.importorskip("torch", reason="torch is too large for the development extra")
     preds, target, indexes = rows(4)
     for kind in (torch.float64, torch.float32, torch.bfloat16):

@@ -81,7 +81,7 @@ def test_items_may_come_in_any_order(pair, random):
     assert -1 <= expected <= 1
 
 
-def test_all_items_tied():
+def test_tau_ap_is_0_if_all_items_are_tied():
     assert tau_ap([1, 2, 3], [1, 1, 1]).statistic == pytest.approx(0, rel=0, abs=1e-15)
 
 
@@ -145,7 +145,7 @@ def test_opposite_rankings_tend_to_the_published_limit():
 
 
 @pytest.mark.parametrize("function", [blest_nu, top_down_correlation, vigna_tau, tau_ap])
-def test_missing_labels_and_order(function):
+def test_missing_labels_are_at_the_bottom(function):
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["b", "a", "d"])
     result = function(x, y, missing="bottom")
     assert result.statistic == function([4, 3, 2, 1], [3, 4, 1, 2]).statistic

@@ -157,7 +157,7 @@ def test_the_minimum_of_a_is_a_mean_too_and_the_rest_is_at_most_one(x, y, p):
 
 
 @given(orders_in_groups(), orders_in_groups(), st.floats(0.01, 0.999), TIES)
-def test_bounds_and_symmetry(x, y, p, ties):
+def test_overlap_is_symmetric_and_within_its_bounds(x, y, p, ties):
     result, swapped = overlap(x, y, p=p, ties=ties), overlap(y, x, p=p, ties=ties)
     assert 0 <= result.minimum <= result.extrapolated + 1e-12 <= result.maximum + 2e-12 <= 1 + 3e-12
     assert result.residual >= 0
@@ -167,7 +167,7 @@ def test_bounds_and_symmetry(x, y, p, ties):
 
 
 @given(orders_in_groups(), st.floats(0.01, 0.999))
-def test_a_list_with_itself(x, p):
+def test_a_list_overlaps_fully_with_itself(x, p):
     for ties in ("w", "b"):
         assert_allclose(overlap(x, x, p=p, ties=ties).extrapolated, 1, rtol=1e-12)
     tied = len(x) < len(naive.items(x))
@@ -181,7 +181,7 @@ def test_scores_without_labels_are_matched_by_place(pair, ties):
 
 
 @given(tied_scores(), st.sampled_from([1e-12, 1 - 1e-12]), TIES)
-def test_extreme_persistence(scores, p, ties):
+def test_overlap_is_exact_at_extreme_persistence(scores, p, ties):
     result = rank_biased_overlap(scores, scores[::-1], p=p, ties=ties)
     assert -1e-9 <= result.minimum <= result.maximum <= 1 + 1e-9
     # Complete lists have no unseen items: the deepest agreement is 1, and for small p only the top one counts.
@@ -204,7 +204,7 @@ def test_results_record_their_options():
 
 
 @pytest.mark.parametrize("p", [0, 1, -0.5, 1.5, float("nan"), "0.9", True])
-def test_persistence_out_of_range(p):
+def test_persistence_out_of_range_is_refused(p):
     with pytest.raises(OptionError, match="p must be a number above 0 and below 1; got"):
         rank_biased_overlap([1, 2], [1, 2], p=p)
 
@@ -278,7 +278,7 @@ def test_average_precision_is_the_mean_over_all_ways_to_break_ties(case):
     assert_allclose(result, float(sum(values) / len(values)), rtol=1e-14)
 
 
-def test_one_item():
+def test_one_item_has_an_average_precision():
     assert average_precision({"a": 1}, ["a"]) == average_precision([1], [0.5]) == 1
     assert average_precision({"a": 1}, ["b", "a"], missing="intersection") == 1
     assert average_precision({"a": 1}, ["b", "a"], missing="bottom") == 0.5
@@ -291,7 +291,7 @@ def test_only_relevant_items_are_perfect_with_any_ties():
     assert average_precision(np.ones(1000, bool), np.zeros(1000)) == 1
 
 
-def test_missing_items():
+def test_missing_items_follow_the_policy():
     gold, system = {"a": 1, "b": 0, "c": 1}, {"a": 0.9, "x": 0.5, "b": 0.1}
     with pytest.raises(LabelMismatchError, match="labels in gold only: 'c'; labels in system only: 'x'"):
         average_precision(gold, system)

@@ -206,7 +206,7 @@ class Nested(Result):
         ({("a", 1): datetime.date(2026, 1, 31)}, {"('a', 1)": "2026-01-31"}),
     ],
 )
-def test_json_ready(value, expected):
+def test_values_without_json_become_null(value, expected):
     assert json_ready({"in a": value}) == {"in a": expected}
     assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == expected
 
@@ -266,7 +266,7 @@ def test_latex_marks_systems_below_the_best():
     assert r"2$^{\dagger}$" in pair
 
 
-def test_latex_of_compared_runs():
+def test_latex_of_compared_runs_marks_the_best_and_differences():
     qrels = {f"q{query}": {f"d{place}": int(place < 3) for place in range(8)} for query in range(12)}
     good = {query: {document: -place for place, document in enumerate(grades)} for query, grades in qrels.items()}
     poor = {query: {document: place for place, document in enumerate(grades)} for query, grades in qrels.items()}

@@ -62,7 +62,7 @@ def bars_of(axes):
     }
 
 
-def test_coefficients_intervals_and_groups():
+def test_coefficients_intervals_and_groups_are_drawn():
     result = board(coefficient="tau", level=0.9)
     (axes,) = plot_leaderboard(result).axes
     assert axes.get_xlabel() == r"$\tau$, with its 90 % interval"
@@ -204,7 +204,7 @@ def test_a_board_by_the_mean(standardized):
         assert means_of(plot_leaderboard(result).axes[1]) == {0: 0}
 
 
-def test_axes_of_the_caller():
+def test_axes_of_the_caller_are_used():
     result = two_golds({"good": FLAT["good"], "bad": {item: item for item in range(1, 8)}})
     levels = chance_levels(GOLDS, {"good": FLAT["good"], "bad": FLAT["good"]})
     axes = own_axes()

@@ -94,7 +94,7 @@ def test_unlabelled_items_with_a_cost_are_labelled_by_position():
     assert [text.get_text() for text in ticks][-2:] == ["1,000", "2,000"]
 
 
-def test_an_undefined_coefficient():
+def test_an_undefined_coefficient_has_no_labels():
     with pytest.warns(rankcorr.UndefinedCorrelationWarning):
         figure = plot_ranks([1, 1, 1], [3, 2, 1])
     assert labels_of(figure.axes[0]) == []
@@ -284,7 +284,7 @@ def test_several_systems_have_rows():
     assert title_of(axes) == r"$\tau_w$ of 4 systems and by chance: 200 random permutations of 60 items"
 
 
-def test_rows_of_one_value():
+def test_rows_of_one_value_are_drawn():
     null = null_distribution(range(20), range(20), n_resamples=1)
     (axes,) = plot_null({"a": null, "b": null}, {"a": 1, "b": -1}).axes
     assert [patch.get_data().values for patch in axes.patches] == [pytest.approx([-0.78]), pytest.approx([0.22])]
@@ -313,7 +313,7 @@ def test_a_null_that_cannot_be_drawn_is_refused(null, statistic, options, messag
         plot_null(nulls, statistic, **options)
 
 
-def test_rows_of_different_coefficients():
+def test_rows_of_different_coefficients_are_refused():
     nulls = {name: null_distribution(FOUR, FOUR, coefficient=TauW(n0=n0)) for name, n0 in {"a": 2, "b": 3}.items()}
     with pytest.raises(rankcorr.OptionError, match="must be of one coefficient with the same options; got: "):
         plot_null(nulls, {"a": 0, "b": 0})

@@ -74,7 +74,7 @@ def test_symbols_have_values():
     assert coefficient_text(null, float("nan"), offset=False) == r"$\tau_w$ is undefined"
 
 
-def test_round_numbers():
+def test_round_numbers_keep_their_distance():
     assert round_numbers(1, 8, 1.1) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert round_numbers(1, 20, 1.4) == [1, 2, 3, 5, 10, 20]
     assert round_numbers(1, 20, 4) == [1, 5, 20]
@@ -94,7 +94,7 @@ def test_labels_are_spread(values, gap):
             assert placed == pytest.approx(values)
 
 
-def test_a_dark_theme(tmp_path):
+def test_a_dark_theme_changes_background_and_text(tmp_path):
     with theme("dark"):
         figure = FIGURES["offset"]()
     from matplotlib.colors import to_rgb
@@ -156,7 +156,7 @@ def test_figures_with_a_transparent_background(paper, text, expected):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_axes_of_the_caller(name):
+def test_axes_of_the_caller_are_used(name):
     axes = own_axes()
     assert FIGURES[name](ax=axes) is axes
     assert axes.has_data()
@@ -266,7 +266,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
 
 @pytest.mark.usefixtures("without_matplotlib")
 @pytest.mark.parametrize("name", FIGURES)
-def test_missing_matplotlib(name):
+def test_without_matplotlib_figures_are_refused(name):
     with pytest.raises(MissingMatplotlibError, match=re.escape(MISSING)):
         FIGURES[name]()
 

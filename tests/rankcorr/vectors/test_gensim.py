@@ -37,19 +37,19 @@ def assert_same(word_vectors, model):
 
 
 @pytest.mark.parametrize("name", ["v.txt", "v.bin", "v.txt.gz", "v.bin.gz"])
-def test_files_of_word2vec(tmp_path, model, name):
+def test_files_of_word2vec_are_read(tmp_path, model, name):
     model.save_word2vec_format(tmp_path / name, binary=".bin" in name)
     result = read_vectors(tmp_path / name)
     assert result.words == tuple(model.index_to_key)
     assert_array_equal(result.vectors.astype(np.float32), model.vectors)
 
 
-def test_glove(tmp_path, model):
+def test_files_of_glove_are_read(tmp_path, model):
     model.save_word2vec_format(tmp_path / "v.txt", write_header=False)
     assert_array_equal(read_vectors(tmp_path / "v.txt").vectors.astype(np.float32), model.vectors)
 
 
-def test_files_of_gensim(tmp_path, model):
+def test_files_of_gensim_are_read(tmp_path, model):
     model.save(str(tmp_path / "v.kv"))
     assert_same(read_vectors(tmp_path / "v.kv"), model)
     some = read_vectors(tmp_path / "v.kv", words=["w3", "absent", "w1"])
@@ -60,7 +60,7 @@ def test_files_of_gensim(tmp_path, model):
     assert_same(read_vectors(tmp_path / "v", form="gensim"), model)
 
 
-def test_a_model_of_gensim(tmp_path):
+def test_a_model_of_gensim_is_read(tmp_path):
     model = gensim.Word2Vec([["a", "b", "c"]] * 5, vector_size=4, min_count=1, workers=1, seed=1)
     model.save(str(tmp_path / "v.model"))
     assert_same(read_vectors(tmp_path / "v.model"), model.wv)

@@ -129,7 +129,7 @@ def test_the_result_as_a_table_and_as_json():
         result.statistic("rho_w")
 
 
-def test_an_undefined_coefficient():
+def test_figures_of_an_undefined_coefficient_are_nan():
     vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}
     with pytest.warns(UndefinedCorrelationWarning):
         result = evaluate_vectors(vectors, {("a", "b"): 2, ("a", "c"): 2}, coefficients=["tau"])
@@ -173,7 +173,7 @@ def test_invalid_vectors_are_refused(vectors, error, message):
         WordVectors.of(vectors)
 
 
-def test_the_columns_of_pairs(tmp_path):
+def test_the_columns_of_pairs_can_be_named(tmp_path):
     file = tmp_path / "pairs.tsv"
     file.write_text("word1\tword2\tgold\tlch\ngem\tjewel\t3.94\t3.6\ncord\tsmile\t0.02\t1.5\n")
     first = {("gem", "jewel"): 3.94, ("cord", "smile"): 0.02}
@@ -199,7 +199,7 @@ def test_the_columns_of_pairs(tmp_path):
     assert read_pairs(file, duplicates="mean") == {("gem", "jewel"): 2.94, ("x", "y"): 0}
 
 
-def test_pairs_in_both_orders(tmp_path):
+def test_pairs_in_both_orders_are_averaged_on_request(tmp_path):
     file = written(tmp_path / "pairs.csv", "a,b,score\njewel,gem,3.5\ngem,jewel,2.5\nx,y,0\n")
     assert read_pairs(file) == {("jewel", "gem"): 3.5, ("gem", "jewel"): 2.5, ("x", "y"): 0}
     averaged = read_pairs(file, unordered=True, duplicates="mean")
@@ -247,7 +247,7 @@ def test_ambiguous_gold_scores_are_refused(tmp_path, text, message):
         read_pairs(written(tmp_path / "gold.txt", text))
 
 
-def test_common_pairs():
+def test_common_pairs_have_vectors_in_every_set():
     vectors, gold = case()
     sets = [{word: vectors[word] for word in vectors if word not in left} for left in ((), ("w1",), ("w2", "w3"))]
     common = common_pairs(sets, gold)
@@ -301,7 +301,7 @@ def test_low_coverage_is_a_warning():
         ("russe_hj_vs_mj.csv", "hj", 333, 2),
     ],
 )
-def test_real_gold_scores(data_dir, name, column, n_pairs, n_in_both_orders):
+def test_published_gold_scores_are_read(data_dir, name, column, n_pairs, n_in_both_orders):
     ordered = read_pairs(data_dir / name, score_column=column)
     assert len(ordered) == n_pairs
     gold = read_pairs(data_dir / name, score_column=column, unordered=True, duplicates="mean")
@@ -342,7 +342,7 @@ def test_a_long_double_beyond_doubles_is_refused(number, message):
         WordVectors.of({"cat": np.array([number, number]).astype(np.longdouble), "dog": [1.0, 2.0]})
 
 
-def test_vectors_from_memory():
+def test_vectors_in_memory_are_accepted():
     vectors = WordVectors.of({"cat": [3, 4], "dog": [4, 3], "cow": [1, 0]}, words=["dog", "absent", "cat"])
     assert repr(vectors) == "<WordVectors of 2 words, 2 dimensions>"
     assert (len(vectors), vectors.n_known, vectors.vectors.dtype) == (2, 3, np.float64)
@@ -536,7 +536,7 @@ def test_lower_case_follows_the_vectors():
     assert evaluate_relata(vectors, upper, lower=True).mean("ap") == evaluate_relata(vectors, gold).mean("ap")
 
 
-def test_json_and_repr():
+def test_json_and_repr_have_options_and_means():
     vectors, gold = relata_case()
     result = evaluate_relata(vectors, gold)
     content = result.to_dict()

@@ -141,7 +141,7 @@ def test_the_first_line_without_a_header_may_be_longer_than_the_read_buffer(tmp_
     assert_same(read_vectors(written(tmp_path / "v", text_of(vectors, header=False))), vectors)
 
 
-def test_standard_input(monkeypatch):
+def test_vectors_are_read_from_standard_input(monkeypatch):
     for content in (binary_of(VECTORS), text_of(VECTORS).encode()):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
         assert read_vectors("-").words == tuple(VECTORS)
@@ -237,7 +237,7 @@ def test_a_truncated_gzip_file_is_refused(tmp_path):
         read_vectors(file)
 
 
-def test_words_in_another_encoding(tmp_path):
+def test_words_may_be_in_another_encoding(tmp_path):
     file = written(tmp_path / "v", "straße 1 2\nkatze 3 4\n".encode("latin-1"))
     assert read_vectors(file, encoding="latin-1").words == ("straße", "katze")
     result = read_vectors(file, undecodable="omit")

@@ -24,7 +24,7 @@ from tests.strategies import tied_pairs
 PATH = "/v1/correlations"
 
 
-def test_the_answer():
+def test_the_answer_has_the_coefficients_of_the_library():
     answer = post(gold=GOLD, system=SYSTEM)
     assert answer.status_code == 200
     expected = correlate(Ranking.from_scores(GOLD["scores"]), Ranking.from_order(SYSTEM["order"]))
@@ -109,7 +109,7 @@ class TestBatch:
         assert set(answer.json["systems"][0]["coefficients"]) == {"tau_w", "rho_w", "tau", "rho"}
         assert len(calls) == len(self.SYSTEMS)
 
-    def test_sorted_by_another_coefficient(self):
+    def test_systems_may_be_sorted_by_another_coefficient(self):
         answer = post(self.PATH, gold=GOLD, systems=self.SYSTEMS, coefficients=["tau_w"], sort_by="rho")
         assert answer.json["sort_by"] == "rho"
         assert set(answer.json["systems"][0]["coefficients"]) == {"tau_w", "rho"}
@@ -127,7 +127,7 @@ class TestBatch:
         assert "gold has labels that system 'short' lacks: 'cabbage', 'stone'" in result["detail"]
 
     @pytest.mark.parametrize("systems", [{}, [], None, "x"])
-    def test_no_systems(self, systems):
+    def test_systems_are_needed(self, systems):
         assert list(problem_of(post(self.PATH, gold=GOLD, systems=systems))["errors"]) == ["/systems"]
 
 

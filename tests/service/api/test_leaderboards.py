@@ -55,7 +55,7 @@ class TestLeaderboardOfScores:
         assert refused.status_code == 422
         assert "bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES)" in refused.json["detail"]
 
-    def test_missing_scores_and_seeds(self, client):
+    def test_missing_scores_and_seeds_reach_the_library(self, client):
         scores = self.scores()
         scores["s"]["a"] = None
         scores["s"]["b"], scores["t"]["b"] = [2.0, 4.0, 3.0], [1.0, 2.0, 6.0]

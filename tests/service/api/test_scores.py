@@ -53,7 +53,7 @@ def of_record(record):
     }
 
 
-def test_the_example():
+def test_the_example_is_that_by_hand():
     """Eq. 1 by hand: king won its only answered comparison, cabbage tied its only one, stone tied one of two."""
     assert example(PATH) == REQUEST
     result = answer(PATH, **REQUEST)
@@ -101,7 +101,7 @@ def test_every_answer_equals_the_protocol_of_the_library_exactly(plan, vote_seed
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**63 - 1), st.integers(1, 7), st.booleans())
-def test_a_whole_session(seed, n_voters, labelled):
+def test_a_session_gives_the_result_of_a_protocol(seed, n_voters, labelled):
     """plan -> (ballot -> votes -> scores) until there is no next ballot; a `Voting` gives the same."""
     sizes = {"n_items": 13, "n_ballots": 3, "fraction": 0.6}
     plan = answer("/v1/plans", **sizes, top_presentations=36)["plan"]  # M = 12: all pairs of ballot 1

@@ -129,7 +129,7 @@ def many_votes(n_items, n_votes):
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_two_hundred_thousand_votes():
+def test_two_hundred_thousand_votes_are_fitted():
     assert answer(PATH, comparisons=many_votes(200, 200_000))["n_comparisons"] == 200_000
     request = {"comparisons": many_votes(5_000, 20_000)}
     assert len(answer(PATH, **request, standard_errors=False)["items"]) == 5_000

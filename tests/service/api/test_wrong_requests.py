@@ -127,7 +127,7 @@ WRONG = {
     ("path", "place", "value", "message", "pointer"),
     [(path, *row[:3], row[-1] if len(row) > 3 else row[0]) for path, rows in WRONG.items() for row in rows],
 )
-def test_a_wrong_field(path, place, value, message, pointer):
+def test_a_wrong_field_is_named(path, place, value, message, pointer):
     request = with_value(example(path), place, value)
     result = problem(path, **request)
     assert list(result["errors"]) == [pointer]
@@ -143,7 +143,7 @@ def needed():
 
 
 @pytest.mark.parametrize(("path", "name"), [*needed()])
-def test_a_required_field(path, name):
+def test_a_required_field_is_named(path, name):
     request = {key: value for key, value in example(path).items() if key != name}
     assert problem(path, **request)["errors"] == {f"/{name}": ["this field is needed"]}
 

@@ -116,7 +116,7 @@ def test_options_are_typed_and_optional(call, models, ways):
     assert answer.worst["tau_w"][0].label in ("king", "queen", "stone")
 
 
-def test_many_rankings(call, models, ways):
+def test_many_rankings_are_compared(call, models, ways):
     gold, other = ways["Order"], models.Order(order=["queen", "king", "stone"])
     systems = models.BatchRequestSystems.from_dict({"bm25": other.to_dict(), "dense": gold.to_dict()})
     batch = call("correlateBatch", body=models.BatchRequest(gold=gold, systems=systems))
@@ -130,7 +130,7 @@ def test_many_rankings(call, models, ways):
     assert board.rows[0].total.statistic == 1
 
 
-def test_weights(call):
+def test_weights_are_listed(call):
     answer = call("showWeights", n0=2, top=3)
     assert [row.rank for row in answer.ranks] == [1, 2, 3]
 
@@ -164,7 +164,7 @@ def test_from_tokens_to_a_ranking(call, models):
     assert call("simulatePlan", body=simulation).approaches.adaptive.tau_w.sd is None
 
 
-def test_from_votes_to_strengths(call, models):
+def test_votes_become_strengths(call, models):
     """Comparisons as columns, or one by one; answers to the next comparisons are added."""
     columns = models.ComparisonColumns(
         left=["king", "queen"], right=["queen", "stone"], winner=[models.Vote.LEFT, None], voter=["Ann", "Bob"]
@@ -182,7 +182,7 @@ def test_from_votes_to_strengths(call, models):
     assert {voter.voter for voter in fitted.voters} >= {"Ann"}
 
 
-def test_runs_by_query(call, models):
+def test_runs_are_evaluated_by_query(call, models):
     qrels = {"q1": {"a": 2, "b": 1}, "q2": {"a": 0, "c": 1}}
     runs = {"x": {"q1": {"a": 2, "b": 1}, "q2": {"c": 1, "a": 0}}, "y": {"q1": {"b": 2, "a": 1}, "q2": {"a": 1}}}
     request = models.EvaluationRequest(
@@ -201,7 +201,7 @@ def test_runs_by_query(call, models):
     assert call("evaluateRuns", body=models.EvaluationRequest(qrels=columns, runs=named)).means[0].mean == 1
 
 
-def test_operations(call):
+def test_operations_of_the_service_are_called(call):
     assert call("checkLive").status == "ok"
     assert call("checkReady").limits["RANKCORR_MAX_ITEMS"] == 200_000
     assert "rankcorr_requests_total" in call("readMetrics")

@@ -70,7 +70,7 @@ def client(app):
     return app.test_client()
 
 
-def test_the_probes(client, make_app, tmp_path):
+def test_the_probes_tell_whether_the_ledger_can_be_read(client, make_app, tmp_path):
     assert client.get("/health/live").json == {"status": "ok"}
     ready = client.get("/health/ready")
     assert ready.status_code == 200
@@ -124,7 +124,7 @@ def test_a_body_must_be_json(client):
     assert client.put("/v1/conflict", json={}).status_code == 409
 
 
-def test_headers(client):
+def test_headers_limit_scripts_and_caches(client):
     policy = client.get("/v/key/seen").headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; ")
     assert "unsafe" not in policy
@@ -265,7 +265,7 @@ class TestCheck:
         lazy_ledger.close()
 
 
-def test_defaults():
+def test_without_variables_settings_have_their_defaults():
     assert CollectSettings.from_environment({}) == CollectSettings()
 
 

@@ -146,7 +146,7 @@ def test_texts_are_found_by_key_and_filled_in():
 @pytest.mark.parametrize(
     ("tag", "expected"), [("he", "rtl"), ("fa-IR", "rtl"), ("uz-Arab-AF", "rtl"), ("de", "ltr"), ("pa", "ltr")]
 )
-def test_direction(tag, expected):
+def test_the_direction_follows_the_script_of_the_language(tag, expected):
     assert direction(tag) == expected
 
 

@@ -29,7 +29,7 @@ def outcomes():
 
 
 @pytest.mark.parametrize("scenario", [scenario.__name__ for scenario in SCENARIOS])
-def test_scenario(outcomes, scenario):
+def test_a_scenario_ends_as_it_should(outcomes, scenario):
     statuses, run = outcomes
     assert statuses[scenario] == (9 if scenario == "death_of_the_worker" else 0), run.stderr
     if scenario == "death_of_the_worker":  # removed, because nothing else cleans up after a killed service

@@ -17,13 +17,13 @@ PAIR = {"gold": {"order": [1, 2]}, "system": {"order": [1, 2]}}
 
 class TestErrors:
     @pytest.mark.parametrize("path", ["/nope", "/v1/nope", "/docs/nope.js", "/docs/..%2fapp.py", "/v1/correlations/"])
-    def test_an_unknown_path(self, client, path):
+    def test_an_unknown_path_is_not_found(self, client, path):
         answer = client.get(path)
         assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
         assert answer.json["type"] == "urn:rankcorr:problem:not-found"
 
     @pytest.mark.parametrize("method", ["get", "put", "delete", "patch"])
-    def test_an_unknown_method(self, client, method):
+    def test_an_unknown_method_is_not_allowed(self, client, method):
         answer = getattr(client, method)("/v1/correlations")
         assert (answer.status_code, answer.content_type) == (405, "application/problem+json")
         assert set(answer.headers["Allow"].split(", ")) == {"POST", "OPTIONS"}

@@ -50,7 +50,7 @@ def test_the_page_loads_nothing_from_other_hosts(client):
     assert "<script>" not in page.text
 
 
-def test_security_headers(client):
+def test_the_page_has_security_headers(client):
     headers = client.get("/docs").headers
     assert "default-src 'none'" in headers["Content-Security-Policy"]
     assert "script-src 'self';" in headers["Content-Security-Policy"]

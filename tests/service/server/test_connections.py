@@ -127,13 +127,11 @@ def test_a_dead_supervisor_is_replaced_and_without_its_guard_the_service_is_not_
         (guard,) = set(children(server.process.pid)) - set(workers)
         for pid in (guard, server.supervisor()):
             os.kill(pid, signal.SIGKILL)
-        status, _, body = eventually(lambda: if_not_200(server.ask("GET", "/health/ready")))
+        status, _, body = eventually(
+            lambda: None if (answer := server.ask("GET", "/health/ready"))[0] == 200 else answer
+        )
         assert (status, json.loads(body)["type"]) == (503, "urn:rankcorr:problem:over-capacity")
         assert server.ask("GET", "/health/live")[0] == server.ask("POST", "/v1/correlations", PAIR)[0] == 200
-
-
-def if_not_200(answer):
-    return None if answer[0] == 200 else answer
 
 
 def test_during_a_drain_every_answer_closes_its_connection(tmp_path):

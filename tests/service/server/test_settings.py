@@ -18,7 +18,7 @@ def test_settings_of_the_server_raise_a_setting_error():
 @pytest.mark.parametrize(
     "address", ["127.0.0.1:0", "0.0.0.0:8000", "[::1]:65535", "some-host.example:80", "unix:/run/x"]
 )
-def test_addresses(address):
+def test_addresses_are_accepted(address):
     assert ServerSettings.from_environment({"RANKCORR_BIND": address}).bind == address
 
 

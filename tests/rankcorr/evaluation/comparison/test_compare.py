@@ -105,7 +105,7 @@ def test_standardized_values_are_compared_on_request():
         assert row.mean == values.mean("tau_w", row.run, standardized=True)
 
 
-def test_groups_of_queries():
+def test_groups_of_queries_are_compared_and_corrected_together():
     qrels, runs = case()
     groups = {query: "odd" if int(query[1:]) % 2 else "even" for query in qrels}
     result = compare_runs(qrels, runs, groups=groups, baseline="c", n_resamples=500)
@@ -208,6 +208,8 @@ def test_runs_with_one_query_in_common_or_none():
         ({"metric": "nonsense"}, MetricError, "unknown metric"),
         ({"metric": "ap", "standardized": True}, OptionError, "only rank correlations can be standardized"),
         ({"baseline": "z"}, OptionError, "baseline must be one of 'a', 'b', 'c'"),
+        ({"equivalent_within": "x"}, OptionError, "equivalent_within must be a positive number; got 'x'"),
+        ({"equivalent_within": 0.1, "level": 0.5}, OptionError, "equivalent_within needs a level above 0.5; got 0.5"),
     ],
 )
 def test_options_are_checked(options, error, message):
@@ -221,7 +223,7 @@ def test_at_least_two_runs_are_needed():
         compare_runs(qrels, runs["a"])
 
 
-def test_results_as_tables():
+def test_results_become_tables_and_documents():
     qrels, runs = case(15)
     result = compare_runs(qrels, runs, n_resamples=100)
     assert result.to_frame()["run"].tolist() == list(result.runs)
@@ -238,7 +240,7 @@ def test_results_as_tables():
 
 @pytest.mark.needs_numba
 @pytest.mark.real_data
-def test_cranfield(data_dir):
+def test_the_best_run_on_cranfield_is_significantly_better(data_dir):
     folder = data_dir / "cranfield"
     runs = [read_run(folder / f"run-{name}.txt.gz") for name in ("bm25", "lsa", "tfidf")]
     result = compare_runs(read_qrels(folder / "qrels.txt.gz"), runs, metric="ndcg@10")
@@ -344,7 +346,7 @@ def test_queries_of_one_cluster_are_not_independent():
             compare_runs(qrels, runs, **{option: families | {"q1": ["a"]}})
 
 
-def test_verdicts_of_pairs():
+def test_pairs_have_verdicts_within_a_margin():
     qrels, runs = case()
     result = compare_runs(qrels, runs | {"d": runs["a"]}, n_resamples=500, equivalent_within=0.2)
     judged = {(pair.first, pair.second): pair.verdict for pair in result.pairs}
@@ -353,16 +355,3 @@ def test_verdicts_of_pairs():
     assert result.pair("c", "a").verdict == "worse"
     assert result.pair("a", "d").reverse().verdict == "equivalent"
     assert {pair.verdict for pair in compare_runs(qrels, runs, n_resamples=50).pairs} == {None}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"equivalent_within": "x"}, "equivalent_within must be a positive number; got 'x'"),
-        ({"equivalent_within": 0.1, "level": 0.5}, "equivalent_within needs a level above 0.5; got 0.5"),
-    ],
-)
-def test_margins_without_a_verdict(options, message):
-    qrels, runs = case(5)
-    with pytest.raises(OptionError, match=message):
-        compare_runs(qrels, runs, **options)

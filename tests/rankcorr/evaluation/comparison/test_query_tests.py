@@ -169,7 +169,7 @@ def test_an_interval_of_skewed_values_is_skewed():
     assert high[0] - values.mean() > 1.15 * (values.mean() - low[0])
 
 
-def test_extreme_inputs():
+def test_extreme_inputs_have_the_limits_of_figures():
     equal = column(0.5, 0.5, 0.5, 0.5)
     low, high = bounds(Means.of(equal), studentize(equal, DRAWS), 0.95)
     assert (low[0], high[0]) == (0.5, 0.5)

@@ -51,7 +51,7 @@ def test_joined_columns_give_what_evaluate_gives(qrels, first, second, unjudged,
         assert result.loc[others, column].isna().all()  # queries without qrels
 
 
-def test_measures_of_ir_measures():
+def test_measures_of_ir_measures_are_computed():
     qrels = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1, "d": 0}}
     run = {"q": {"a": 0.5, "c": 0.5, "e": 0.9}, "r": {"d": 3.0, "a": 1.0}}
     evaluator = QueryEvaluator(["ndcg@2", "rr"], document="document", unjudged="zero", unretrieved="last")
@@ -119,7 +119,7 @@ def test_types_of_polars_that_arrow_lacks(numbers):
 @pytest.mark.parametrize("ids", [["q", "r", "q", "s"], [7, -3, 7, 12]])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.int32(), pa.int64(), pa.uint8()])
 @pytest.mark.parametrize("as_dictionary", [False, True])
-def test_ids_of_every_kind(ids, kind, as_dictionary):
+def test_ids_may_be_of_every_kind(ids, kind, as_dictionary):
     if isinstance(ids[0], str) == pa.types.is_integer(kind) or (ids[1] == -3 and kind == pa.uint8()):
         return
     column = pa.array(ids, kind)
@@ -143,7 +143,7 @@ def test_the_result_is_a_frame_of_the_same_library(kind):
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.float32(), pa.decimal128(5, 2)])
-def test_numbers_of_every_kind(kind):
+def test_numbers_may_be_of_every_kind(kind):
     numbers = [list(map(Decimal, column)) if "decimal" in str(kind) else column for column in ([1, 2, 0], [1, 3, 2])]
     table = pa.table({"query": [1, 1, 1], "relevance": pa.array(numbers[0], kind), "score": pa.array(numbers[1], kind)})
     assert QueryEvaluator("tau").batch(table)["tau"].to_pylist() == pytest.approx([1 / 3])
@@ -172,7 +172,7 @@ def test_empty_frames_and_record_batches():
     assert QueryEvaluator("tau").frame(batch).to_pylist() == [{"query": "q", "n_documents": 2, "tau": 1.0}]
 
 
-def test_policies_of_undefined_values():
+def test_undefined_values_follow_the_policy():
     rows = pd.DataFrame({"query": ["q", "r", "r"], "relevance": [1, 1, 0], "score": [1.0, 2.0, 1.0]})
     assert math.isnan(QueryEvaluator("tau").frame(rows)["tau"][0])
     assert QueryEvaluator("tau", undefined="zero").frame(rows)["tau"].tolist() == [0.0, 1.0]

@@ -279,7 +279,7 @@ def test_a_right_to_left_language_keeps_the_left_option_on_the_left(site, visit)
     assert votes(campaign) == {pair: "left"}
 
 
-def test_pictures_sounds_and_markdown(site, visit):
+def test_pictures_sounds_and_markdown_are_accessible(site, visit):
     visit.breaks_requests = True  # the server of this test does not have these files
     kinds = [
         ItemContent("markdown", "# Ash\n\n*Fraxinus* [more](https://tree.example/)"),
@@ -309,7 +309,7 @@ def test_pictures_sounds_and_markdown(site, visit):
     assert kinds_shown == {"markdown", "image", "audio"}
 
 
-def test_the_german_interface(site, visit):
+def test_the_german_interface_can_be_chosen(site, visit):
     texts = {
         "de": PageTexts("Bäume", "Welcher Baum ist höher?", "", "Ich nehme teil."),
         "en": PageTexts("Trees", "Which?"),
