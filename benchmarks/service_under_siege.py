@@ -25,7 +25,7 @@ from pathlib import Path
 from report import heading, machine, row
 from service_speed import request
 
-from tests.service.deploy.proxy import proxied
+from tests.service.deploy.proxy import run_proxy
 from tests.service.live import running
 
 PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
@@ -77,7 +77,7 @@ def target(behind_nginx: bool) -> Iterator[Target]:
         if not behind_nginx:
             yield Target(server.port)
             return
-        with proxied(server, Path(name)) as proxy:
+        with run_proxy(server, Path(name)) as proxy:
             yield Target(proxy.https, ssl.create_default_context(cafile=str(proxy.certificate)))
 
 

@@ -102,32 +102,32 @@ def pearson_exchanges(gold, a, b, standardized):
 def share_as_extreme(true, observed, exchanged, alternative="two-sided", exact=True):
     """P-value of a true difference: exchanges (d*, m) with |d* - m D| >= |d - D|, or one-sided; nan is extreme."""
 
-    def is_extreme(difference, kept):
+    def is_extreme(difference, m):
         if math.isnan(difference):
             return True
-        one, other = difference - kept * true, observed - true
+        one, other = difference - m * true, observed - true
         if alternative == "less":
             one, other = -one, -other
         elif alternative == "two-sided":
             one, other = abs(one), abs(other)
         return one >= other - 1e-9
 
-    number = sum(is_extreme(difference, kept) for difference, kept in exchanged)
+    number = sum(is_extreme(difference, m) for difference, m in exchanged)
     return number / len(exchanged) if exact else (1 + number) / (1 + len(exchanged))
 
 
 def differences_not_rejected(alpha, observed, exchanged, alternative="two-sided", exact=True, bound=2.0):
     """The least and the largest difference with a p-value above alpha; p-values change where |d* - m D| = |d - D|."""
     ends = [-bound, bound, observed]
-    for difference, kept in exchanged:
-        ends += [(observed - difference) / (1 - kept)] if kept < 1 else []
-        ends += [(observed + difference) / (1 + kept)] if kept > -1 else []
-    held = [
+    for difference, m in exchanged:
+        ends += [(observed - difference) / (1 - m)] if m < 1 else []
+        ends += [(observed + difference) / (1 + m)] if m > -1 else []
+    bounds_held = [
         true
         for true in ends
         if abs(true) <= bound and share_as_extreme(true, observed, exchanged, alternative, exact) > alpha
     ]
-    return min(held), max(held)
+    return min(bounds_held), max(bounds_held)
 
 
 def heaviest_chain(first, second, weights):
@@ -146,10 +146,10 @@ def splitmix64(state):
     """Steele, Lea and Flood's generator, with which Java's SplittableRandom steps: an endless stream of 64 bits."""
     while True:
         state = (state + 0x9E3779B97F4A7C15) & WORD
-        yield scrambled(state)
+        yield finalize(state)
 
 
-def scrambled(number):
+def finalize(number):
     """Its finalizer."""
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & WORD
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & WORD
@@ -159,11 +159,11 @@ def scrambled(number):
 def query_key(query, start):
     """A number for an id: its bits, or its length and then its UTF-8 bytes, 8 at a time, little end first."""
     if isinstance(query, int):
-        return scrambled((query & WORD) ^ start)
+        return finalize((query & WORD) ^ start)
     data = query.encode()
-    key = scrambled(len(data) ^ start)
+    key = finalize(len(data) ^ start)
     for place in range(0, len(data), 8):
-        key = scrambled(key ^ int.from_bytes(data[place : place + 8], "little"))
+        key = finalize(key ^ int.from_bytes(data[place : place + 8], "little"))
     return key
 
 
@@ -207,7 +207,7 @@ def best_first(run):
 
 def reciprocal_rank(grades, ranked):
     """1 over the place of the first relevant document, of a grade of at least 1."""
-    return next((1 / place for place, each in enumerate(ranked, 1) if grades.get(each, 0) >= 1), 0.0)
+    return next((1 / place for place, document in enumerate(ranked, 1) if grades.get(document, 0) >= 1), 0.0)
 
 
 def recall_at(grades, ranked, k):
@@ -219,17 +219,17 @@ def recall_at(grades, ranked, k):
 def ndcg(grades, ranked, k=None):
     """Discounted gains over those of the best order; the gain is the grade, and 0 below 0."""
 
-    def discounted(gains):
+    def discount(gains):
         return math.fsum(gain / math.log2(place + 1) for place, gain in enumerate(gains[:k], 1))
 
-    best = discounted(sorted((max(grade, 0) for grade in grades.values()), reverse=True))
-    return discounted([max(grades.get(each, 0), 0) for each in ranked]) / best if best else 0.0
+    best = discount(sorted((max(grade, 0) for grade in grades.values()), reverse=True))
+    return discount([max(grades.get(document, 0), 0) for document in ranked]) / best if best else 0.0
 
 
 def average_precision(grades, ranked):
     """Mean, over the relevant documents, of the precision at the place of each; 0 for one that was not retrieved."""
     relevant = [document for document, grade in grades.items() if grade >= 1]
-    result = [place for place, each in enumerate(ranked, 1) if each in relevant]
+    result = [place for place, document in enumerate(ranked, 1) if document in relevant]
     return math.fsum(number / place for number, place in enumerate(result, 1)) / len(relevant) if relevant else 0.0
 
 
@@ -251,9 +251,9 @@ def possible_ranks(better):
     """Ranks that tests of pairs do not exclude; `better[i][j]` if system i is significantly better than j."""
     number = len(better)
     result = []
-    for own in range(number):
-        above = sum(1 for other in range(number) if better[other][own])
-        below = sum(1 for other in range(number) if better[own][other])
+    for system in range(number):
+        above = sum(1 for other in range(number) if better[other][system])
+        below = sum(1 for other in range(number) if better[system][other])
         result.append((1 + above, number - below))
     return result
 
@@ -261,10 +261,10 @@ def possible_ranks(better):
 def step_down(statistics, exchanged, exact=False):
     """P-values of pairs, each corrected for the pairs whose statistic is not larger; `exchanged` has a row per draw."""
     pvalues = []
-    for own in statistics:
+    for statistic_of_pair in statistics:
         result = []
         for other in statistics:
-            if other < own:
+            if other < statistic_of_pair:
                 continue
             left = [number for number, statistic in enumerate(statistics) if statistic <= other]
             count = sum(1 for row in exchanged if max(row[number] for number in left) >= other)
@@ -299,7 +299,7 @@ def groups(better):
     """Groups of systems from best to worst: the first of each is better than all systems of later groups."""
     numbers, leader = [1] if better else [], 0
     for system in range(1, len(better)):
-        if all(better[leader][later] for later in range(system, len(better))):
+        if all(better[leader][other] for other in range(system, len(better))):
             leader = system
         numbers.append(numbers[-1] + (leader == system))
     return numbers
@@ -309,8 +309,8 @@ def jackknife_shares(x, y, statistic):
     """Share of each item in the sum of squared deviations of the statistic without one item; undefined ones are 0."""
     values = []
     for item in range(len(x)):
-        kept = [place for place in range(len(x)) if place != item]
-        values.append(statistic([x[place] for place in kept], [y[place] for place in kept]))
+        places = [place for place in range(len(x)) if place != item]
+        values.append(statistic([x[place] for place in places], [y[place] for place in places]))
     defined = [value for value in values if not math.isnan(value)]
     mean = sum(defined) / len(defined) if defined else 0.0
     squares = [0.0 if math.isnan(value) else (value - mean) ** 2 for value in values]
@@ -410,13 +410,13 @@ def breakings(groups):
 
 def parts(groups, depth, ties):
     """c(e, d) of Corsi and Urbano 2024: how much of each item a list holds at a depth, where it is more than 0."""
-    held, before = {}, 0
+    shares, before = {}, 0
     for group in groups:
         for item in group:
             if before + 1 <= depth:
-                held[item] = 1.0 if ties == "w" else min(1.0, (depth - before) / len(group))
+                shares[item] = 1.0 if ties == "w" else min(1.0, (depth - before) / len(group))
         before += len(group)
-    return held
+    return shares
 
 
 def agreement(x_parts, y_parts, depth, ties):

@@ -27,7 +27,7 @@ for group in alive:
 
 
 @contextlib.contextmanager
-def guarded(command: Any, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def guard(command: Any, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """Run a process in a new process group, which is killed after the block or when the test run ends."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **options)
     _report("started", process.pid)

@@ -35,7 +35,7 @@ PATHS = [
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}
 
 
-def fenced(text: str, language: str) -> list[str]:
+def find_fenced(text: str, language: str) -> list[str]:
     """Contents of the fenced blocks of a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 

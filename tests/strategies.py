@@ -71,12 +71,12 @@ def in_groups(draw, order):
 
 
 @st.composite
-def grouped(draw, min_items=1, max_items=7):
+def orders_in_groups(draw, min_items=1, max_items=7):
     """An order of some of the labels, divided into groups of ties."""
     return in_groups(draw, draw(st.permutations(LABELS))[: draw(st.integers(min_items, max_items))])
 
 
 @st.composite
-def grouped_alike(draw):
+def pairs_in_groups(draw):
     """Two orders of the same labels, divided into groups of ties."""
     return tuple(in_groups(draw, draw(st.permutations(LABELS[:4]))) for _ in range(2))

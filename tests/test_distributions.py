@@ -25,7 +25,7 @@ OF_THE_PROJECT = {
 
 
 @each_distribution
-def test_one_version(name, folder, package):  # noqa: ARG001 - the names of the parameters
+def test_distributions_have_one_version(name, folder, package):  # noqa: ARG001 - the names of the parameters
     assert project(folder)["name"] == name
     assert project(folder)["version"] == rankcorr.__version__
     try:
@@ -60,10 +60,10 @@ def test_the_documents_name_the_version():
 
 @each_distribution
 def test_metadata_are_shared(name, folder, package):  # noqa: ARG001
-    library, own = project(ROOT), project(folder)
+    library, metadata = project(ROOT), project(folder)
     for key in ("license", "license-files", "requires-python", "authors", "urls"):
-        assert own[key] == library[key]
-    assert own["keywords"]
+        assert metadata[key] == library[key]
+    assert metadata["keywords"]
 
 
 @each_distribution

@@ -19,7 +19,7 @@ from rankcorr import first_rank_share, null_distribution, top_share
 from rankcorr._cli.evaluate import EXIT_WORSE
 from rankcorr._cli.main import main as rankcorr
 from rankcorr._coefficients import named_coefficient
-from tests.repository import PAGES, ROOT, console_steps, fenced
+from tests.repository import PAGES, ROOT, console_steps, find_fenced
 
 COMMANDS = {"rankcorr": rankcorr, "ballots": ballots}
 # Installations, servers and their clients; tests/service/test_docs.py runs the clients.
@@ -29,20 +29,20 @@ NOT_RUN = ("make", "pip", "python3", "python", "curl", "rankcorr-serve", "rankco
 def consoles():
     """Steps of each page's console blocks, where one of them runs a command."""
     for page, text in PAGES.items():
-        steps = [step for block in fenced(text, "console") for step in console_steps(block)]
+        steps = [step for block in find_fenced(text, "console") for step in console_steps(block)]
         if runs := [step for step in steps if step[0].split()[0] not in NOT_RUN]:
             yield pytest.param(runs, id=page)
 
 
-def printed(command):
+def run_line(command):
     """Output of a console line; the shell runs other commands than ours."""
     program, *arguments = shlex.split(command, comments=True)
     if program in COMMANDS:
         result = CliRunner().invoke(COMMANDS[program], arguments)
         assert result.exit_code == EXIT_WORSE * ("--fail-if-worse" in arguments), result.output
         return result.output
-    done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=True, timeout=300)
-    return done.stdout
+    process = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=True, timeout=300)
+    return process.stdout
 
 
 @pytest.mark.wide
@@ -52,7 +52,7 @@ def test_the_commands_print_what_the_page_shows(steps, tmp_path, monkeypatch):
     (tmp_path / "rankcorr").symlink_to(ROOT / "rankcorr")  # the data sets of the checkout
     monkeypatch.chdir(tmp_path)
     for command, output in steps:
-        assert (command, printed(command).strip()) == (command, output.strip())
+        assert (command, run_line(command).strip()) == (command, output.strip())
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def leaves(name, command):
     if not isinstance(command, click.Group):
         return {name: command}
     context = click.Context(command)
-    within = [leaves(f"{name} {each}", command.get_command(context, each)) for each in command.list_commands(context)]
-    return {path: result for part in within for path, result in part.items()}
+    commands = [leaves(f"{name} {part}", command.get_command(context, part)) for part in command.list_commands(context)]
+    return {path: result for part in commands for path, result in part.items()}
 
 
 def test_each_command_has_a_page_with_its_options_and_an_example():
@@ -81,21 +81,21 @@ def test_each_command_has_a_page_with_its_options_and_an_example():
             for module, attribute, name, _ in directive.findall(text):
                 documented |= leaves(name, getattr(import_module(module), attribute))
             assert [title for title in ("Example", "Exit codes", "See also") if f"## {title}\n" not in text] == [], page
-            assert fenced(text, "console"), page
+            assert find_fenced(text, "console"), page
     assert documented == leaves("rankcorr", rankcorr) | leaves("ballots", ballots)
 
 
 @pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_the_comparison_on_rg_65_is_printed_by_the_command(data_dir, monkeypatch):
-    (block,) = (block for block in fenced(PAGES["docs/results/levels.md"], "text") if block.startswith("$ RG="))
+    (block,) = (block for block in find_fenced(PAGES["docs/results/levels.md"], "text") if block.startswith("$ RG="))
     variables = dict(re.findall(r'^\$ ([A-Z_0-9]+)="?([^"\n]*)"?$', block, re.MULTILINE))
     monkeypatch.chdir(data_dir)
     n_run = 0
     for command, output in console_steps(block):
         if command.startswith("rankcorr "):
             assert (
-                printed(re.sub(r"\$([A-Z_]+)", lambda result: variables[result[1]], command)).strip() == output.strip()
+                run_line(re.sub(r"\$([A-Z_]+)", lambda result: variables[result[1]], command)).strip() == output.strip()
             )
             n_run += 1
     assert n_run == 2
@@ -131,9 +131,9 @@ def test_the_tables_of_chance_are_computed(coefficient, n_items):
 
 def test_the_first_steps_quote_the_table_of_chance_levels():
     (sentence,) = re.findall(r"τ_w = (.*?)Do\s+not\s+read\s+0", PAGES["docs/start/verdict.md"], re.DOTALL)
-    shown = re.findall(r"\N{MINUS SIGN}(\d\.\d\d) ± (\d\.\d\d)", sentence)
+    levels = re.findall(r"\N{MINUS SIGN}(\d\.\d\d) ± (\d\.\d\d)", sentence)
     table = [re.findall(r"\d\.\d\d", row_of_chance("tau_w", n_items)[1])[:2] for n_items in (10, 100, 1000)]
-    assert [list(pair) for pair in shown] == table
+    assert [list(pair) for pair in levels] == table
 
 
 @cache
@@ -173,7 +173,9 @@ def test_links_and_paths_exist_and_no_line_is_a_comment(page):
 
 def test_lists_of_pages_are_links_too():
     for page, text in PAGES.items():
-        names = [line.split("<")[-1].rstrip(">") for block in fenced(text, "{toctree}") for line in block.splitlines()]
+        names = [
+            line.split("<")[-1].rstrip(">") for block in find_fenced(text, "{toctree}") for line in block.splitlines()
+        ]
         for name in names:
             if name and not name.startswith(":"):
                 assert re.search(rf"\]\({re.escape(name)}\.(md|rst)[)#]", text), (page, name)
@@ -181,8 +183,8 @@ def test_lists_of_pages_are_links_too():
 
 def test_every_picture_is_shown_and_small():
     pictures = [(page, target) for page in PAGES for target in links(page) if target.endswith(".png")]
-    shown = {os.path.normpath(Path(page).parent / target) for page, target in pictures}
-    assert shown == {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/images").iterdir()}
+    pictures_shown = {os.path.normpath(Path(page).parent / target) for page, target in pictures}
+    assert pictures_shown == {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/images").iterdir()}
     assert [path.name for path in (ROOT / "docs/images").iterdir() if path.stat().st_size > 150_000] == []
 
 
@@ -192,7 +194,7 @@ def test_tutorials_import_only_installed_packages():
     imported = {
         (page, module)
         for page, text in PAGES.items()
-        for cell in fenced(text, r"\{code-cell\}(?: \w+)?")
+        for cell in find_fenced(text, r"\{code-cell\}(?: \w+)?")
         for module in re.findall(r"^ *(?:import|from) (\w+)", cell, re.MULTILINE)
     }
     assert {module for _, module in imported} > {"rankcorr", "adaptive", "numpy"}
@@ -216,7 +218,7 @@ def test_pages_of_results_have_the_date_and_commit_of_the_measurement(page):
 
 
 def test_the_readme_names_the_commands_that_a_newcomer_runs():
-    steps = [step for block in fenced(PAGES["README.md"], "console") for step in console_steps(block)]
+    steps = [step for block in find_fenced(PAGES["README.md"], "console") for step in console_steps(block)]
     assert {command.split("#")[0].strip() for command, _ in steps} >= {"make demo", "make test"}
 
 

@@ -57,14 +57,14 @@ def figures():
     qrels = {f"q{q}": {f"d{d}": (q * d) % 4 for d in range(8)} for q in range(20)}
     runs = {
         f"run {run}": {
-            q: {d: g + 1 / (1 + (run + n) % 5) * run for n, (d, g) in enumerate(own.items())}
-            for q, own in qrels.items()
+            q: {d: g + 1 / (1 + (run + n) % 5) * run for n, (d, g) in enumerate(grades.items())}
+            for q, grades in qrels.items()
         }
         for run in range(3)
     }
     compared = compare_runs(qrels, runs, n_resamples=50)
-    nulls = {name: null_distribution(GOLD, each, n_resamples=100) for name, each in few.items()}
-    values = {name: float(correlate_many(GOLD, [each]).statistic[0]) for name, each in few.items()}
+    nulls = {name: null_distribution(GOLD, scores, n_resamples=100) for name, scores in few.items()}
+    values = {name: float(correlate_many(GOLD, [scores]).statistic[0]) for name, scores in few.items()}
     fitted = strengths()
     pairs = [(compared, pair.first, pair.second) for pair in compared.pairs]
     return {
@@ -102,7 +102,7 @@ def elements(figure):
                 "marks": {
                     "lines": len(axes.lines),
                     "patches": len(axes.patches),
-                    "points": sum(len(each.get_offsets()) for each in axes.collections),
+                    "points": sum(len(collection.get_offsets()) for collection in axes.collections),
                 },
                 "limits": [[float(f"{end:.2g}") for end in ends] for ends in (axes.get_xlim(), axes.get_ylim())],
             }

@@ -40,10 +40,10 @@ SPELLINGS = {
 def licences(package: PackageMetadata) -> list[str]:
     """Licences in the metadata of a package: an SPDX expression, classifiers, or one line; not the full text."""
     classifiers = [entry for entry in package.get_all("Classifier", []) if entry.startswith("License ::")]
-    said = [package.get("License-Expression", ""), *(entry.split(" :: ")[-1] for entry in classifiers)]
+    entries = [package.get("License-Expression", ""), *(entry.split(" :: ")[-1] for entry in classifiers)]
     line = package.get("License", "")
-    said += [] if "\n" in line else [line]
-    return [SPELLINGS.get(licence, licence) for licence in said if licence not in ("", "UNKNOWN", "OSI Approved")]
+    entries += [] if "\n" in line else [line]
+    return [SPELLINGS.get(licence, licence) for licence in entries if licence not in ("", "UNKNOWN", "OSI Approved")]
 
 
 def is_allowed(expression: str) -> bool:
@@ -76,23 +76,23 @@ def is_allowed(expression: str) -> bool:
     return choices() and not words
 
 
-def installed_with(wanted: list[Requirement]) -> dict[str, PackageMetadata]:
+def installed_packages(roots: list[Requirement]) -> dict[str, PackageMetadata]:
     """Metadata of each package installed by requirements, other than ours."""
     result: dict[str, PackageMetadata] = {}
-    seen: set[tuple[str, str]] = set()
+    visited: set[tuple[str, str]] = set()
 
     def follow(entries: Iterator[Requirement]) -> None:
         for entry in entries:
             if entry.name in NAMES:  # checked separately
                 continue
             for extra in ("", *entry.extras):
-                if (entry.name, extra) not in seen:
-                    seen.add((entry.name, extra))
+                if (entry.name, extra) not in visited:
+                    visited.add((entry.name, extra))
                     result[entry.name] = metadata(entry.name)
                     below = [Requirement(line) for line in requires(entry.name) or []]
-                    follow(each for each in below if each.marker is None or each.marker.evaluate({"extra": extra}))
+                    follow(entry for entry in below if entry.marker is None or entry.marker.evaluate({"extra": extra}))
 
-    follow(iter(wanted))
+    follow(iter(roots))
     return result
 
 
@@ -103,9 +103,9 @@ def offers():
             yield pytest.param(expected, id=f"{name}[{extra}]")
 
 
-@pytest.mark.parametrize("wanted", list(offers()))
-def test_each_dependency_has_an_allowed_licence(wanted):
-    packages = installed_with(wanted)
+@pytest.mark.parametrize("group", list(offers()))
+def test_each_dependency_has_an_allowed_licence(group):
+    packages = installed_packages(group)
     assert packages
     licences_by_name = {name: licences(package) for name, package in packages.items()}
     assert {name: result for name, result in licences_by_name.items() if not result} == {}, "their licences are unknown"
@@ -131,7 +131,7 @@ def test_each_dependency_has_an_allowed_licence(wanted):
         ("", False),
     ],
 )
-def test_expressions(expression, allowed):
+def test_expressions_of_licences_are_evaluated(expression, allowed):
     assert is_allowed(expression) is allowed
 
 

@@ -15,11 +15,11 @@ pytestmark = pytest.mark.wide
 # A server with a worker, like gunicorn; it ignores signals of a terminal.
 RUN = """
 import signal, subprocess, sys, time
-from tests.processes import guarded
+from tests.processes import guard
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a run in the background may have been started with both ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)
 server = "trap '' INT TERM HUP; sleep 600 & echo $!; wait"
-with guarded(["sh", "-c", server], stdout=subprocess.PIPE) as process:
+with guard(["sh", "-c", server], stdout=subprocess.PIPE) as process:
     print(process.pid, process.stdout.readline().decode().strip(), flush=True)
     time.sleep(600)
 """
@@ -32,7 +32,7 @@ def test_a_server_ends_with_the_run(how):
         assert len(pids) == 2
         assert all(state(pid) not in ("Z", "") for pid in pids)
         run.send_signal(how)
-    eventually(lambda: all(state(pid) in ("Z", "") for pid in pids), what="the end of the server")
+    eventually(lambda: all(state(pid) in ("Z", "") for pid in pids), goal="the end of the server")
 
 
 ROOT = Path(__file__).parents[1]

@@ -92,9 +92,9 @@ json.dump({
 @pytest.fixture(scope="module")
 def surfaces():
     program = [sys.executable, "-c", PROGRAM, json.dumps(EDITS)]
-    made = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
-    assert made.returncode == 0, made.stderr
-    return json.loads(made.stdout.splitlines()[-1])  # preceded by log lines of the service
+    process = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout.splitlines()[-1])  # preceded by log lines of the service
 
 
 @pytest.mark.wide

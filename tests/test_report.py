@@ -126,7 +126,7 @@ def written():
     return "\n".join(f"=== {name}\n\n{text}" for name, text in texts.items())
 
 
-def test_golden_texts():
+def test_texts_of_reports_are_the_golden_ones():
     """To update them: python -c "from tests.test_report import *; GOLDEN.write_text(written())"."""
     assert written() == GOLDEN.read_text(encoding="utf-8")
 
@@ -225,7 +225,7 @@ def test_names_are_escaped():
     assert "**Limits.**" not in report.to_markdown()
 
 
-def test_files(tmp_path):
+def test_reports_are_saved_with_their_sources(tmp_path):
     report = report_of("a comparison of runs")
     for ending in ("md", "tex", "txt"):
         report.save(tmp_path / f"report.{ending}")

@@ -17,8 +17,8 @@ def count(item, comparisons):
     """Wins, ties, losses and unanswered presentations of an item."""
     counts = {"wins": 0, "ties": 0, "losses": 0, "unanswered": 0}
     for left, right, vote in comparisons:
-        for side, shown in (("left", left), ("right", right)):
-            if shown == item:
+        for side, presented_item in (("left", left), ("right", right)):
+            if presented_item == item:
                 counts[{side: "wins", "tie": "ties", None: "unanswered"}.get(vote, "losses")] += 1
     return counts
 
@@ -38,7 +38,7 @@ def slope(x, previous_mean):
     return sum((1 - x[j]) * (1 - previous_mean[j]) for j in x) / sum((1 - x[j]) ** 2 for j in x)
 
 
-def rescaled(x, previous_mean):
+def rescale(x, previous_mean):
     """y of Eq. 6."""
     b = slope(x, previous_mean)
     return {item: 1 - b + b * x[item] for item in x}
@@ -50,7 +50,7 @@ def protocol(ballots):
     for k, (items, comparisons) in enumerate(ballots, start=1):
         x = borda_scores(items, comparisons)
         b = Fraction(1) if k == 1 else slope(x, ybar)
-        y = x if k == 1 else rescaled(x, {item: ybar[item] for item in items})
+        y = x if k == 1 else rescale(x, {item: ybar[item] for item in items})
         for item in items:
             history.setdefault(item, []).append(y[item])
             ybar[item] = sum(history[item]) / len(history[item])
@@ -95,10 +95,10 @@ def seen_chances(margin, oversight, nu, link):
 
 def vote_log_likelihood(vote, margin, oversight, nu, link, half):
     """Logarithm of the probability of one vote; with `half`, a tie is half a vote for either side."""
-    seen = seen_chances(margin, oversight, nu, link)
+    chances = seen_chances(margin, oversight, nu, link)
     if vote == "tie" and half:
-        return (math.log(seen["left"]) + math.log(seen["right"])) / 2
-    return math.log(seen[vote])
+        return (math.log(chances["left"]) + math.log(chances["right"])) / 2
+    return math.log(chances[vote])
 
 
 def log_likelihood(votes, theta, a, e, s, nu=0.0, link="logistic", half=False):
@@ -173,9 +173,9 @@ def plackett_luce(theta, order, tie_terms):
     return total
 
 
-def best_worst(theta, asked, best, worst):
+def log_chance_of_best_worst(theta, items, best, worst):
     """Log-probability of a best and a worst item among those asked."""
-    odds = {(i, j): math.exp(theta[i] - theta[j]) for i in asked for j in asked if i != j}
+    odds = {(i, j): math.exp(theta[i] - theta[j]) for i in items for j in items if i != j}
     return math.log(odds[best, worst] / sum(odds.values()))
 
 

@@ -58,9 +58,9 @@ def answers_to(ballot, seed):
     return answers
 
 
-def check_record(record, wanted):
+def check_record(record, expected):
     """Check that the record of a ballot equals that of the naive implementation."""
-    x, y, b, ybar = wanted
+    x, y, b, ybar = expected
     assert_allclose(record.b, float(b), rtol=1e-9)
     for ours, theirs in ((record.x, x), (record.y, y), (record.ybar, ybar)):
         assert_allclose(ours, [float(theirs[item]) for item in record.items], rtol=1e-9, atol=1e-12)
@@ -82,15 +82,15 @@ PAIRS = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"),
 
 def run_and_watch(plan, seed, **options):
     """A result, and the ballots and answers that led to it."""
-    seen = []
+    answered_ballots = []
 
     def vote(ballot):
-        answers = answers_to(ballot, seed + len(seen))
-        seen.append((ballot, answers))
+        answers = answers_to(ballot, seed + len(answered_ballots))
+        answered_ballots.append((ballot, answers))
         return answers
 
     options = {"items": plan.n_items, "rng": np.random.default_rng(seed), "voters": 5, **options}
-    return run_protocol(plan, vote, **options), seen
+    return run_protocol(plan, vote, **options), answered_ballots
 
 
 class Voting:
@@ -136,7 +136,7 @@ class Voting:
         return record
 
     @property
-    def voted(self):
+    def answered_ballots(self):
         return tuple((ballot, answers.copy()) for ballot, answers in self.boxes)
 
     def result(self):
@@ -222,14 +222,14 @@ def naive_posterior(strengths, oversight=0.03, **changed):
     `oversight` is the prior mean of oversights if voters have separate ones.
     """
     result, model, prior = strengths.parameters, strengths.model, strengths.prior
-    own = {"theta": result.theta, "a": result.discrimination, "e": result.oversight, "s": result.side}
-    own |= {"nu": result.nu, "sd": result.sd} | changed
+    parameter_values = {"theta": result.theta, "a": result.discrimination, "e": result.oversight, "s": result.side}
+    parameter_values |= {"nu": result.nu, "sd": result.sd} | changed
     votes = rows(strengths.comparisons, model.voters)
-    parameters = (own[name] for name in ("theta", "a", "e", "s", "nu"))
+    parameters = (parameter_values[name] for name in ("theta", "a", "e", "s", "nu"))
     of_votes = naive.log_likelihood(votes, *parameters, model.link, model.ties == "half")
-    total = of_votes + naive.log_normal(own["theta"], own["sd"])
+    total = of_votes + naive.log_normal(parameter_values["theta"], parameter_values["sd"])
     if model.voters:
-        total += naive.log_normal(np.log(own["a"]), prior.discrimination_sd)
+        total += naive.log_normal(np.log(parameter_values["a"]), prior.discrimination_sd)
         if oversight > 0:
-            total += naive.log_beta_on_log_odds(own["e"], oversight, prior.oversight_votes)
-    return total + (naive.log_normal(own["s"], prior.side_sd) if model.side_bias else 0.0)
+            total += naive.log_beta_on_log_odds(parameter_values["e"], oversight, prior.oversight_votes)
+    return total + (naive.log_normal(parameter_values["s"], prior.side_sd) if model.side_bias else 0.0)

@@ -56,18 +56,18 @@ def test_the_limit_holds_until_the_last_thread_has_finished(libraries):
 
 def test_every_thread_can_set_the_limit_after_another(libraries):
     """OpenBLAS applies the limit only in the thread that set it last."""
-    seen = []
+    limits = []
 
     def limit():
         with one_blas_thread(10):
-            seen.append(n_threads(libraries))
+            limits.append(n_threads(libraries))
 
     for _ in range(2):
         limit()
         other = threading.Thread(target=limit)
         other.start()
         other.join()
-    assert seen == [{1}] * 4
+    assert limits == [{1}] * 4
 
 
 def test_a_fit_restores_the_number_of_threads(libraries):

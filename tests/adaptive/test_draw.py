@@ -45,20 +45,22 @@ def pairs(ballot):
 @given(ballots())
 def test_a_draw_has_every_guarantee_and_its_certificate_confirms_it(ballot):
     """Counts one comparison at a time, and compares with the counts of the certificate."""
-    wanted, n_items, n_voters = ballot.presentations, ballot.n_items, ballot.n_voters
+    presentations, n_items, n_voters = ballot.presentations, ballot.n_items, ballot.n_voters
     on_left, on_right = Counter(ballot.left.tolist()), Counter(ballot.right.tolist())
     presented, loads = on_left + on_right, Counter(ballot.voter.tolist())
     compared = pairs(ballot)
-    times, by_voter = Counter(compared), Counter(zip(compared, ballot.voter.tolist(), strict=True))
-    is_connected = len(parts(range(n_items), [(a, b, None) for a, b in times])) == 1
-    expected = Counter({wanted: n_items})
-    if wanted % 2 == 1 and n_items % 2 == 1:
-        expected = Counter({wanted: n_items - 1, wanted + 1: 1})
+    pair_counts, by_voter = Counter(compared), Counter(zip(compared, ballot.voter.tolist(), strict=True))
+    is_connected = len(parts(range(n_items), [(a, b, None) for a, b in pair_counts])) == 1
+    expected = Counter({presentations: n_items})
+    if presentations % 2 == 1 and n_items % 2 == 1:
+        expected = Counter({presentations: n_items - 1, presentations + 1: 1})
     assert Counter(presented.values()) == expected, "an item is presented more or less often than wanted"
-    assert ballot.n_comparisons == -(-wanted * n_items // 2), "another number of comparisons than M N / 2, rounded up"
-    assert not any(a == b for a, b in times), "an item meets itself"
-    all_times = list(times.values()) + [0] * (n_items * (n_items - 1) // 2 - len(times))
-    copies, rest = divmod(wanted, n_items - 1)
+    assert ballot.n_comparisons == -(-presentations * n_items // 2), (
+        "another number of comparisons than M N / 2, rounded up"
+    )
+    assert not any(a == b for a, b in pair_counts), "an item meets itself"
+    all_times = list(pair_counts.values()) + [0] * (n_items * (n_items - 1) // 2 - len(pair_counts))
+    copies, rest = divmod(presentations, n_items - 1)
     assert set(all_times) <= ({copies, copies + 1} if rest else {copies}), "a pair repeats more often than it must"
     for item, n_times in presented.items():
         excess = abs(on_left[item] - on_right[item])
@@ -66,18 +68,18 @@ def test_a_draw_has_every_guarantee_and_its_certificate_confirms_it(ballot):
     least_load = ballot.n_comparisons // n_voters
     assert {loads[voter] - least_load for voter in range(n_voters)} <= {0, 1}, "loads of voters differ by more than 1"
     for (pair, _), n_times in by_voter.items():  # 1 unless there are fewer voters than repeats
-        assert n_times <= -(-times[pair] // n_voters), "a voter gets a pair more often than needed"
-    assert wanted == 1 or is_connected, "the comparisons do not join all items"
+        assert n_times <= -(-pair_counts[pair] // n_voters), "a voter gets a pair more often than needed"
+    assert presentations == 1 or is_connected, "the comparisons do not join all items"
 
     certificate = ballot.certificate()
     assert certificate.broken == ()
     extremes = min(presented.values()), max(presented.values())
     assert (certificate.presentations_min, certificate.presentations_max) == extremes
-    more = [item for item, n_times in presented.items() if n_times > wanted]
+    more = [item for item, n_times in presented.items() if n_times > presentations]
     assert ([] if certificate.item_with_one_more is None else [certificate.item_with_one_more]) == more
     assert certificate.n_self_pairs == 0
     assert (certificate.repeats_min, certificate.repeats_max) == (min(all_times), max(all_times))
-    assert certificate.left_excess == wanted % 2
+    assert certificate.left_excess == presentations % 2
     assert certificate.load_max == max(loads.values())
     assert certificate.load_min == (min(loads.values()) if len(loads) == n_voters else 0)
     assert certificate.n_voter_repeats == ballot.n_comparisons - len(by_voter)
@@ -101,10 +103,6 @@ def test_large_draws_have_every_guarantee(n_items, presentations, voters):
     assert draw_ballot(n_items, presentations, voters, np.random.default_rng(8)).certificate().broken == ()
 
 
-def graph_of(ballot):
-    return tuple(sorted(pairs(ballot)))
-
-
 @pytest.mark.parametrize(
     ("n_items", "presentations", "n_graphs"),
     [
@@ -122,41 +120,43 @@ def graph_of(ballot):
 )
 def test_small_draws_are_uniform(n_items, presentations, n_graphs):
     rng = np.random.default_rng(2020)
-    drawn = Counter(graph_of(draw_ballot(n_items, presentations, 2, rng)) for _ in range(30 * n_graphs))
-    assert len(drawn) == n_graphs
-    assert chisquare(list(drawn.values())).pvalue > 0.001
+    graph_counts = Counter(
+        tuple(sorted(pairs(draw_ballot(n_items, presentations, 2, rng)))) for _ in range(30 * n_graphs)
+    )
+    assert len(graph_counts) == n_graphs
+    assert chisquare(list(graph_counts.values())).pvalue > 0.001
 
 
 @pytest.mark.parametrize(("n_items", "presentations", "voters"), [(4, 2, 2), (4, 3, 3), (3, 4, 3), (3, 1, 4)])
 @pytest.mark.parametrize("place", [0, -1])
 def test_order_sides_and_voters_are_uniform(n_items, presentations, voters, place):
     rng = np.random.default_rng(1945)
-    shown = Counter()
+    outcomes = Counter()
     n_outcomes = n_items * (n_items - 1) * voters
     for _ in range(30 * n_outcomes):
         ballot = draw_ballot(n_items, presentations, voters, rng)
-        shown[int(ballot.left[place]), int(ballot.right[place]), int(ballot.voter[place])] += 1
-    assert len(shown) == n_outcomes
-    assert chisquare(list(shown.values())).pvalue > 0.001
+        outcomes[int(ballot.left[place]), int(ballot.right[place]), int(ballot.voter[place])] += 1
+    assert len(outcomes) == n_outcomes
+    assert chisquare(list(outcomes.values())).pvalue > 0.001
 
 
 def test_copies_of_a_pair_are_with_any_two_voters():
     rng = np.random.default_rng(7)
-    together = Counter()
+    voter_pairs = Counter()
     for _ in range(300):
         ballot = draw_ballot(4, 6, 5, rng)  # every pair twice
         voters = sorted(zip(pairs(ballot), ballot.voter.tolist(), strict=True))
-        together.update(tuple(sorted((u, v))) for (_, u), (_, v) in list(pairwise(voters))[::2])
-    assert len(together) == 10
-    assert chisquare(list(together.values())).pvalue > 0.001
+        voter_pairs.update(tuple(sorted((u, v))) for (_, u), (_, v) in list(pairwise(voters))[::2])
+    assert len(voter_pairs) == 10
+    assert chisquare(list(voter_pairs.values())).pvalue > 0.001
 
 
 def test_copies_of_a_pair_are_with_many_pairs_of_voters_in_one_ballot():
     # dealt next to each other to six voters in turn, two copies would go to one of three pairs of voters
     ballot = draw_ballot(8, 14, 6, np.random.default_rng(7))
     by_pair = sorted(zip(pairs(ballot), ballot.voter.tolist(), strict=True))
-    together = {(u, v) for (_, u), (_, v) in list(pairwise(by_pair))[::2]}
-    assert len(together) > 6
+    voter_pairs = {(u, v) for (_, u), (_, v) in list(pairwise(by_pair))[::2]}
+    assert len(voter_pairs) > 6
 
 
 @pytest.mark.parametrize(("n_items", "presentations"), [(60, 2), (20, 14), (20, 38)])
@@ -204,8 +204,8 @@ def test_plain_python_draws_the_same_ballots():
     command = [sys.executable, "-W", "error", "-c", program]
     other = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     rng = np.random.default_rng(1)
-    here = [draw_ballot(*each, rng) for each in sizes]
-    assert json.loads(other.stdout) == [[side.tolist() for side in (b.left, b.right, b.voter)] for b in here]
+    ballots = [draw_ballot(*size, rng) for size in sizes]
+    assert json.loads(other.stdout) == [[side.tolist() for side in (b.left, b.right, b.voter)] for b in ballots]
 
 
 def test_labels_and_names_are_kept():
@@ -336,9 +336,9 @@ def test_a_failed_draw_does_not_advance_the_rng():
     ],
 )
 def test_invalid_ballots_are_refused(changes, message):
-    own = {"items": range(4), "presentations": 1, "voters": range(1), "left": [0, 1], "right": [2, 3], "voter": [0, 0]}
+    base = {"items": range(4), "presentations": 1, "voters": range(1), "left": [0, 1], "right": [2, 3], "voter": [0, 0]}
     with pytest.raises(DrawError, match=message):
-        Ballot(**own | changes)
+        Ballot(**base | changes)
 
 
 def n_triangles(graphs, n_items):
@@ -348,7 +348,7 @@ def n_triangles(graphs, n_items):
     return np.einsum("gij,gji->g", adjacent @ adjacent, adjacent) / 6
 
 
-def joined(degree, others):
+def connect(degree, others):
     """Ways to connect an item to `degree` others, given their open degrees, with the open degrees afterwards."""
     if not others:
         return [(1, ())] if degree == 0 else []
@@ -356,7 +356,7 @@ def joined(degree, others):
     return [
         (comb(n_alike, n) * n_ways, (need,) * (n_alike - n) + (need - 1,) * n + left)
         for n in range(min(degree, n_alike if need else 0) + 1)
-        for n_ways, left in joined(degree - n, others[n_alike:])
+        for n_ways, left in connect(degree - n, others[n_alike:])
     ]
 
 
@@ -365,7 +365,7 @@ def n_graphs(degrees):
     """Number of graphs without loops and repeats whose items have these degrees."""
     if not degrees:
         return 1
-    return sum(n * n_graphs(tuple(sorted(left, reverse=True))) for n, left in joined(degrees[0], degrees[1:]))
+    return sum(n * n_graphs(tuple(sorted(left, reverse=True))) for n, left in connect(degrees[0], degrees[1:]))
 
 
 def n_triangles_of_uniform(n_items, degree):
@@ -373,7 +373,7 @@ def n_triangles_of_uniform(n_items, degree):
     ways = [(1, (degree,) * (n_items - 3))]
     for _ in range(3):
         ways = [
-            (n * more, tuple(sorted(left, reverse=True))) for n, at in ways for more, left in joined(degree - 2, at)
+            (n * more, tuple(sorted(left, reverse=True))) for n, at in ways for more, left in connect(degree - 2, at)
         ]
     n_with = sum(n * n_graphs(left) for n, left in ways)
     return comb(n_items, 3) * n_with / n_graphs((degree,) * n_items)

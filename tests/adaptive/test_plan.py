@@ -215,7 +215,7 @@ TOO_FEW = [
 
 
 @pytest.mark.parametrize(
-    ("code", "within", "beyond", "value", "bound"),
+    ("code", "bound_options", "changes", "value", "bound"),
     [
         ("many_ballots", {"n_items": 5000, "fraction": 0.6, "n_ballots": 10}, {"n_ballots": 11}, 11, 10),
         ("few_top_presentations", {}, {"presentations": 19}, 95, 100),
@@ -228,11 +228,11 @@ TOO_FEW = [
         *[("few_in_last_ballot", at, {"fraction": (down := math.nextafter(b, 0))}, down, b) for at, b in TOO_FEW],
     ],
 )
-def test_advice_starts_beyond_its_bound(code, within, beyond, value, bound):
+def test_advice_starts_beyond_its_bound(code, bound_options, changes, value, bound):
     """Advice appears beyond its bound, not at it, with value, bound and a sentence."""
-    within = {"n_items": 990, "n_ballots": 5, "fraction": 0.5, "presentations": 20} | within
-    assert code not in {advice.code for advice in plan_ballots(**within).advice}
-    (advice,) = [advice for advice in plan_ballots(**within | beyond).advice if advice.code == code]
+    bound_options = {"n_items": 990, "n_ballots": 5, "fraction": 0.5, "presentations": 20} | bound_options
+    assert code not in {advice.code for advice in plan_ballots(**bound_options).advice}
+    (advice,) = [advice for advice in plan_ballots(**bound_options | changes).advice if advice.code == code]
     assert (advice.value, advice.bound) == (value, bound)
     assert advice.sentence.endswith(".")
     assert "\n" not in advice.sentence
@@ -266,7 +266,7 @@ def test_repeated_pairs_name_every_ballot():
 
 
 @pytest.mark.parametrize(
-    ("odd", "named"),
+    ("odd", "ballot_names"),
     [
         ((1,), "in ballot 1,"),
         ((1, 2), "in ballots 1 and 2,"),
@@ -274,10 +274,10 @@ def test_repeated_pairs_name_every_ballot():
         ((1, 3, 4, 5, 7, 8), "in ballots 1, 3 to 5, 7 and 8,"),
     ],
 )
-def test_names_of_ballots(odd, named):
+def test_names_of_ballots(odd, ballot_names):
     sizes = [21 if ballot in odd else 20 for ballot in range(1, 9)]
-    result = {each.code: each for each in advice_on(sizes, fraction=0.5, presentations=3, n_comparisons=99)}
-    assert f" {named} one item has 4." in result["odd_presentations"].sentence
+    result = {advice.code: advice for advice in advice_on(sizes, fraction=0.5, presentations=3, n_comparisons=99)}
+    assert f" {ballot_names} one item has 4." in result["odd_presentations"].sentence
 
 
 def test_voter_sees_pair_twice():
@@ -299,11 +299,11 @@ def test_displayed_bounds_are_rounded_to_the_side_without_advice(shape, presenta
     n_items, options = shape
     for advice in plan_ballots(n_items, presentations=presentations, **options).advice:
         if advice.code == "many_survivors":
-            shown = float(advice.sentence.split("up to ")[1].split(" ")[0])
-            assert shown <= advice.bound < shown * 1.001
+            displayed = float(advice.sentence.split("up to ")[1].split(" ")[0])
+            assert displayed <= advice.bound < displayed * 1.001
         if advice.code == "few_in_last_ballot":
-            shown = float(advice.sentence.split("below ")[1].split(":")[0])
-            assert shown * 0.998 < advice.bound <= shown
+            displayed = float(advice.sentence.split("below ")[1].split(":")[0])
+            assert displayed * 0.998 < advice.bound <= displayed
 
 
 @given(st.integers(8, 40), st.integers(1, 400), st.integers(1, 30))
@@ -354,14 +354,14 @@ def test_the_cost_of_a_plan_is_a_sufficient_budget(shape, presentations, seconds
 
 
 @given(shapes(), st.integers(1, 10**4))
-def test_a_plan_for_a_top_has_the_fewest_presentations(shape, wanted):
+def test_a_plan_for_a_top_has_the_fewest_presentations(shape, top_presentations):
     n_items, options = shape
-    plan = plan_for_top(n_items, top_presentations=wanted, **options)
-    assert plan.top_presentations >= wanted > plan.top_presentations - plan.n_ballots
+    plan = plan_for_top(n_items, top_presentations=top_presentations, **options)
+    assert plan.top_presentations >= top_presentations > plan.top_presentations - plan.n_ballots
     assert plan == plan_ballots(n_items, presentations=plan.presentations, **options)
 
 
-def test_the_largest_useful_budget():
+def test_the_largest_budget_has_an_exact_plan():
     plan = plan_for_budget(2, n_ballots=2, fraction=0.9, comparisons=2**53)
     assert plan.presentations == 2**52  # two ballots of M comparisons
 

@@ -55,7 +55,7 @@ def ends_of(axes):
 
 
 @pytest.mark.parametrize("level", [0.9, 0.5])
-def test_strengths_and_their_intervals(level):
+def test_strengths_are_drawn_with_their_intervals(level):
     (axes,) = plot_strengths(FEW, level=level).axes
     rows = FEW.to_dict()["items"]
     assert names_on(axes) == [row["item"] for row in rows]
@@ -67,7 +67,7 @@ def test_strengths_and_their_intervals(level):
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best item is at the top
 
 
-def test_the_best_of_some():
+def test_the_best_items_are_drawn_in_columns():
     figure = plot_strengths(SOME)
     first, second = figure.axes  # in columns, so the figure is not too high
     assert names_on(first) + names_on(second) == best_first(SOME)[:50]
@@ -77,7 +77,7 @@ def test_the_best_of_some():
     (axes,) = plot_strengths(SOME, top=3).axes
     assert names_on(axes) == best_first(SOME)[:3]
     assert sum(len(names_on(axes)) for axes in plot_strengths(SOME, top=None).axes) == 60
-    assert max(plot_strengths(each, top=None).get_size_inches()[1] for each in (FEW, SOME, MANY)) <= 8
+    assert max(plot_strengths(strengths, top=None).get_size_inches()[1] for strengths in (FEW, SOME, MANY)) <= 8
 
 
 def test_titles_and_axis_labels_have_room_next_to_long_names():
@@ -178,7 +178,7 @@ def test_agreement_counts_by_hand():
 VOTERS = {"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6), "Cyd": (0.7, 0.7, 0.7)}
 
 
-def test_voters_lowest_first():
+def test_voters_are_drawn_lowest_first():
     figure = plot_voters(VOTERS, quantity="Discrimination", reference=(1, "the mean voter"))
     (axes,) = figure.axes
     assert names_on(axes) == ["Bob", "Cyd", "Ann"]
@@ -199,7 +199,7 @@ def test_voters_lowest_first():
 CURVES = {"b": ([2_000, 1_000], [0.9, 0.8], [0.01, 0.02]), "a": (1_500, 0.5, 0)}
 
 
-def test_accuracy_against_votes():
+def test_accuracy_is_drawn_against_votes():
     (axes,) = plot_accuracy(CURVES, coefficient="rho_w").axes
     first, second = axes.lines
     assert list(first.get_xdata()) == [1_000, 2_000]
@@ -208,8 +208,8 @@ def test_accuracy_against_votes():
     assert first.get_color() != second.get_color()
     assert first.get_linestyle() != second.get_linestyle()
     vertices = axes.collections[0].get_paths()[0].vertices
-    drawn = {(x, round(y, 9)) for x, y in vertices.tolist()}
-    assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= drawn
+    corners = {(x, round(y, 9)) for x, y in vertices.tolist()}
+    assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= corners
     assert axes.get_ylabel() == r"Accuracy, $\rho_w$"
     assert axes.get_xscale() == "linear"
     assert [text.get_text() for text in axes.texts] == ["b", "a"]
@@ -254,12 +254,12 @@ def test_invalid_arguments_are_refused(draw, error, message):
 
 @pytest.mark.usefixtures("without_matplotlib")
 @pytest.mark.parametrize(
-    ("plot", "given"),
+    ("plot", "arguments"),
     [(plot_strengths, (FEW,)), (plot_in_top, (FEW, 1)), (plot_voters, (VOTERS,)), (plot_accuracy, (CURVES,))],
 )
-def test_without_matplotlib(plot, given):
+def test_without_matplotlib_figures_are_refused(plot, arguments):
     with pytest.raises(MissingMatplotlibError, match="figures need matplotlib"):
-        plot(*given)
+        plot(*arguments)
 
 
 def test_strengths_of_choices_are_drawn_too():

@@ -21,28 +21,28 @@ from tests.adaptive.strategies import PLAN, PLANS, SEEDS, Voting, answers_to, ch
 
 @given(PLANS, SEEDS)
 def test_a_protocol_is_that_of_the_paper(plan, seed):
-    result, seen = run_and_watch(plan, seed)
-    expected = naive.protocol([naive_ballot(ballot, answers) for ballot, answers in seen])
+    result, answered_ballots = run_and_watch(plan, seed)
+    expected = naive.protocol([naive_ballot(ballot, answers) for ballot, answers in answered_ballots])
     final = {}
-    for record, wanted, (ballot, _) in zip(result.ballots, expected, seen, strict=True):
+    for record, expected_record, (ballot, _) in zip(result.ballots, expected, answered_ballots, strict=True):
         assert record.items == ballot.items
-        check_record(record, wanted)
-        final |= wanted[-1]
+        check_record(record, expected_record)
+        final |= expected_record[-1]
     assert_allclose(result.ybar, [float(final[item]) for item in range(plan.n_items)], rtol=1e-9, atol=1e-12)
     assert result.ranking == Ranking.from_scores(result.ybar, labels=range(plan.n_items))
 
 
 @given(PLANS, SEEDS)
 def test_each_ballot_has_the_best_items_of_the_previous_one(plan, seed):
-    result, seen = run_and_watch(plan, seed)
+    result, answered_ballots = run_and_watch(plan, seed)
     assert [len(record.items) for record in result.ballots] == list(plan.sizes)
-    expected = naive.protocol([naive_ballot(ballot, answers) for ballot, answers in seen])
+    expected = naive.protocol([naive_ballot(ballot, answers) for ballot, answers in answered_ballots])
     for record, following, (*_, ybar) in zip(result.ballots, result.ballots[1:], expected, strict=False):
         left_out = set(record.items) - set(following.items)
         assert left_out < set(record.items)
-        kept = [float(ybar[item]) for item in following.items]
-        assert_allclose(kept, sorted(kept, reverse=True), atol=1e-12)
-        assert min(kept) >= max((float(ybar[item]) for item in left_out), default=-np.inf) - 1e-12
+        kept_means = [float(ybar[item]) for item in following.items]
+        assert_allclose(kept_means, sorted(kept_means, reverse=True), atol=1e-12)
+        assert min(kept_means) >= max((float(ybar[item]) for item in left_out), default=-np.inf) - 1e-12
         assert record.n_tied_at_cut == naive.n_tied_at_cut(record.ybar.tolist(), len(following.items))
     assert result.ballots[-1].n_tied_at_cut == 0
 
@@ -70,8 +70,8 @@ def test_the_published_variants_can_be_plugged_in(plan, seed):
     for record, following in zip(result.ballots, [*result.ballots[1:], None], strict=True):
         for item, x, y, ybar in zip(record.items, record.x, record.y, record.ybar, strict=True):
             history.setdefault(item, []).append(y)
-            later = history[item][1:] or history[item]
-            assert_allclose(ybar, sum(later) / len(later), atol=1e-12)
+            counted_scores = history[item][1:] or history[item]
+            assert_allclose(ybar, sum(counted_scores) / len(counted_scores), atol=1e-12)
             if following is not None and item not in following.items:
                 assert x <= min(x for i, x in zip(record.items, record.x, strict=True) if i in following.items)
 
@@ -106,15 +106,15 @@ def test_the_items_must_match_the_plan(items, message):
 
 
 @pytest.mark.parametrize("items", [8, np.int64(8), range(8), np.arange(8), list(range(8))])
-def test_items_by_number(items):
+def test_items_may_be_numbers(items):
     result, _ = run_and_watch(PLAN, 0, items=items)
     assert list(result.items) == list(range(8))
 
 
-@pytest.mark.parametrize("chosen", [[0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 8], [-1, 0, 1, 2], [0.0, 1.0, 2.0, 3.0]])
-def test_a_selection_must_have_the_right_number_of_items_of_the_ballot(chosen):
+@pytest.mark.parametrize("places", [[0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 8], [-1, 0, 1, 2], [0.0, 1.0, 2.0, 3.0]])
+def test_a_selection_must_have_the_right_number_of_items_of_the_ballot(places):
     with pytest.raises(ProtocolError, match="select must return 4 different indices below 8; got"):
-        run_and_watch(PLAN, 0, select=lambda _scores, _n_selected, _rng: Selection(np.array(chosen), 0))
+        run_and_watch(PLAN, 0, select=lambda _scores, _n_selected, _rng: Selection(np.array(places), 0))
 
 
 @pytest.mark.parametrize(("use", "place"), [("draw", 0), ("cut", 1)])
@@ -153,16 +153,16 @@ def test_scores_are_those_of_a_protocol_and_of_the_paper(plan, seed, labelled):
     items = [f"item {number}" for number in range(plan.n_items)] if labelled else plan.n_items
     rng = np.random.default_rng(seed)
     protocol = Voting(plan, items, voters=4, seed=seed)
-    collected, seen = [], []
+    collected, naive_ballots = [], []
     while not protocol.is_finished:
         ballot = protocol.open_ballot()
         answers = answers_to(ballot, seed + ballot.n_comparisons)
         words = [vote for *_, vote in naive_ballot(ballot, answers)[1]]
-        shown = zip(protocol.comparisons(), words, strict=True)
-        protocol.record({comparison.id: word for comparison, word in shown if word})
+        answered_comparisons = zip(protocol.comparisons(), words, strict=True)
+        protocol.record({comparison.id: word for comparison, word in answered_comparisons if word})
         record = protocol.close_ballot()
         collected.append(votes_on(ballot, answers, rng.permutation(ballot.n_comparisons)))
-        seen.append(naive_ballot(ballot, answers))
+        naive_ballots.append(naive_ballot(ballot, answers))
         interim = score_ballots(plan, collected, items=items, seed=seed)
         last = interim.result.ballots[-1]
         assert last.items == record.items
@@ -172,31 +172,31 @@ def test_scores_are_those_of_a_protocol_and_of_the_paper(plan, seed, labelled):
     assert interim.next_items is None
     assert interim.result.ranking == protocol.result().ranking
     assert interim.result.to_dict() == protocol.result().to_dict()
-    for record, expected in zip(interim.result.ballots, naive.protocol(seen), strict=True):
+    for record, expected in zip(interim.result.ballots, naive.protocol(naive_ballots), strict=True):
         check_record(record, expected)
 
 
 def test_ties_at_the_cut_are_broken_by_the_seed_and_the_ballot_alone():
     votes = BallotVotes(LEFTS, RIGHTS, [TIE] * 4)
-    chosen = set()
+    selections = set()
     for seed in range(30):
         interim = score_ballots(REPLAY_PLAN, [votes], items=["a", "b", "c", "d"], seed=seed)
         assert interim.result.ballots[0].n_tied_at_cut == 4
         expected = ballot_rng(seed, 1, "cut").permutation(4)[:2]
         assert interim.next_items == tuple(LEFTS[place] for place in expected)
         following = BallotVotes(interim.next_items, interim.next_items[::-1], [TIE, TIE])
-        later = score_ballots(REPLAY_PLAN, [votes, following], items=["a", "b", "c", "d"], seed=seed)
-        assert later.result.ballots[1].items == interim.next_items
-        chosen.add(frozenset(interim.next_items))
-    assert len(chosen) == 6
+        second_interim = score_ballots(REPLAY_PLAN, [votes, following], items=["a", "b", "c", "d"], seed=seed)
+        assert second_interim.result.ballots[1].items == interim.next_items
+        selections.add(frozenset(interim.next_items))
+    assert len(selections) == 6
 
 
-def test_repr():
+def test_repr_counts_ballots_and_next_items():
     interim = score_ballots(REPLAY_PLAN, [BallotVotes(LEFTS, RIGHTS, ANSWERS)], items=LEFTS, seed=1)
     assert repr(interim) == "<InterimResult of 1 ballots, 2 items in the next one>"
     following = BallotVotes(interim.next_items, interim.next_items[::-1], [LEFT, LEFT])
-    done = score_ballots(REPLAY_PLAN, [BallotVotes(LEFTS, RIGHTS, ANSWERS), following], items=LEFTS, seed=1)
-    assert repr(done) == "<InterimResult of 2 ballots, 0 items in the next one>"
+    finished_interim = score_ballots(REPLAY_PLAN, [BallotVotes(LEFTS, RIGHTS, ANSWERS), following], items=LEFTS, seed=1)
+    assert repr(finished_interim) == "<InterimResult of 2 ballots, 0 items in the next one>"
 
 
 @pytest.mark.parametrize("n_ballots", [0, 3])
@@ -227,9 +227,9 @@ def test_votes_must_be_on_the_ballot(left, right, answers, message):
 
 def test_unselected_items_are_refused():
     first = BallotVotes(LEFTS, RIGHTS, ANSWERS)
-    chosen = score_ballots(REPLAY_PLAN, [first], items=LEFTS, seed=1).next_items
-    dropped = [item for item in LEFTS if item not in chosen]
-    second = BallotVotes([chosen[0], dropped[0]], [dropped[0], chosen[0]], [LEFT, LEFT])
+    selected = score_ballots(REPLAY_PLAN, [first], items=LEFTS, seed=1).next_items
+    dropped = [item for item in LEFTS if item not in selected]
+    second = BallotVotes([selected[0], dropped[0]], [dropped[0], selected[0]], [LEFT, LEFT])
     with pytest.raises(VoteError, match=f"ballot 2: these items were not selected for it: '{dropped[0]}'$"):
         score_ballots(REPLAY_PLAN, [first, second], items=LEFTS, seed=1)
 
@@ -260,8 +260,8 @@ def test_each_vote_is_drawn_once(benchmark, topic):
     urn = benchmark.Urn(topic, np.random.default_rng(1))
     ballots = [draw_ballot(12, 11, 1, np.random.default_rng(k)) for k in range(5)]  # every pair once
     answers = [urn.answer(ballot) * np.where(ballot.left < ballot.right, 1, -1).astype(np.int8) for ballot in ballots]
-    assert sum(int((given == LEFT).sum()) for given in answers) == 4 * 66
-    assert sum(int((given == -LEFT).sum()) for given in answers) == 66
+    assert sum(int((answers_of_ballot == LEFT).sum()) for answers_of_ballot in answers) == 4 * 66
+    assert sum(int((answers_of_ballot == -LEFT).sum()) for answers_of_ballot in answers) == 66
     assert urn.comparisons().n_comparisons == topic.votes.size
     with pytest.raises(benchmark.SpentError):
         urn.answer(ballots[0])
@@ -271,12 +271,12 @@ def test_each_vote_is_drawn_once(benchmark, topic):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("voting", ["uniform", "adaptive", "matched ballots", "matched"])
 def test_every_approach_ranks_by_available_votes(benchmark, topic, voting):
-    drawn, held_out = topic.split(benchmark.N_DRAWN, np.random.default_rng(2))
-    assert drawn.votes.size + held_out.votes.size == topic.votes.size
+    drawn_votes, held_out = topic.split(benchmark.N_DRAWN, np.random.default_rng(2))
+    assert drawn_votes.votes.size + held_out.votes.size == topic.votes.size
     budgets = (40, 120, 190)
-    result = benchmark.rankings(drawn, voting, budgets, 3)
+    result = benchmark.rankings(drawn_votes, voting, budgets, 3)
     for budget, (by_borda, by_strength, n_votes) in zip(budgets, result, strict=True):
-        assert 0 < n_votes <= min(budget, drawn.votes.size)
+        assert 0 < n_votes <= min(budget, drawn_votes.votes.size)
         assert isinstance(by_borda, Ranking)
         assert by_strength.n_items == 12
     assert np.corrcoef(result[-1][1].ranks, np.arange(12))[0, 1] > 0.8

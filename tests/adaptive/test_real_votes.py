@@ -75,10 +75,10 @@ def test_either_side_of_a_pair_may_come_first(benchmark, tmp_path):
     rng = np.random.default_rng(0)
     ballot = draw_ballot(5, 8, 1, rng)
     assert_array_equal(topic.answer(ballot, rng), np.where(ballot.left < ballot.right, LEFT, RIGHT))
-    later = draw_ballot([4, 1, 2], 4, 1, rng)  # a later ballot: some of the items, in another order
-    items = np.array(later.items)
-    first = items[later.left] < items[later.right]
-    assert_array_equal(topic.answer(later, rng), np.where(first, LEFT, RIGHT))
+    second_ballot = draw_ballot([4, 1, 2], 4, 1, rng)  # a later ballot: some of the items, in another order
+    items = np.array(second_ballot.items)
+    first = items[second_ballot.left] < items[second_ballot.right]
+    assert_array_equal(topic.answer(second_ballot, rng), np.where(first, LEFT, RIGHT))
 
 
 def test_votes_on_a_pair_are_equally_likely_and_ties_are_kept(benchmark, tmp_path):
@@ -98,13 +98,13 @@ def test_votes_held_out_are_never_drawn(benchmark, tmp_path):
     (topic,) = benchmark.read_topics(written(tmp_path, *votes))
     firsts = set()
     for seed in range(20):
-        drawn, rest = topic.split(1, np.random.default_rng(seed))
-        assert_array_equal(drawn.votes_per_pair(), [[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+        draw, rest = topic.split(1, np.random.default_rng(seed))
+        assert_array_equal(draw.votes_per_pair(), [[0, 1, 1], [0, 0, 1], [0, 0, 0]])
         assert_array_equal(rest.votes_per_pair(), [[0, 3, 3], [0, 0, 3], [0, 0, 0]])
         for first, second in ((0, 1), (0, 2), (1, 2)):
-            shares = [part.votes[(part.pairs == (first, second)).all(axis=1)].tolist() for part in (drawn, rest, topic)]
+            shares = [part.votes[(part.pairs == (first, second)).all(axis=1)].tolist() for part in (draw, rest, topic)]
             assert sorted(shares[0] + shares[1]) == sorted(shares[2])
-        firsts.add(tuple(drawn.votes.tolist()))
+        firsts.add(tuple(draw.votes.tolist()))
     assert len(firsts) > 5  # of 27
 
 
@@ -119,9 +119,9 @@ def test_a_missing_file_is_a_one_line_error(benchmark, tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         benchmark.main([str(tmp_path / "none.csv.gz")])
     assert stop.value.code == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err == f"there is no file of votes {tmp_path / 'none.csv.gz'}; give its path as the argument\n"
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == f"there is no file of votes {tmp_path / 'none.csv.gz'}; give its path as the argument\n"
 
 
 def test_the_interval_is_over_the_topics(benchmark):
@@ -134,7 +134,7 @@ def test_the_interval_is_over_the_topics(benchmark):
     assert result.mean == pytest.approx(of_topics.mean())
     assert result.n_better == sum(of_topics > 0)
     # The error of the repetitions is that of a mean of independent means.
-    assert result.simulation_error == pytest.approx(np.sqrt(sum(sem(each) ** 2 for each in differences)) / 7)
+    assert result.simulation_error == pytest.approx(np.sqrt(sum(sem(of_topic) ** 2 for of_topic in differences)) / 7)
 
 
 def test_the_error_of_one_repetition_is_unknown(benchmark):
@@ -227,7 +227,7 @@ def test_many_presentations_approach_the_ranking_by_all_votes(topics):
 
 @pytest.mark.wide
 @pytest.mark.real_data
-def test_replay_of_all_topics(benchmark, topics):
+def test_all_topics_are_replayed_at_equal_cost(benchmark, topics):
     plans = [plan_ballots(topic.n_items, n_ballots=3, fraction=0.5, presentations=10) for topic in topics]
     for topic, plan in zip(topics, plans, strict=True):
         uniform_cost = -(-benchmark.uniform_presentations(plan) * topic.n_items // 2)
@@ -252,7 +252,7 @@ def test_replay_of_all_topics(benchmark, topics):
 
 
 @pytest.mark.real_data
-def test_the_printed_table(benchmark, votes_file, topics, capsys):
+def test_the_printed_table_has_the_differences(benchmark, votes_file, topics, capsys):
     benchmark.main([str(votes_file), "--repetitions", "1"])
     lines = capsys.readouterr().out.splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]

@@ -45,15 +45,15 @@ from tests.results import arrays_in, check_copies, check_equality
 
 @given(PLANS, SEEDS)
 def test_counts_are_those_of_all_ballots(plan, seed):
-    result, seen = run_and_watch(plan, seed)
-    comparisons = [comparison for ballot, answers in seen for comparison in naive_ballot(ballot, answers)[1]]
+    result, ballots = run_and_watch(plan, seed)
+    comparisons = [comparison for ballot, answers in ballots for comparison in naive_ballot(ballot, answers)[1]]
     assert len(comparisons) == plan.n_comparisons
     for item in range(plan.n_items):
         counts = naive.count(item, comparisons)
         for name in ("wins", "ties", "losses"):
             assert getattr(result, name)[item] == counts[name]
         assert result.presentations[item] == sum(counts.values())
-        assert result.last_ballot[item] == max(k for k, (ballot, _) in enumerate(seen, 1) if item in ballot.items)
+        assert result.last_ballot[item] == max(k for k, (ballot, _) in enumerate(ballots, 1) if item in ballot.items)
 
 
 @given(SEEDS, st.sampled_from([PAIRS, [f"{left} {right}" for left, right in PAIRS]]))
@@ -179,15 +179,15 @@ def ballot(seed=0):
 
 
 def votes(seed=0):
-    drawn = ballot(seed)
-    sides = ([drawn.items[place] for place in side] for side in (drawn.left, drawn.right))
-    return BallotVotes(*sides, np.random.default_rng(seed).integers(-1, 2, drawn.n_comparisons))
+    draw = ballot(seed)
+    sides = ([draw.items[place] for place in side] for side in (draw.left, draw.right))
+    return BallotVotes(*sides, np.random.default_rng(seed).integers(-1, 2, draw.n_comparisons))
 
 
 def protocol(seed=0):
-    def vote(shown):
-        items = [LABELS.index(item) for item in shown.items]
-        return np.sign(np.array(items)[shown.right] - np.array(items)[shown.left])
+    def vote(ballot):
+        items = [LABELS.index(item) for item in ballot.items]
+        return np.sign(np.array(items)[ballot.right] - np.array(items)[ballot.left])
 
     return run_protocol(SMALL_PLAN, vote, items=LABELS, rng=np.random.default_rng(seed))
 
@@ -198,9 +198,9 @@ def simulation(seed=0):
 
 
 def scores(seed=0):
-    drawn = ballot(seed)
-    answers = np.random.default_rng(seed).integers(-1, 2, drawn.n_comparisons)
-    return score_ballot(drawn, answers, ballot_number=2, previous_mean=np.linspace(0.9, 0.4, 6))
+    draw = ballot(seed)
+    answers = np.random.default_rng(seed).integers(-1, 2, draw.n_comparisons)
+    return score_ballot(draw, answers, ballot_number=2, previous_mean=np.linspace(0.9, 0.4, 6))
 
 
 def comparisons(seed=0):
@@ -249,11 +249,11 @@ def test_results_have_arrays():
 def test_cached_arrays_are_read_only_too(copied):
     result = protocol()
     counts = ("wins", "ties", "losses", "presentations", "last_ballot")
-    for each in (result, copied(result)):
+    for protocol_result in (result, copied(result)):
         for name in counts:
             with pytest.raises(ValueError, match="read-only"):
-                getattr(each, name)[0] = 7
-        assert each.ranking == result.ranking
+                getattr(protocol_result, name)[0] = 7
+        assert protocol_result.ranking == result.ranking
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -336,10 +336,10 @@ def test_a_mapping_of_results_cannot_be_changed():
 
 def test_votes_copy_their_arguments():
     labels, answers = np.array(["a", "b"]), np.array([1, 0])
-    kept = BallotVotes(labels, labels[::-1], answers)
+    stored_votes = BallotVotes(labels, labels[::-1], answers)
     answers[0] = -1
-    assert kept.answers.tolist() == [1, 0]
-    assert kept == BallotVotes(["a", "b"], ["b", "a"], [1, 0])
+    assert stored_votes.answers.tolist() == [1, 0]
+    assert stored_votes == BallotVotes(["a", "b"], ["b", "a"], [1, 0])
 
 
 TABLE = TextTable("f.csv")

@@ -28,13 +28,13 @@ from tests.adaptive.strategies import SEEDS, answers_to, naive_ballot
 SHARES = st.sampled_from(sorted({Fraction(n, d) for d in range(1, 21) for n in range(d + 1)}))
 
 
-def drawn(n_items, presentations, seed):
+def draw_items(n_items, presentations, seed):
     return draw_ballot([f"item {i}" for i in range(n_items)], presentations, 3, np.random.default_rng(seed))
 
 
 @given(st.integers(2, 9), st.integers(1, 6), SEEDS)
 def test_counts_and_scores_are_those_of_the_comparisons(n_items, presentations, seed):
-    ballot = drawn(n_items, presentations, seed)
+    ballot = draw_items(n_items, presentations, seed)
     answers = answers_to(ballot, seed)
     items, comparisons = naive_ballot(ballot, answers)
     counts = tally(ballot, answers)
@@ -48,7 +48,7 @@ def test_counts_and_scores_are_those_of_the_comparisons(n_items, presentations, 
 
 @given(st.integers(2, 9), st.integers(1, 6), SEEDS)
 def test_swapping_the_sides_changes_nothing(n_items, presentations, seed):
-    ballot = drawn(n_items, presentations, seed)
+    ballot = draw_items(n_items, presentations, seed)
     answers = answers_to(ballot, seed)
     swapped = type(ballot)(ballot.items, ballot.presentations, ballot.voters, ballot.right, ballot.left, ballot.voter)
     mirrored = np.where(answers == UNANSWERED, UNANSWERED, -answers)
@@ -56,21 +56,21 @@ def test_swapping_the_sides_changes_nothing(n_items, presentations, seed):
 
 
 def test_items_without_any_answer_are_named():
-    ballot = drawn(4, 1, 0)
+    ballot = draw_items(4, 1, 0)
     answers = np.zeros(2, int)
     answers[0] = UNANSWERED
     names = sorted(ballot.items[place] for place in (ballot.left[0], ballot.right[0]))
     with pytest.raises(VoteError, match=f"every item needs an answered comparison .* without any: '{names[0]}', "):
         borda_scores(ballot, answers)
     with pytest.raises(VoteError, match=r"'item 4', \.\.\. \(8 in all\)"):
-        borda_scores(drawn(8, 1, 0), np.full(4, UNANSWERED))
+        borda_scores(draw_items(8, 1, 0), np.full(4, UNANSWERED))
 
 
 @pytest.mark.parametrize("score", [tally, borda_scores])
 @pytest.mark.parametrize("answers", [[LEFT], [LEFT, 7], [[LEFT, LEFT]], [0.5, 1.0]])
 def test_answers_must_fit_the_ballot(score, answers):
     with pytest.raises(VoteError, match="answers"):
-        score(drawn(4, 1, 0), answers)
+        score(draw_items(4, 1, 0), answers)
 
 
 @given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=12).filter(lambda rows: any(x < 1 for x, _ in rows)))
@@ -78,7 +78,7 @@ def test_rescaling_is_eq_6(rows):
     x, means = ({place: row[column] for place, row in enumerate(rows)} for column in (0, 1))
     rescaled = rescale([float(v) for v in x.values()], [float(v) for v in means.values()])
     assert_allclose(rescaled.b, float(naive.slope(x, means)), rtol=1e-12, atol=1e-12)
-    expected = [float(y) for y in naive.rescaled(x, means).values()]
+    expected = [float(y) for y in naive.rescale(x, means).values()]
     assert_allclose(rescaled.y, expected, rtol=1e-12, atol=1e-12 * (1 + rescaled.b))
     assert all(y == 1 for y, (score, _) in zip(rescaled.y, rows, strict=True) if score == 1)
     assert (rescaled.y <= 1).all()
@@ -130,7 +130,7 @@ def test_the_running_mean_is_the_mean(shares):
 
 @given(st.integers(2, 9), st.integers(1, 6), SEEDS)
 def test_ballot_1_is_not_rescaled(n_items, presentations, seed):
-    ballot = drawn(n_items, presentations, seed)
+    ballot = draw_items(n_items, presentations, seed)
     answers = answers_to(ballot, seed)
     scores = score_ballot(ballot, answers, ballot_number=1, previous_mean=None)
     assert scores.b == 1
@@ -141,7 +141,7 @@ def test_ballot_1_is_not_rescaled(n_items, presentations, seed):
 
 @pytest.mark.parametrize("average", [lambda _mean, y, _k: y[1:], lambda _mean, y, _k: y * np.nan])
 def test_an_average_must_have_one_finite_number_for_each_item(average):
-    ballot = drawn(4, 2, 0)
+    ballot = draw_items(4, 2, 0)
     with pytest.raises(ProtocolError, match="average must return one finite number for each of 4 items"):
         score_ballot(ballot, [TIE] * 4, ballot_number=2, previous_mean=np.full(4, 0.5), average=average)
 
@@ -150,9 +150,9 @@ def test_an_average_must_have_one_finite_number_for_each_item(average):
 def test_the_largest_scores_are_selected_best_first(scores, data, seed):
     n_selected = data.draw(st.integers(1, len(scores)))
     selection = select_top(scores, n_selected, np.random.default_rng(seed))
-    chosen = selection.places.tolist()
-    assert len(set(chosen)) == n_selected
-    assert [scores[place] for place in chosen] == sorted(scores, reverse=True)[:n_selected]
+    places = selection.places.tolist()
+    assert len(set(places)) == n_selected
+    assert [scores[place] for place in places] == sorted(scores, reverse=True)[:n_selected]
     assert selection.n_tied_at_cut == naive.n_tied_at_cut(scores, n_selected)
 
 
@@ -208,13 +208,13 @@ def scores_of(ybar):
 @given(st.lists(st.integers(0, 3).map(float), min_size=1, max_size=12), st.data(), SEEDS)
 def test_a_selection_can_be_verified_without_its_generator(ybar, data, seed):
     n_selected = data.draw(st.integers(1, len(ybar)))
-    made = select_top(ybar, n_selected, np.random.default_rng(seed))
-    again = select_again(made.places, made.n_tied_at_cut)(scores_of(ybar), n_selected, None)
-    assert (again.places.tolist(), again.n_tied_at_cut) == (made.places.tolist(), made.n_tied_at_cut)
+    selection = select_top(ybar, n_selected, np.random.default_rng(seed))
+    again = select_again(selection.places, selection.n_tied_at_cut)(scores_of(ybar), n_selected, None)
+    assert (again.places.tolist(), again.n_tied_at_cut) == (selection.places.tolist(), selection.n_tied_at_cut)
 
 
 @pytest.mark.parametrize(
-    ("chosen", "n_tied_at_cut", "message"),
+    ("places", "n_tied_at_cut", "message"),
     [
         ([], 3, "2 different items must be selected; got 0"),
         ([1, 1], 3, "2 different items must be selected; got 2"),
@@ -225,8 +225,8 @@ def test_a_selection_can_be_verified_without_its_generator(ybar, data, seed):
         ([1, 3], 0, "the votes leave 3 items tied at the cut; got 0"),
     ],
 )
-def test_a_selection_that_contradicts_the_scores_is_refused(chosen, n_tied_at_cut, message):
-    select = select_again(np.array(chosen, np.intp), n_tied_at_cut)
+def test_a_selection_that_contradicts_the_scores_is_refused(places, n_tied_at_cut, message):
+    select = select_again(np.array(places, np.intp), n_tied_at_cut)
     with pytest.raises(ProtocolError, match=message):
         select(scores_of([0.4, 0.9, 0.4, 0.4]), 2, np.random.default_rng(0))
 
@@ -243,7 +243,7 @@ def test_comparisons_have_labels_and_the_number_of_their_ballot():
     )
 
 
-def test_answer_codes():
+def test_answer_codes_are_fixed_integers():
     assert (LEFT, TIE, RIGHT, UNANSWERED) == (1, 0, -1, -2)
     assert [vote.value for vote in (Vote.LEFT, Vote.TIE, Vote.RIGHT, Vote.UNANSWERED)] == [1, 0, -1, -2]
     assert all(type(code) is int for code in (LEFT, TIE, RIGHT, UNANSWERED))

@@ -42,21 +42,21 @@ PLANS = [plan_ballots(12, n_ballots=2, fraction=0.5, presentations=m) for m in (
 FEW = [Candidate("adaptive", plan) for plan in PLANS]
 
 
-def tuned(**arguments):
-    given = {"similarity": Z, "voters": VOTERS, "candidates": FEW, "simulations": 2, "fresh": 4, "seed": 3}
-    return tune_plan(120, **{**given, **arguments})
+def tune(**arguments):
+    defaults = {"similarity": Z, "voters": VOTERS, "candidates": FEW, "simulations": 2, "fresh": 4, "seed": 3}
+    return tune_plan(120, **{**defaults, **arguments})
 
 
 def test_each_round_drops_half_of_the_candidates():
     five = [Candidate("matched", PLANS[0], Matching(batch=10, focus=focus)) for focus in (0.0, 0.2, 0.4, 0.6, 0.8)]
     counted = []
-    result = tuned(candidates=five, progress=counted.append)
+    result = tune(candidates=five, progress=counted.append)
     assert [row.fell_out for row in result.rows_tried] == [0, 3, 2, 1, 1]
     assert [row.simulations for row in result.rows_tried] == [8, 8, 4, 2, 2]
     assert result.best == result.rows_tried[0].candidate
     assert sum(counted) == tuning_runs(5, simulations=2, fresh=4) == 5 * 2 + 3 * 2 + 2 * 4 + 2 * 4
-    for earlier, later in zip(result.rows_tried[1:3], result.rows_tried[2:4], strict=True):
-        assert earlier.fell_out > later.fell_out or earlier.mean >= later.mean
+    for following, preceding in zip(result.rows_tried[1:3], result.rows_tried[2:4], strict=True):
+        assert following.fell_out > preceding.fell_out or following.mean >= preceding.mean
 
 
 def test_candidates_have_the_same_voters_and_the_figures_are_those_of_simulations():
@@ -68,15 +68,15 @@ def test_candidates_have_the_same_voters_and_the_figures_are_those_of_simulation
 
 
 def test_the_winner_is_measured_in_separate_simulations():
-    result = tuned(fresh=6, level=0.9)
+    result = tune(fresh=6, level=0.9)
     fresh = Trial(Z, VOTERS, True, TauW(), seed=3, stage=1)
-    own = np.array([fresh.accuracy(result.best, [120], i)[0] for i in range(6)])
-    papers = np.array([fresh.accuracy(result.paper, [120], i)[0] for i in range(6)])
-    assert_allclose(result.accuracy, own.mean())
-    assert_allclose(result.paper_accuracy, papers.mean())
-    assert_allclose(result.accuracy_interval, ttest_1samp(own, 0).confidence_interval(0.9))
-    assert result.gain == pytest.approx((own - papers).mean())
-    assert result.spread == (np.quantile(own, 0.05), np.quantile(own, 0.95))
+    accuracies = np.array([fresh.accuracy(result.best, [120], i)[0] for i in range(6)])
+    paper_accuracies = np.array([fresh.accuracy(result.paper, [120], i)[0] for i in range(6)])
+    assert_allclose(result.accuracy, accuracies.mean())
+    assert_allclose(result.paper_accuracy, paper_accuracies.mean())
+    assert_allclose(result.accuracy_interval, ttest_1samp(accuracies, 0).confidence_interval(0.9))
+    assert result.gain == pytest.approx((accuracies - paper_accuracies).mean())
+    assert result.spread == (np.quantile(accuracies, 0.05), np.quantile(accuracies, 0.95))
     assert result.paper == paper_candidate(12, 120)
 
 
@@ -90,14 +90,14 @@ def test_matching_beats_ballots_of_few_presentations():
 
 
 def test_the_executor_does_not_change_the_winner():
-    alone = tuned()
+    alone = tune()
     with ThreadPoolExecutor(2) as executor:
-        assert tuned(executor=executor) == alone
-    assert tuned(seed=4) != alone
+        assert tune(executor=executor) == alone
+    assert tune(seed=4) != alone
 
 
 def test_one_candidate_needs_no_search():
-    result = tuned(candidates=FEW[:1])
+    result = tune(candidates=FEW[:1])
     assert result.best == FEW[0]
     assert result.rows_tried[0].simulations == 0
     assert np.isnan(result.rows_tried[0].mean)
@@ -105,10 +105,10 @@ def test_one_candidate_needs_no_search():
 
 
 def test_the_result_is_a_table():
-    result = tuned(coefficient="rho")
+    result = tune(coefficient="rho")
     assert list(result.to_frame().columns) == ["candidate", "approach", "mean", "se", "simulations", "fell_out"]
-    shown = r"<TunedPlan for 120 comparisons: adaptive, 2 of fraction 0\.5, \d+ presentations; rho "
-    assert re.match(shown, repr(result))
+    pattern = r"<TunedPlan for 120 comparisons: adaptive, 2 of fraction 0\.5, \d+ presentations; rho "
+    assert re.match(pattern, repr(result))
 
 
 def test_candidates_spend_no_more_than_the_budget():
@@ -134,10 +134,10 @@ def pilot_votes():
 
 def test_pilot_votes_determine_items_and_voters():
     votes = pilot_votes()
-    result = tuned(similarity=None, pilot=votes, voters=None)
+    result = tune(similarity=None, pilot=votes, voters=None)
     assert result.population.population.n_voters == 5
-    assert tuned(similarity=None, pilot=votes).population is None
-    assert tuned(pilot=votes).best == tuned().best
+    assert tune(similarity=None, pilot=votes).population is None
+    assert tune(pilot=votes).best == tune().best
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_pilot_votes_determine_items_and_voters():
 )
 def test_invalid_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
-        tuned(**arguments)
+        tune(**arguments)
 
 
 def test_invalid_budgets_are_refused():
@@ -170,7 +170,7 @@ def test_invalid_budgets_are_refused():
         candidates_for(12, 100, approaches=["uniform"])
 
 
-def test_repr_of_a_candidate():
+def test_a_candidate_is_named_by_its_options():
     plan = PLANS[0]
     assert str(Candidate("adaptive_fitted", plan)) == "adaptive, fitted, 2 of fraction 0.5, 1 presentations"
     assert str(Candidate("matched_ballots", plan, matched_ballots=MatchedBallots(0.5, 4, 0.6))) == (
@@ -305,7 +305,7 @@ def test_two_worker_processes_find_the_same_plan():
         arguments = {"similarity": exponential_similarity(12), "voters": VoterPopulation(6)}
         arguments |= {"candidates": candidates_for(12, 100, approaches=["matched"]), "simulations": 2, "fresh": 3}
         with client.get_executor() as executor:
-            together = tune_plan(100, executor=executor, **arguments)
+            parallel = tune_plan(100, executor=executor, **arguments)
         ran = client.run(lambda dask_worker: dask_worker.state.executed_count)
-    assert together == tune_plan(100, **arguments)
+    assert parallel == tune_plan(100, **arguments)
     assert min(ran.values()) > 0

@@ -92,11 +92,11 @@ def answers():
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
-    asked = questions()
-    done = subprocess.run([node, PROGRAM], input=json.dumps(asked), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    answered = json.loads(done.stdout)
-    return {kind: list(zip(asked[kind], answered[kind], strict=True)) for kind in asked}
+    cases = questions()
+    run = subprocess.run([node, PROGRAM], input=json.dumps(cases), capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    answers_ = json.loads(run.stdout)
+    return {kind: list(zip(cases[kind], answers_[kind], strict=True)) for kind in cases}
 
 
 def coefficient_of(question):
@@ -109,11 +109,11 @@ def coefficient_of(question):
     return named_coefficient(question["coefficient"], **options)
 
 
-def agree(question, answer, found):
+def agree(question, answer, figures_of_library):
     """Compare the figures of the program with those of the library; its null is nan."""
     for name, number in answer.items():
         expected = math.nan if number is None else number
-        assert_allclose(found[name], expected, rtol=1e-12, atol=1e-12, err_msg=f"{name} of {question}")
+        assert_allclose(figures_of_library[name], expected, rtol=1e-12, atol=1e-12, err_msg=f"{name} of {question}")
 
 
 def figures(x, y, coefficient):
@@ -126,35 +126,35 @@ def figures(x, y, coefficient):
     return {**result, "exponent": math.nan if null.saturates else null.exponent}
 
 
-def test_correlations_and_chance(answers):
+def test_correlations_and_chance_agree(answers):
     n_saturated = n_without = 0
     for question, answer in answers["correlations"]:
-        coefficient, given = coefficient_of(question), (question["x"], question["y"])
+        coefficient, scores = coefficient_of(question), (question["x"], question["y"])
         missing = question.get("missing", "raise")
         with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             try:
-                result = {"statistic": coefficient(*given, missing=missing).statistic}
+                result = {"statistic": coefficient(*scores, missing=missing).statistic}
             except WeightError:  # no item has weight
                 n_without += 1
                 assert answer["statistic"] is None
                 continue
             if question.get("chance"):
-                result = figures(*given, coefficient)
+                result = figures(*scores, coefficient)
             else:
-                result["cost"] = contributions(*given, coefficient=coefficient, missing=missing).cost
+                result["cost"] = contributions(*scores, coefficient=coefficient, missing=missing).cost
         n_saturated += math.isnan(result.get("exponent", 0.0))
         agree(question, answer, result)
     assert min(n_saturated, n_without) > 0
 
 
-def test_two_systems(answers):
+def test_comparisons_of_two_systems_agree(answers):
     n_tested = 0
     for question, answer in answers["systems"]:
         lists = [question[name] for name in ("gold", "a", "b")]
-        asked = {"coefficient": coefficient_of(question), "alternative": question["alternative"], "swap": "scores"}
+        options = {"coefficient": coefficient_of(question), "alternative": question["alternative"], "swap": "scores"}
         with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             try:
-                result = compare_systems(*lists, **asked, n_resamples=100)
+                result = compare_systems(*lists, **options, n_resamples=100)
             except WeightError:
                 assert answer["difference"] is None
                 continue
@@ -163,7 +163,7 @@ def test_two_systems(answers):
     assert n_tested > 10
 
 
-def test_two_runs(answers):
+def test_comparisons_of_two_runs_agree(answers):
     assert len(answers["runs"]) > 10
     for question, answer in answers["runs"]:
         column = np.array(question["differences"])[:, np.newaxis]
@@ -171,7 +171,7 @@ def test_two_runs(answers):
         agree(question, answer, {"pvalue": tail, "effect_size": effect_sizes(column)[0]})
 
 
-def test_holm(answers):
+def test_corrections_by_holm_agree(answers):
     for question, answer in answers["holm"]:
         assert_allclose(holm(question), answer, rtol=0, atol=1e-12)
 
@@ -188,7 +188,7 @@ def test_the_page_shows_the_numbers_of_its_example():
     columns = [Ranking.from_scores(X).ranks, Ranking.from_scores(Y).ranks, item_weights(X, Y)]
     assert_allclose(list(table("item").values()), np.column_stack(columns), rtol=0, atol=1e-12)
     result = [figures(X, Y, coefficient_of(example)) for example in EXAMPLES]
-    shown = table("figure")
-    assert list(shown) == list(NAMES)
-    for name, numbers in shown.items():
-        assert_allclose(numbers, [each[NAMES[name]] for each in result], rtol=0, atol=1e-12, err_msg=name)
+    numbers_by_figure = table("figure")
+    assert list(numbers_by_figure) == list(NAMES)
+    for name, numbers in numbers_by_figure.items():
+        assert_allclose(numbers, [values[NAMES[name]] for values in result], rtol=0, atol=1e-12, err_msg=name)

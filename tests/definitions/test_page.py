@@ -35,12 +35,12 @@ def answers(tables=(), cases=()):
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
-    asked = json.dumps({"tables": list(tables), "cases": list(cases)})
-    done = subprocess.run(
-        [node, "-e", PROGRAM, str(PAGE / "try.js")], input=asked, capture_output=True, text=True, check=False
+    document = json.dumps({"tables": list(tables), "cases": list(cases)})
+    process = subprocess.run(
+        [node, "-e", PROGRAM, str(PAGE / "try.js")], input=document, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 @pytest.mark.wide

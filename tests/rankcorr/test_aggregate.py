@@ -58,8 +58,8 @@ def test_scores_are_the_weighted_means_of_section_4_1(rows, weights):
         expected = sum(alphas[name] * submissions[name][item] for name in results) / sum(alphas.values())
         assert combined.scores[item] == pytest.approx(expected, abs=1e-12)
     assert sum(combined.weights.values()) == pytest.approx(1)
-    kept = {name: results[name] for name in results}
-    assert rank_weights(kept, kind=weights) == pytest.approx(combined.weights)
+    submitted_results = {name: results[name] for name in results}
+    assert rank_weights(submitted_results, kind=weights) == pytest.approx(combined.weights)
 
 
 def test_the_best_submission_of_each_team_counts():
@@ -327,7 +327,7 @@ def test_rankings_that_cannot_be_merged(rankings, options, error, message):
 
 
 @pytest.mark.parametrize("k", [-1, math.nan, math.inf, "60"])
-def test_offset_of_reciprocal_ranks(k):
+def test_invalid_offsets_of_reciprocal_ranks_are_refused(k):
     with pytest.raises(OptionError, match="k must be a finite number, not negative"):
         reciprocal_rank_fusion([[1, 2]], k=k)
 
@@ -336,6 +336,6 @@ def test_offset_of_reciprocal_ranks(k):
     ("results", "error", "message"),
     [([1], RankingError, "results must be a mapping"), ({}, RankingError, "results are needed; got none")],
 )
-def test_results_without_weights(results, error, message):
+def test_results_without_weights_are_refused(results, error, message):
     with pytest.raises(error, match=message):
         rank_weights(results)

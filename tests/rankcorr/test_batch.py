@@ -47,11 +47,11 @@ def test_batches_equal_single_calls_exactly(coefficient, seed, options, scheme):
     for tied_weights in ("midrank", "expected"):
         keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
         expected = [ONE_BY_ONE[coefficient](gold, system, **keywords).statistic for system in systems]
-        each = [[ONE_BY_ONE[coefficient](x, y, **keywords).statistic for y in systems[:4]] for x in systems[:4]]
-        chosen = with_coefficient(coefficient=coefficient, **keywords)
+        table = [[ONE_BY_ONE[coefficient](x, y, **keywords).statistic for y in systems[:4]] for x in systems[:4]]
+        kwargs = with_coefficient(coefficient=coefficient, **keywords)
         for workers in (1, 3):
-            assert correlate_many(gold, systems, workers=workers, **chosen).statistic.tolist() == expected
-            assert correlation_matrix(systems[:4], workers=workers, **chosen).statistic.tolist() == each
+            assert correlate_many(gold, systems, workers=workers, **kwargs).statistic.tolist() == expected
+            assert correlation_matrix(systems[:4], workers=workers, **kwargs).statistic.tolist() == table
 
 
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
@@ -65,9 +65,9 @@ def test_the_order_of_labels_changes_no_digit(coefficient, weigher):
         named[number] = dict(zip(order.tolist(), scores[order].tolist(), strict=True))
     matrix = correlation_matrix(named, coefficient=named_coefficient(coefficient, weigher=weigher)).statistic
     many = correlate_many(named[2], named, coefficient=named_coefficient(coefficient, weigher=weigher)).statistic
-    each = [[ONE_BY_ONE[coefficient](x, y, weigher=weigher).statistic for y in named.values()] for x in named.values()]
-    assert matrix.tolist() == each
-    assert many.tolist() == each[2]
+    table = [[ONE_BY_ONE[coefficient](x, y, weigher=weigher).statistic for y in named.values()] for x in named.values()]
+    assert matrix.tolist() == table
+    assert many.tolist() == table[2]
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_errors_of_a_weigher_in_threads_reach_the_caller():
         ([1, 2], pd.DataFrame([[1, 2], [3, 4]], columns=["s", "s"]), rankcorr.DuplicateLabelError, "'s'"),
     ],
 )
-def test_invalid_systems(gold, systems, error, message):
+def test_invalid_systems_are_refused(gold, systems, error, message):
     with pytest.raises(error, match=message):
         correlate_many(gold, systems)
 
@@ -228,16 +228,16 @@ def test_missing_items_give_exactly_the_results_of_single_calls(coefficient, wor
         labels = rng.permutation(35)[: rng.integers(20, 31)].tolist()
         lists[number] = dict(zip(labels, row.tolist(), strict=False))
     keywords = {"n0": 0.5, "missing": missing}
-    each = [[ONE_BY_ONE[coefficient](x, y, **keywords) for y in lists.values()] for x in lists.values()]
+    single_calls = [[ONE_BY_ONE[coefficient](x, y, **keywords) for y in lists.values()] for x in lists.values()]
     many = correlate_many(lists[2], lists, workers=workers, **with_coefficient(coefficient=coefficient, **keywords))
-    assert many.statistic.tolist() == [one.statistic for one in each[2]]
-    assert many.n_compared.tolist() == [one.n_items for one in each[2]]
-    assert many.n_missing.tolist() == [one.n_missing for one in each[2]]
+    assert many.statistic.tolist() == [one.statistic for one in single_calls[2]]
+    assert many.n_compared.tolist() == [one.n_items for one in single_calls[2]]
+    assert many.n_missing.tolist() == [one.n_missing for one in single_calls[2]]
     assert (many.n_items, many.missing) == (len(lists[2]), missing)
     matrix = correlation_matrix(lists, workers=workers, **with_coefficient(coefficient=coefficient, **keywords))
-    assert matrix.statistic.tolist() == [[one.statistic for one in row] for row in each]
-    assert matrix.n_compared.tolist() == [[one.n_items for one in row] for row in each]
-    assert matrix.n_missing.tolist() == [[one.n_missing for one in row] for row in each]
+    assert matrix.statistic.tolist() == [[one.statistic for one in row] for row in single_calls]
+    assert matrix.n_compared.tolist() == [[one.n_items for one in row] for row in single_calls]
+    assert matrix.n_missing.tolist() == [[one.n_missing for one in row] for row in single_calls]
     assert matrix.n_items == len({label for labels in lists.values() for label in labels})
     assert not matrix.n_compared.flags.writeable
 

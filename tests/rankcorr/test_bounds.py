@@ -192,6 +192,6 @@ AB, BC = {"a": 1, "b": 2}, {"b": 1, "c": 2}
         (AB, BC, {"n_items": 3.5}, rankcorr.OptionError, "n_items must be a whole .* 3.5"),
     ],
 )
-def test_invalid_inputs(x, y, options, error, message):
+def test_invalid_inputs_are_refused(x, y, options, error, message):
     with pytest.raises(error, match=message):
         coefficient_bounds(x, y, **with_coefficient(**options))

@@ -53,10 +53,10 @@ def test_options_must_be_numbers(value):
     assert whole_number(value) is None
 
 
-@pytest.mark.parametrize(("value", "whole"), [(2, 2), (np.int8(2), 2), (2.0, None), (np.float32(2), None)])
-def test_numbers_of_any_type(value, whole):
+@pytest.mark.parametrize(("value", "expected_whole"), [(2, 2), (np.int8(2), 2), (2.0, None), (np.float32(2), None)])
+def test_numbers_may_be_of_any_type(value, expected_whole):
     assert real_number(value) == 2
-    assert whole_number(value) == whole
+    assert whole_number(value) == expected_whole
     assert real_number(Fraction(10**400)) == math.inf
 
 

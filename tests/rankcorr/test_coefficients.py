@@ -112,14 +112,14 @@ def test_coefficients_are_equal_if_their_options_are():
 
 
 def test_repr_shows_options_that_are_not_default():
-    def halved(ranks):
+    def halve(ranks):
         return 0.5**ranks
 
-    shown = "TauW(), TauW(n0=10), TauW(n0=0.5, scheme='first', variant='a'), RhoW(weigher=Hyperbolic())"
+    expected = "TauW(), TauW(n0=10), TauW(n0=0.5, scheme='first', variant='a'), RhoW(weigher=Hyperbolic())"
     values = TauW(), TauW(n0=10), TauW(n0=0.5, scheme="first", variant="a"), RhoW(weigher=Hyperbolic())
-    assert ", ".join(map(repr, values)) == shown
-    assert eval(f"[{shown}]", vars(rankcorr)) == list(values)
-    assert repr(TauW(weigher=halved)) == "TauW(weigher=halved)"
+    assert ", ".join(map(repr, values)) == expected
+    assert eval(f"[{expected}]", vars(rankcorr)) == list(values)
+    assert repr(TauW(weigher=halve)) == "TauW(weigher=halve)"
     assert repr((Tau(), Tau("a"), Rho())) == "(Tau(), Tau(variant='a'), Rho())"
 
 

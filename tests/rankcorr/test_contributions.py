@@ -27,13 +27,7 @@ def naive_parts(a, b, weights, difference, variant):
     return parts, [math.fsum(row) / 2 for row in (x / x_norm - y / y_norm) ** 2], x_norm * y_norm
 
 
-def defined(pair, weights):
-    """Whether the items with weight are not all tied in either ranking."""
-    heavy = np.array(weights) > 0
-    return all(np.ptp(scores[heavy]) > 0 for scores in pair)
-
-
-def weighed(pair, weighing, scheme, tied_weights):
+def weigh(pair, weighing, scheme, tied_weights):
     """The weigher's options, the ranks of both, and the weights of the items."""
     options, f = weighing
     a, b = (naive.midranks(scores) for scores in pair)
@@ -41,13 +35,14 @@ def weighed(pair, weighing, scheme, tied_weights):
         weights = naive.item_weights(a, b, f, scheme, tied_weights)
     except ZeroDivisionError:
         assume(False)
-    assume(defined(pair, weights))
+    heavy = np.array(weights) > 0
+    assume(all(np.ptp(scores[heavy]) > 0 for scores in pair))  # otherwise the correlation is undefined
     return options, a, b, weights
 
 
 @given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT, st.sampled_from(["a", "b"]))
 def test_parts_of_tau_follow_from_the_double_sum(pair, weighing, scheme, tied_weights, variant):
-    options, a, b, weights = weighed(pair, weighing, scheme, tied_weights)
+    options, a, b, weights = weigh(pair, weighing, scheme, tied_weights)
     keywords = {**options, "scheme": scheme, "tied_weights": tied_weights, "variant": variant}
     result = contributions(*pair, **with_coefficient(**keywords))
     parts, cost, norm = naive_parts(a, b, weights, naive.sign, variant)
@@ -61,7 +56,7 @@ def test_parts_of_tau_follow_from_the_double_sum(pair, weighing, scheme, tied_we
 
 @given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT)
 def test_parts_of_rho_follow_from_weighted_means(pair, weighing, scheme, tied_weights):
-    options, a, b, weights = weighed(pair, weighing, scheme, tied_weights)
+    options, a, b, weights = weigh(pair, weighing, scheme, tied_weights)
     keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
     result = contributions(*pair, **with_coefficient(coefficient="rho_w", **keywords))
     means = [math.fsum(w * rank for w, rank in zip(weights, ranks, strict=True)) for ranks in (a, b)]

@@ -133,8 +133,8 @@ def test_items_are_matched_by_label_and_missing_ones_count_as_in_aligned_ranking
     assert (result.missing, result.n_items) == (missing, {"intersection": 9, "bottom": 15, "gold": 12}[missing])
     assert getattr(result, "n_missing", 6) == 6
     numbers, others = (
-        {key: value for key, value in each.to_dict().items() if key not in ("missing", "n_missing", "null", "in_x")}
-        for each in (result, expected)
+        {key: value for key, value in answer.to_dict().items() if key not in ("missing", "n_missing", "null", "in_x")}
+        for answer in (result, expected)
     )
     assert numbers == others
 

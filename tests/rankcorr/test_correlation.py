@@ -171,7 +171,7 @@ def test_the_result_records_its_options():
         (np.eye(2), [[0, 0], [math.inf, 0]], rankcorr.MissingValueError, r"b_matrix\[1, 0\] is inf"),
     ],
 )
-def test_invalid_matrices(a, b, error, message):
+def test_invalid_matrices_are_refused(a, b, error, message):
     with pytest.raises(error, match=message):
         kendall_gamma(a, b)
 
@@ -245,18 +245,18 @@ def test_a_heavy_tie_keeps_its_digits():
     st.sampled_from(["a", "b"]),
 )
 def test_several_coefficients_equal_single_calls_exactly(pair, options, variant):
-    chosen = [named_coefficient(name, variant=variant, **options) for name in ("rho_w", "tau_w", "rho", "tau")]
-    results = correlate(*pair, coefficients=chosen)
-    assert list(results) == chosen
+    coefficients = [named_coefficient(name, variant=variant, **options) for name in ("rho_w", "tau_w", "rho", "tau")]
+    results = correlate(*pair, coefficients=coefficients)
+    assert list(results) == coefficients
     for coefficient, result in results.items():
         alone = correlate_many(pair[0], [pair[1]], coefficient=coefficient)
         assert result == coefficient(*pair) == alone.statistic[0]
         assert result.coefficient == coefficient.name
 
 
-@pytest.mark.parametrize("chosen", [("tau", "rho"), iter(["tau", "rho"]), np.array(["tau", "rho"])])
-def test_coefficients_in_any_sequence(chosen):
-    assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=chosen)) == ["tau", "rho"]
+@pytest.mark.parametrize("names", [("tau", "rho"), iter(["tau", "rho"]), np.array(["tau", "rho"])])
+def test_coefficients_may_be_in_any_sequence(names):
+    assert list(correlate([1, 2, 3], [1, 3, 2], coefficients=names)) == ["tau", "rho"]
 
 
 def test_coefficients_with_one_name_and_different_options():
@@ -269,12 +269,12 @@ def test_coefficients_with_one_name_and_different_options():
 
 
 @pytest.mark.parametrize("coefficients", [[], "tau", ("tau", "tau"), ("tau_w", TauW()), 5, None])
-def test_invalid_lists_of_coefficients(coefficients):
+def test_invalid_lists_of_coefficients_are_refused(coefficients):
     with pytest.raises(OptionError, match="coefficients must be a list of different coefficients; got"):
         correlate([1, 2], [1, 2], coefficients=coefficients)
 
 
-def test_an_unknown_coefficient():
+def test_an_unknown_coefficient_is_refused():
     known = r"coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau', 'pearson', or a value such as .*"
     with pytest.raises(OptionError, match=f"{known}; got 'tau_x'"):
         correlate([1, 2], [1, 2], coefficients=["tau_x"])

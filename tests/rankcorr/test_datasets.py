@@ -32,7 +32,7 @@ def test_numbers_are_as_published_by_row_and_by_column():
         assert systems[name] == {system: row[position] for system, row in PUBLISHED.items()}
 
 
-def test_columns_and_source():
+def test_the_data_have_columns_and_a_source():
     systems = russian_relatedness_systems()
     assert list(systems.columns) == NAMES
     assert systems.name == "russian_relatedness_systems"

@@ -147,7 +147,7 @@ class TestSeries:
         with pytest.raises(rankcorr.NonNumericError, match=r"every score must be a real number; got"):
             Ranking.from_scores(make(values))
 
-    def test_scores_of_measures(self, make):
+    def test_measures_accept_scores_of_any_library(self, make):
         assert average_precision(make([1, 0, 1]), make([1, 2, 4])) == average_precision([1, 0, 1], [1, 2, 4])
 
 
@@ -600,7 +600,7 @@ def exchange_pvalue(gold, first, second):
         )
 
     first, second = ([Fraction(score) for score in scores] for scores in (first, second))
-    values = [(difference(a, b), kept) for a, b, kept in naive.exchanges(first, second)]
+    values = [(difference(a, b), m) for a, b, m in naive.exchanges(first, second)]
     return naive.share_as_extreme(0, difference(first, second), values)
 
 
@@ -663,7 +663,7 @@ def test_numbers_that_floats_cannot_distinguish_are_listed(array, beyond):
     assert numbers_beyond_floats(array) == beyond
 
 
-def test_floats_of_all_types():
+def test_numbers_of_all_types_become_floats():
     array = np.array([[1, Fraction(1, 4)], [Decimal("sNaN"), Decimal("-Infinity")]], object)
     np.testing.assert_array_equal(as_floats(array), [[1.0, 0.25], [math.nan, -math.inf]])
 

@@ -44,8 +44,8 @@ def test_each_kernel_is_compiled_for_one_type():
         "import json; from tests.rankcorr.test_kernels import compiled_by_calls; print(json.dumps(compiled_by_calls()))"
     )
     root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    compiled = json.loads(done.stdout)
+    process = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    compiled = json.loads(process.stdout)
     assert compiled.pop("midranks") == 2  # of float64 and of int64 scores
     assert set(compiled.values()) == {1}, compiled
 

@@ -171,8 +171,8 @@ def test_rankings_are_compared_by_value():
 
 def test_repr_shows_the_best():
     assert repr(Ranking.from_scores([5, 6, 6])) == "<Ranking of 3 items, 2 tied: [1] 1.5, [2] 1.5, [0] 3>"
-    shown = repr(Ranking.from_order(["cat", "dog", "owl", "fox", "elk", "bee"]))
-    assert shown == "<Ranking of 6 items, 0 tied: 'cat' 1, 'dog' 2, 'owl' 3, 'fox' 4, 'elk' 5, ...>"
+    text = repr(Ranking.from_order(["cat", "dog", "owl", "fox", "elk", "bee"]))
+    assert text == "<Ranking of 6 items, 0 tied: 'cat' 1, 'dog' 2, 'owl' 3, 'fox' 4, 'elk' 5, ...>"
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_repr_shows_the_best():
         (np.array(["2020", "2021"], "M8[Y]"), rankcorr.NonNumericError, r"got an array of datetime64\[Y\]"),
     ],
 )
-def test_invalid_scores(scores, error, message):
+def test_invalid_scores_are_refused(scores, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_scores(scores)
     with pytest.raises(error, match=message):
@@ -223,7 +223,7 @@ def test_invalid_scores(scores, error, message):
         (lambda: Ranking([3, 1, 2]), TypeError, r"use Ranking\.from_scores"),
     ],
 )
-def test_invalid_constructors_of_rankings(call, error, message):
+def test_invalid_arguments_of_constructors_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -245,7 +245,7 @@ def test_invalid_constructors_of_rankings(call, error, message):
         (["a", ("b", float("nan")), "c"], rankcorr.LabelError, "nan cannot be a label.* positions: 1"),
     ],
 )
-def test_invalid_labels(labels, error, message):
+def test_invalid_labels_are_refused(labels, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_scores([1, 2, 3], labels=labels)
 
@@ -266,7 +266,7 @@ def test_invalid_labels(labels, error, message):
         (pd.DataFrame({"a": [1]}), rankcorr.DimensionError, "order must be a list of labels"),
     ],
 )
-def test_invalid_orders(order, error, message):
+def test_invalid_orders_are_refused(order, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_order(order)
 

@@ -67,7 +67,7 @@ def lists(draw):
 # --- values
 
 
-def test_first_rank_share_published():
+def test_the_share_of_the_first_rank_is_as_published():
     # Lombardo et al. 2020, after Eq. 9: R(0) ~ 0.61 and R(2) ~ 0.28; R(2) = 0.2813... by mpmath.psi(1, 3)
     assert first_rank_share(0) == pytest.approx(6 / math.pi**2, rel=1e-15)
     assert math.floor(first_rank_share(2) * 1e4) == 2813
@@ -121,12 +121,12 @@ def test_the_whole_list_has_all_the_weight(n0, n_items):
         (lambda: top_share(10**400, 1e300), 1.0),
     ],
 )
-def test_extreme_offsets_and_lengths(share, expected):
+def test_shares_at_extreme_offsets_and_lengths_are_exact(share, expected):
     assert share() == expected
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, Fraction])
-def test_other_number_types(kind):
+def test_numbers_may_be_of_other_types(kind):
     assert top_share(np.int64(3), kind(2), np.int32(10)) == top_share(3, 2.0, 10)
     assert first_rank_share(kind(2)) == first_rank_share(2.0)
     assert type(first_rank_share(kind(2))) is float
@@ -200,7 +200,7 @@ def test_the_decimal_context_of_the_caller_is_neither_used_nor_changed():
 @pytest.mark.parametrize(
     "n0", [-1, -1.0, -2, math.nan, math.inf, -math.inf, 10**400, "2", None, True, 2j, [2.0], Decimal(2)]
 )
-def test_bad_offset(n0):
+def test_invalid_offsets_are_refused(n0):
     with pytest.raises(WeightError, match=r"^n0 must be a finite number greater than -1; got "):
         first_rank_share(n0)
     with pytest.raises(WeightError, match=r"^n0 must be a finite number greater than -1; got "):
@@ -208,7 +208,7 @@ def test_bad_offset(n0):
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.0, 2.5, "1", None, True, math.nan, np.array([1, 2])])
-def test_bad_k(k):
+def test_invalid_numbers_of_ranks_are_refused(k):
     with pytest.raises(ShareError, match=r"^k must be a positive whole number; got "):
         top_share(k, 2)
     with pytest.raises(ShareError, match=r"^k must be a positive whole number; got "):
@@ -216,7 +216,7 @@ def test_bad_k(k):
 
 
 @pytest.mark.parametrize("n_items", [4, 0, -1, 10.0, "10", True, False, math.inf])
-def test_bad_n_items(n_items):
+def test_invalid_numbers_of_items_are_refused(n_items):
     for call in (lambda: top_share(5, 2, n_items), lambda: offset_for_share(0.5, 5, n_items)):
         with pytest.raises(ShareError, match=r"^n_items must be a whole number of at least k = 5, if given; got "):
             call()
@@ -232,7 +232,7 @@ def test_bad_n_items(n_items):
         (None, [0, 0.0, -1, 1, 1.0, 2, math.nan, 10**400]),
     ],
 )
-def test_share_out_of_range(n_items, shares):
+def test_shares_out_of_range_are_refused(n_items, shares):
     least = r"\(k/n_items, 1\) = \(10/990, 1\)" if n_items else r"\(0, 1\)"
     for share in shares:
         with pytest.raises(ShareError, match=rf"^share must lie in the open interval {least}; got "):
@@ -259,7 +259,7 @@ def test_rows_of_a_weight_table_are_the_shares():
     table = weight_table(2, top=4, n_items=990)
     assert table.first_rank_share == first_rank_share(2, 990) == table.weights[0]
     assert table.cumulative == tuple(top_share(k, 2, 990) for k in (1, 2, 3, 4))
-    differences = [later - earlier for earlier, later in zip(table.cumulative, table.cumulative[1:], strict=False)]
+    differences = [after - before for before, after in zip(table.cumulative, table.cumulative[1:], strict=False)]
     assert table.weights[1:] == pytest.approx(differences, rel=1e-12, abs=0)
     assert table.rows()[1] == {"rank": 2, "weight": table.weights[1], "cumulative_share": table.cumulative[1]}
 

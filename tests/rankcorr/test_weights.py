@@ -55,16 +55,16 @@ def test_any_vectorised_callable_is_a_weigher():
 
 
 def test_a_weigher_gets_only_possible_ranks():
-    seen = []
+    rank_lists = []
 
     def spy(ranks):
-        seen.append(ranks.tolist())
+        rank_lists.append(ranks.tolist())
         return ranks
 
     weighted_tau([3, 2, 1], [1, 2, 3], weigher=spy)
     weighted_tau([3, 2, 2], [1, 2, 3], weigher=spy)
     weighted_tau([3, 2, 2], [1, 2, 3], weigher=spy, tied_weights="expected")
-    assert seen == [[1, 2, 3], [1, 1.5, 2, 2.5, 3], [1, 2, 3]]
+    assert rank_lists == [[1, 2, 3], [1, 1.5, 2, 2.5, 3], [1, 2, 3]]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_weigher_gets_only_possible_ranks():
         ("hyperbolic", "a weigher is a callable from ranks to weights; got 'hyperbolic'"),
     ],
 )
-def test_invalid_weighers(weigher, message):
+def test_invalid_weighers_are_refused(weigher, message):
     for function in (weighted_tau, item_weights):
         with pytest.raises(WeightError, match=message):
             function([3, 2, 1], [1, 2, 3], weigher=weigher)
@@ -107,9 +107,9 @@ def test_a_number_of_numpy_is_written_as_a_number():
 
 
 def test_the_array_returned_by_a_weigher_is_not_changed():
-    kept = np.array([3.0, 2.0, 1.0])
-    weighted_tau([3, 2, 1], [1, 2, 3], weigher=lambda _: kept)
-    assert kept.tolist() == [3, 2, 1]
+    weights = np.array([3.0, 2.0, 1.0])
+    weighted_tau([3, 2, 1], [1, 2, 3], weigher=lambda _: weights)
+    assert weights.tolist() == [3, 2, 1]
 
 
 @pytest.mark.parametrize("kind", [Hyperbolic, InverseSquare])

@@ -11,7 +11,7 @@ from tests.rankcorr.cli.conftest import run, write_rankings
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_results_and_progress_are_in_the_order_of_the_blocks(workers):
-    done, began = [], threading.Event()
+    steps, began = [], threading.Event()
     blocks = [5, 1, 4, 2, 3]
 
     def slow_first(block):
@@ -21,9 +21,9 @@ def test_results_and_progress_are_in_the_order_of_the_blocks(workers):
             assert began.wait(60)  # lets another task begin before the first one ends
         return block * block
 
-    results = in_threads(slow_first, blocks, workers, done.append, size=lambda block: block)
+    results = in_threads(slow_first, blocks, workers, steps.append, size=lambda block: block)
     assert results == [25, 1, 16, 4, 9]
-    assert done == blocks
+    assert steps == blocks
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -80,16 +80,16 @@ def test_an_exception_in_a_task_reaches_the_caller(workers):
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_a_stream_is_mapped_in_order_and_a_few_blocks_ahead(workers):
-    taken = []
+    numbers = []
 
     def blocks():
         for number in range(20):
-            taken.append(number)
+            numbers.append(number)
             yield number
 
     for place, result in enumerate(map_in_threads(lambda number: number * number, blocks(), workers)):
         assert result == place * place
-        assert len(taken) <= place + workers + 1
+        assert len(numbers) <= place + workers + 1
     assert place == 19
 
 
@@ -116,10 +116,10 @@ class Terminal(io.StringIO):
 class Bar:
     """Replaces tqdm, and records its calls."""
 
-    told = []  # noqa: RUF012 - all bars share one list
+    calls = []  # noqa: RUF012 - all bars share one list
 
     def __init__(self, *, desc, total, unit, leave, delay):
-        self.told.append((desc, total, unit))
+        self.calls.append((desc, total, unit))
         assert leave is False
         assert delay > 0
 
@@ -127,40 +127,41 @@ class Bar:
         return self
 
     def __exit__(self, *_):
-        self.told.append("closed")
+        self.calls.append("closed")
 
     def update(self, n):
-        self.told.append(n)
+        self.calls.append(n)
 
 
 @pytest.fixture
-def told(monkeypatch):
-    Bar.told.clear()
+def bar_calls(monkeypatch):
+    Bar.calls.clear()
     monkeypatch.setattr("tqdm.tqdm", Bar)
-    return Bar.told
+    return Bar.calls
 
 
-def test_a_progress_bar_advances_on_a_terminal(monkeypatch, told):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress_bar(5, "step", "work") as advance:
+@pytest.mark.parametrize(
+    ("stderr", "total", "expected"),
+    [
+        (Terminal(), 5, [("work", 5, " step"), 2, 3, "closed"]),
+        (io.StringIO(), 5, []),
+        (None, 5, []),
+        (Terminal(), 0, []),
+    ],
+)
+def test_a_progress_bar_advances_on_a_terminal_if_there_are_steps(monkeypatch, bar_calls, stderr, total, expected):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    with progress_bar(total, "step", "work") as advance:
         advance(2)
         advance(3)
-    assert told == [("work", 5, " step"), 2, 3, "closed"]
+    assert bar_calls == expected
 
 
-def test_an_error_closes_the_progress_bar(monkeypatch, told):
+def test_an_error_closes_the_progress_bar(monkeypatch, bar_calls):
     monkeypatch.setattr(sys, "stderr", Terminal())
     with pytest.raises(KeyboardInterrupt), progress_bar(None, "step", "work"):
         raise KeyboardInterrupt
-    assert told == [("work", None, " step"), "closed"]
-
-
-@pytest.mark.parametrize(("stderr", "total"), [(io.StringIO(), 5), (None, 5), (Terminal(), 0)])
-def test_there_is_no_progress_bar_without_a_terminal_or_steps(monkeypatch, told, stderr, total):
-    monkeypatch.setattr(sys, "stderr", stderr)
-    with progress_bar(total, "step", "work") as advance:
-        advance(1)
-    assert told == []
+    assert bar_calls == [("work", None, " step"), "closed"]
 
 
 def test_there_is_no_progress_bar_without_tqdm(monkeypatch):
@@ -184,13 +185,13 @@ LISTS = "long_gold.csv long_a.csv long_b.csv"
         (f"leaderboard {LISTS} --resamples 30", "leaderboard", None, "resample"),
     ],
 )
-def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, told, arguments, of, total, unit):
+def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, bar_calls, arguments, of, total, unit):
     if arguments.startswith("plot"):
         pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     write_rankings()
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
     assert run(*arguments.split(" ")).exit_code == 0
-    assert (told[0], told[-1]) == ((of, total, f" {unit}"), "closed")
-    steps = sum(told[1:-1])
+    assert (bar_calls[0], bar_calls[-1]) == ((of, total, f" {unit}"), "closed")
+    steps = sum(bar_calls[1:-1])
     assert steps >= 60 if total is None else steps == total  # intervals and tests of a leaderboard, at least

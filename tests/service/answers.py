@@ -40,7 +40,7 @@ def answer(path, client=CLIENT, /, **request):
     """The answer to a valid request, checked against the OpenAPI document."""
     response = post(path, client, **request)
     assert response.status_code == 200, response.json
-    validator(path).validate(response.json)
+    make_validator(path).validate(response.json)
     return response.json
 
 
@@ -55,10 +55,10 @@ def document():
 
 
 @cache
-def validator(path, which="answer"):
+def make_validator(path, kind="answer"):
     """Validator of the answers of a path, or of its requests."""
     operation = document()["paths"][path]["post"]
-    content = (operation["responses"]["200"] if which == "answer" else operation["requestBody"])["content"]
+    content = (operation["responses"]["200"] if kind == "answer" else operation["requestBody"])["content"]
     schema = content["application/json"]["schema"]
     return Draft202012Validator({**schema, "components": document()["components"]})
 

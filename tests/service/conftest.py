@@ -9,9 +9,9 @@ def make_client():
     """Create a test client with these limits and settings; others have defaults, except that work may take long."""
     names = set(Limits.__dataclass_fields__)
 
-    def make(**chosen):
-        limits = Limits(**{"max_seconds": 600.0, **{name: value for name, value in chosen.items() if name in names}})
-        settings = Settings(limits=limits, **{name: value for name, value in chosen.items() if name not in names})
+    def make(**options):
+        limits = Limits(**{"max_seconds": 600.0, **{name: value for name, value in options.items() if name in names}})
+        settings = Settings(limits=limits, **{name: value for name, value in options.items() if name not in names})
         return create_app(settings).test_client()
 
     return make

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import guarded
+from tests.processes import guard
 
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 1_200  # without numba's cache, compiling every kernel takes minutes on a busy machine
@@ -80,7 +80,7 @@ class Server(Asked):
     def supervisor(self) -> int:
         """The process that forks the processes for heavy requests."""
         guard = [pid for pid in children(self.process.pid) if pid not in self.workers()]
-        return eventually(lambda: [child for pid in guard for child in children(pid)], what="the supervisor")[0]
+        return eventually(lambda: [child for pid in guard for child in children(pid)], goal="the supervisor")[0]
 
     def folder(self, variable: str) -> Path:
         """A folder that the command put into the environment of the service."""
@@ -146,11 +146,11 @@ def resident_bytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def eventually(condition, seconds: float = PATIENCE, what: str = "the condition"):
+def eventually(condition, seconds: float = PATIENCE, goal: str = "the condition"):
     """Poll until a condition holds, and return its value; for changes without an event, such as a new process."""
     end = time.monotonic() + seconds
     while not (value := condition()):
-        assert time.monotonic() < end, f"{what} did not come about in {seconds} s"
+        assert time.monotonic() < end, f"{goal} did not come about in {seconds} s"
         time.sleep(0.02)
     return value
 
@@ -170,17 +170,17 @@ def running(
     `folder` receives its output. `environment` is added to two workers on a free port, and `options` go to Popen.
     """
     command = command or COMMAND
-    chosen = clean_environment(**{"RANKCORR_WORKERS": "2", **(environment or {})})
+    settings = clean_environment(**{"RANKCORR_WORKERS": "2", **(environment or {})})
     output, errors = folder / "output", folder / "errors"
     with (
         output.open("wb") as out,
         errors.open("wb") as err,
-        guarded(command, stdout=out, stderr=err, env=chosen, **{"cwd": REPOSITORY, **options}) as process,
+        guard(command, stdout=out, stderr=err, env=settings, **{"cwd": REPOSITORY, **options}) as process,
     ):
         try:
             host, port = _address(process, errors)
             server = Server(process, host, port, output, errors)
-            eventually(lambda: len(server.workers()) == int(chosen["RANKCORR_WORKERS"]), what="the number of workers")
+            eventually(lambda: len(server.workers()) == int(settings["RANKCORR_WORKERS"]), goal="the number of workers")
             assert server.ask("GET", "/health/live")[0] == 200
             yield server
         finally:
@@ -281,14 +281,14 @@ class Load:
     def wait_for(self, n_more: int) -> None:
         """Wait until this many more requests have been answered."""
         expected = self.n_answered + n_more
-        eventually(lambda: self.n_answered >= expected, what=f"{n_more} more answers")
+        eventually(lambda: self.n_answered >= expected, goal=f"{n_more} more answers")
 
     def _client(self) -> None:
         connection = self.server.connect()
-        since = asked = time.monotonic()  # since when the worker may have been waiting for a request
+        since = request_time = time.monotonic()  # since when the worker may have been waiting for a request
         try:
             while not self._stop.is_set():
-                since, asked = asked, time.monotonic()
+                since, request_time = request_time, time.monotonic()
                 try:
                     status, headers, body = ask(connection, "POST", self.path, self.document)
                 except BROKEN:

@@ -53,9 +53,9 @@ def test_the_configuration_is_not_changed_by_an_app():
 )  # in between it depends on the depth of the call
 def test_nesting_is_refused_in_every_field(path, n_levels, statuses):
     deep = b"[" * n_levels + b"]" * n_levels
-    for field, given in example(path).items():
+    for field, field_value in example(path).items():
         others = json.dumps({**example(path), field: "HERE"}).encode()
-        inner = [b'{"%b": %b}' % (key.encode(), deep) for key in given] if isinstance(given, dict) else []
+        inner = [b'{"%b": %b}' % (key.encode(), deep) for key in field_value] if isinstance(field_value, dict) else []
         for value in (deep, *inner):
             body = others.replace(b'"HERE"', value)
             answer = CLIENT.post(path, data=body, content_type="application/json")
@@ -64,9 +64,9 @@ def test_nesting_is_refused_in_every_field(path, n_levels, statuses):
 
 
 def test_ready_shows_the_limits(make_client):
-    shown = make_client(max_items=77, tokens=("0123456789abcdef",)).get("/health/ready")
-    assert shown.json["limits"]["RANKCORR_MAX_ITEMS"] == 77
-    assert {name for name in shown.json["limits"] if "TOKEN" in name} == set()
+    answer = make_client(max_items=77, tokens=("0123456789abcdef",)).get("/health/ready")
+    assert answer.json["limits"]["RANKCORR_MAX_ITEMS"] == 77
+    assert {name for name in answer.json["limits"] if "TOKEN" in name} == set()
     assert {
         "RANKCORR_MAX_BODY_BYTES",
         "RANKCORR_MAX_SYSTEMS",
@@ -74,4 +74,4 @@ def test_ready_shows_the_limits(make_client):
         "RANKCORR_MAX_COMPARISONS",
         "RANKCORR_MAX_SIMULATED_VOTES",
         "RANKCORR_MAX_SECONDS",
-    } <= set(shown.json["limits"])
+    } <= set(answer.json["limits"])

@@ -261,16 +261,16 @@ def test_links_lead_from_a_plan_through_its_ballots_to_a_comparison():
     plan_request = {"n_items": 4, "n_ballots": 2, "presentations": 2}
     planned = APP.test_client().post("/v1/plans", json=plan_request).json
     first = links("/v1/plans")["drawFirstBallot"]
-    draw, drawn = follow(first, plan_request, planned, voters=2, seed=1)
+    draw, draw_answer = follow(first, plan_request, planned, voters=2, seed=1)
     ballots = []
     for number in (1, 2):
         score = links("/v1/ballots")["score"]
-        ballots += value_of(score["requestBody"], draw, drawn)["ballots"]
+        ballots += value_of(score["requestBody"], draw, draw_answer)["ballots"]
         for form in ballots[-1]["comparisons"]:
             form["votes"] = ["left"] * len(form["left"])
-        request, scored = follow(score, draw, drawn, plan=planned["plan"], items=4, ballots=ballots)
+        request, scored = follow(score, draw, draw_answer, plan=planned["plan"], items=4, ballots=ballots)
         if number == 1:
-            draw, drawn = follow(links("/v1/scores")["drawNextBallot"], request, scored, voters=2)
+            draw, draw_answer = follow(links("/v1/scores")["drawNextBallot"], request, scored, voters=2)
             assert draw["number"] == 2
     assert scored["next_ballot"] is None
     system = {"scores": [4, 3, 2, 1], "labels": [0, 1, 2, 3]}

@@ -14,7 +14,7 @@ from rankcorr.evaluation import evaluate
 from service import create_app
 from service.http.problems import ALL_STATUSES
 from service.server.launch import PROGRAM_VARIABLES, PROGRAMS
-from tests.repository import PAGES, ROOT, console_steps, fenced
+from tests.repository import PAGES, ROOT, console_steps, find_fenced
 
 pytestmark = pytest.mark.wide
 
@@ -34,7 +34,7 @@ BODY = {
 
 
 def curl_examples():
-    steps = [step for page in PAGES.values() for block in fenced(page, "console") for step in console_steps(block)]
+    steps = [step for page in PAGES.values() for block in find_fenced(page, "console") for step in console_steps(block)]
     return [(command, output) for command, output in steps if command.startswith("curl ")]
 
 
@@ -46,11 +46,11 @@ def test_there_are_examples():
 @pytest.mark.parametrize(("command", "output"), curl_examples())
 def test_curl_prints_what_the_page_shows(command, output, live_server):
     line = ["bash", "-euo", "pipefail", "-c", command.replace(BASE, live_server.url)]
-    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=300)
-    assert rounded(done.stdout).strip() == rounded(output).strip()
+    process = subprocess.run(line, capture_output=True, text=True, check=True, timeout=300)
+    assert round_fractions(process.stdout).strip() == round_fractions(output).strip()
 
 
-def rounded(text):
+def round_fractions(text):
     """Round long fractions to 13 digits: the last of 17 depend on the processor."""
     return re.sub(r"\d+\.\d{14,}", lambda result: f"{float(result[0]):.13g}", text)
 
@@ -85,7 +85,7 @@ def recorder():
 
 def run(language, base, change=("", "")):
     """Run the program of a language on the page."""
-    (code,) = fenced(CLIENT_PAGE, language)
+    (code,) = find_fenced(CLIENT_PAGE, language)
     program, *options = CLIENTS[language]
     needs = ["Rscript", "-e", "library(httr2); library(jsonlite)"] if language == "r" else [program, "--version"]
     if not shutil.which(program) or subprocess.run(needs, capture_output=True, check=False).returncode:
@@ -96,12 +96,12 @@ def run(language, base, change=("", "")):
 
 @pytest.mark.parametrize("language", CLIENTS)
 def test_a_client_runs(language, live_server):
-    done = run(language, live_server.url)
-    assert done.returncode == 0, done.stderr
+    process = run(language, live_server.url)
+    assert process.returncode == 0, process.stderr
     expected = create_app().test_client().post("/v1/correlations", json=BODY).json
     test = expected["inference"]["tau_w"]
     numbers = [expected["coefficients"]["tau_w"], test["interval"]["low"], test["interval"]["high"], test["pvalue"]]
-    *result, side, n_missing = done.stdout.split()
+    *result, side, n_missing = process.stdout.split()
     assert [float(number) for number in result] == pytest.approx(numbers, rel=1e-14)
     assert (side, n_missing) == (test["alternative"], "1") == ("greater", "1")
 
@@ -115,9 +115,9 @@ def test_a_client_sends_the_request_of_the_page(language, recorder):
 
 @pytest.mark.parametrize("language", CLIENTS)
 def test_a_client_shows_the_reason_of_a_refusal(language, live_server):
-    done = run(language, live_server.url, ("bottom", "below"))
-    assert done.returncode != 0
-    assert "/missing: must be one of" in done.stderr
+    process = run(language, live_server.url, ("bottom", "below"))
+    assert process.returncode != 0
+    assert "/missing: must be one of" in process.stderr
 
 
 def test_the_body_made_of_trec_files(tmp_path, monkeypatch):
@@ -125,7 +125,7 @@ def test_the_body_made_of_trec_files(tmp_path, monkeypatch):
     (tmp_path / "qrels.txt").write_text("q1 0 a 2\nq1 0 b 0\nq2 0 c 1\nq2 0 d 0\n")
     (tmp_path / "bm25.run").write_text("q1 Q0 b 1 3.1 x\nq1 Q0 a 2 2.9 x\nq2 Q0 c 1 1.5 x\n")
     (tmp_path / "dense.run").write_text("q1 Q0 a 1 0.9 x\nq1 Q0 b 2 0.2 x\nq2 Q0 c 1 0.8 x\nq2 Q0 d 2 0.1 x\n")
-    (code,) = fenced(EVALUATIONS, "python")
+    (code,) = find_fenced(EVALUATIONS, "python")
     exec(code, {})
     assert "--data-binary @body.json" in EVALUATIONS
     answer = create_app().test_client().post("/v1/evaluations", json=json.loads((tmp_path / "body.json").read_text()))
@@ -135,7 +135,7 @@ def test_the_body_made_of_trec_files(tmp_path, monkeypatch):
 
 def examples_of_requests():
     """Method, path with query, and body of each request of the list of examples."""
-    (block,) = (block for block in fenced(REQUESTS, "text") if "POST /v1/" in block)
+    (block,) = (block for block in find_fenced(REQUESTS, "text") if "POST /v1/" in block)
     return re.findall(r"^(GET|POST) (/v1\S+)\n(\{.*\}$)?", block, re.MULTILINE)
 
 
@@ -168,7 +168,7 @@ def test_the_page_shows_each_schema_of_a_ranking(ranking):
 
 
 def test_the_client_of_a_job_gets_the_answer(live_server):
-    (code,) = fenced(PAGES["docs/how-to/jobs.md"], "python")
+    (code,) = find_fenced(PAGES["docs/how-to/jobs.md"], "python")
     names = {}
     exec(code.replace(BASE, live_server.url), names)
     assert names["job"].startswith("/v1/jobs/")
@@ -195,14 +195,14 @@ def test_the_tables_of_settings_are_those_of_the_code(program):
         (name, "" if value == () or name.endswith("TOKENS") else str(value), about)
         for name, value, about in program.table()
     ]
-    shown = settings_on_the_page("Both programs") + settings_on_the_page(program.name)
-    assert sorted(shown) == sorted(expected)  # each exactly once
+    rows_on_page = settings_on_the_page("Both programs") + settings_on_the_page(program.name)
+    assert sorted(rows_on_page) == sorted(expected)  # each exactly once
 
 
 def test_a_setting_that_both_programs_share_is_listed_once():
-    own = [set(settings_on_the_page(name)) for name in PROGRAMS]
-    assert not own[0] & own[1]
-    assert len(re.findall(r"^\| `RANKCORR_", SETTINGS, re.MULTILINE)) == sum(map(len, own)) + len(
+    names_by_program = [set(settings_on_the_page(name)) for name in PROGRAMS]
+    assert not names_by_program[0] & names_by_program[1]
+    assert len(re.findall(r"^\| `RANKCORR_", SETTINGS, re.MULTILINE)) == sum(map(len, names_by_program)) + len(
         settings_on_the_page("Both programs")
     )
 
@@ -222,5 +222,5 @@ def test_the_status_codes_of_the_service_are_on_the_page():
     (table,) = re.findall(
         r"^\| status \| meaning \|\n(.*?)^$", PAGES["docs/reference/http.md"], re.MULTILINE | re.DOTALL
     )
-    shown = {int(status) for row in table.splitlines()[1:] for status in re.findall(r"\d{3}", row.split("|")[1])}
-    assert shown == set(ALL_STATUSES)
+    statuses = {int(status) for row in table.splitlines()[1:] for status in re.findall(r"\d{3}", row.split("|")[1])}
+    assert statuses == set(ALL_STATUSES)

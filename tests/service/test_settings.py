@@ -3,7 +3,7 @@ import pytest
 from service import SettingError, Settings
 
 
-def test_defaults():
+def test_without_variables_settings_have_their_defaults():
     assert Settings.from_environment({}) == Settings()
 
 

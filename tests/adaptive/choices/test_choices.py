@@ -32,7 +32,7 @@ def published_rows(data_dir, name):
 
 
 @pytest.mark.real_data
-def test_the_puddings_of_davidson(data_dir):
+def test_the_fit_to_the_puddings_of_davidson_is_as_published(data_dir):
     """Worths of Davidson (1970); standard errors of R's PlackettLuce, with the sum of log-worths fixed."""
     left, right, grades, counts = [], [], [], []
     for i, j, _, wins, losses, ties in published_rows(data_dir, "pudding.csv"):
@@ -48,7 +48,7 @@ def test_the_puddings_of_davidson(data_dir):
 
 
 @pytest.mark.real_data
-def test_baseball_at_home(data_dir):
+def test_the_advantage_of_baseball_at_home_is_as_published(data_dir):
     """Agresti, Categorical Data Analysis (2002), table 10.10: the effect of playing at home."""
     rows = published_rows(data_dir, "baseball.csv")
     teams = sorted({home for home, *_ in rows})
@@ -63,7 +63,7 @@ def test_baseball_at_home(data_dir):
 
 
 @pytest.mark.real_data
-def test_the_season_of_nascar(data_dir):
+def test_the_fit_to_the_season_of_nascar_is_as_published(data_dir):
     """Hunter, MM Algorithms for Generalized Bradley-Terry Models (2004): log-worths relative to driver 1."""
     races = [[driver for driver in row if driver] for row in published_rows(data_dir, "nascar.csv")]
     places = {}
@@ -136,7 +136,7 @@ def test_gradient_and_curvature_equal_finite_differences(n_items, number, seed):
     parameters = rng.normal(size=len(labels))
     theta = dict(zip(labels, parameters, strict=True))
     total, probabilities = choices.events.probabilities(parameters)
-    assert total == pytest.approx(sum(naive.best_worst(theta, *answer) for answer in answers), abs=1e-9)
+    assert total == pytest.approx(sum(naive.log_chance_of_best_worst(theta, *answer) for answer in answers), abs=1e-9)
 
     def of(values):
         return choices.events.probabilities(np.asarray(values))[0]
@@ -214,11 +214,11 @@ def test_a_covariate_with_one_outlier_is_kept():
 def test_a_wide_prior_changes_nothing():
     """Standard errors too: no answer determines the common level, and its rounding must not reach them."""
     votes, _ = simulate_votes(8, 3_000, seed=5)
-    without = Choices.from_pairs(votes).fit(prior=math.inf)
+    unpenalized = Choices.from_pairs(votes).fit(prior=math.inf)
     for prior in (1e5, 1e8, 1e100):
         wide = Choices.from_pairs(votes).fit(prior=prior)
-        assert_allclose(wide.theta, without.theta, rtol=1e-6)
-        assert_allclose(wide.standard_errors, without.standard_errors, rtol=1e-6)
+        assert_allclose(wide.theta, unpenalized.theta, rtol=1e-6)
+        assert_allclose(wide.standard_errors, unpenalized.standard_errors, rtol=1e-6)
 
 
 @pytest.mark.parametrize("weight", [1e-12, 1e-9, 1e9])
@@ -226,10 +226,10 @@ def test_scaling_the_weights_changes_only_standard_errors(weight):
     rng = np.random.default_rng(4)
     left = rng.integers(0, 5, 300)
     votes = Comparisons(5, left, (left + rng.integers(1, 5, 300)) % 5, rng.choice([-1, 0, 1], 300))
-    whole = Choices.from_pairs(votes, side_bias=True).fit(prior=math.inf)
+    unweighted = Choices.from_pairs(votes, side_bias=True).fit(prior=math.inf)
     part = Choices.from_pairs(votes, weights=[weight] * 300, side_bias=True).fit(prior=math.inf)
-    assert_allclose(part.theta, whole.theta, atol=1e-6)
-    assert_allclose(part.standard_errors * weight**0.5, whole.standard_errors, rtol=1e-6)
+    assert_allclose(part.theta, unweighted.theta, atol=1e-6)
+    assert_allclose(part.standard_errors * weight**0.5, unweighted.standard_errors, rtol=1e-6)
     clusters = (np.arange(300) % 25).tolist()
     heavy = Choices.from_pairs(votes, weights=[1e9] * 300, side_bias=True, clusters=clusters).fit(prior=math.inf)
     assert heavy.others["side"][1] > 1e3 * heavy.n_events**-0.5
@@ -267,9 +267,9 @@ def test_one_item_is_better_than_another():
     fit = Choices.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).fit(prior=1)
     better, worse = fit.better("a", "c", level=0.95), fit.better("c", "a", level=0.95)
     draws = np.random.default_rng(1).multivariate_normal(fit.theta, fit.covariance, 40_000, method="eigh")
-    apart = draws[:, fit.items.index("a")] - draws[:, fit.items.index("c")]
-    assert better.probability == pytest.approx((apart > 0).mean(), abs=0.01)
-    assert better.interval == pytest.approx(np.quantile(apart, [0.025, 0.975]), abs=0.05)
+    differences = draws[:, fit.items.index("a")] - draws[:, fit.items.index("c")]
+    assert better.probability == pytest.approx((differences > 0).mean(), abs=0.01)
+    assert better.interval == pytest.approx(np.quantile(differences, [0.025, 0.975]), abs=0.05)
     assert better.difference == pytest.approx(fit.theta[0] - fit.theta[2])
     assert worse.interval == pytest.approx((-better.interval[1], -better.interval[0]))
     assert (better.standard_error, better.n_samples) == (0, 0)
@@ -518,18 +518,18 @@ def naive_score_pvalue(choices):
     """Naive: event by event, with the other parameters fitted by a general optimiser, and a pseudo-inverse."""
     events, n_items = choices.events, len(choices.items)
     parts = np.split(events.design.toarray(), events.outcome_starts[1:-1])
-    chosen = events.choice - events.outcome_starts[:-1]
+    choice_places = events.choice - events.outcome_starts[:-1]
 
     def chances(others):
         return [softmax(design[:, n_items:] @ others) for design in parts]
 
     def cost(others):
-        of_events = zip(events.count, chances(others), chosen, strict=True)
+        of_events = zip(events.count, chances(others), choice_places, strict=True)
         return -sum(count * math.log(likely[place]) for count, likely, place in of_events)
 
     others = minimize(cost, np.zeros(len(choices.names)), tol=1e-10).x
     means = [likely @ design for likely, design in zip(chances(others), parts, strict=True)]
-    scores = np.array([design[place] - mean for design, place, mean in zip(parts, chosen, means, strict=True)])
+    scores = np.array([design[place] - mean for design, place, mean in zip(parts, choice_places, means, strict=True)])
     information = sum(
         count * ((design - mean).T * likely @ (design - mean))
         for count, design, likely, mean in zip(events.count, parts, chances(others), means, strict=True)
@@ -581,7 +581,7 @@ def test_the_chance_test_equals_its_formula(has_clusters):
         (Choices.from_grades(list("ab"), [0, 1] * 20, [1, 0] * 20, [0, 0, 1, 1] * 10), ["do not rule out chance"]),
     ],
 )
-def test_caveats_of_a_ranking(choices, notes):
+def test_caveats_of_a_ranking_are_warnings(choices, notes):
     warnings = choices.fit(prior=2).warnings
     assert [note in warning for note, warning in zip(notes, warnings, strict=True)] == [True] * len(notes)
 
@@ -594,8 +594,8 @@ def test_a_spread_at_its_bound_is_noted():
 
 
 def test_items_with_the_same_answers_are_ties():
-    shown = [(["fig", "kiwi", "pear", "plum"], "fig", "plum"), (["fig", "kiwi", "lime", "plum"], "kiwi", "plum")]
-    assert Choices.from_best_worst(shown).fit(prior=1).ranking.ranks.tolist() == [1.5, 1.5, 3.5, 5, 3.5]
+    answers = [(["fig", "kiwi", "pear", "plum"], "fig", "plum"), (["fig", "kiwi", "lime", "plum"], "kiwi", "plum")]
+    assert Choices.from_best_worst(answers).fit(prior=1).ranking.ranks.tolist() == [1.5, 1.5, 3.5, 5, 3.5]
 
 
 def test_rankings_may_be_objects():
@@ -724,9 +724,9 @@ def test_merged_votes_have_the_product_of_the_odds_of_single_ones(side):
     """All outcomes of two independent votes from both sides, weighted by their probabilities at half of 400 points."""
     half, names = math.log(10) / 2, ("left", "tie", "right")
     exponents = {
-        shown: [(shift + side) / 2, -0.4, -(shift + side) / 2] for shown, shift in (("ab", half), ("ba", -half))
+        sides: [(shift + side) / 2, -0.4, -(shift + side) / 2] for sides, shift in (("ab", half), ("ba", -half))
     }
-    shares = {shown: np.exp(values) / np.exp(values).sum() for shown, values in exponents.items()}
+    shares = {sides: np.exp(values) / np.exp(values).sum() for sides, values in exponents.items()}
     rows, weights, prompts = [], [], []
     for number, (one, two) in enumerate(product(range(3), repeat=2)):
         rows += [("a", "b", names[one]), ("b", "a", names[two])]

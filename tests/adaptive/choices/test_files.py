@@ -486,7 +486,7 @@ def test_names_from_several_files_are_text():
         assert twice.choices().events.choice.size == 2 * answers.choices().events.choice.size
 
 
-def test_answers_of_some_voters():
+def test_answers_of_some_voters_can_be_selected():
     rows = [{"left": "a", "right": "b", "winner": "left", "voter": voter} for voter in (1, 1, 1, "Ann", "Bob")]
     answers = read_choices(rows)
     assert answers.of_voters([1]).voters == (1, 1, 1)
@@ -517,8 +517,8 @@ def test_turns_of_a_conversation_and_judges_as_in_mt_bench():
     assert answers.voters == ("gpt-4", "gpt-4")
     assert (answers.prompts, answers.turns) == ((1, 1), (1, 2))
     assert [side.tolist() for side in answers.covariates["conversation"]] == [[3, 8], [1, 3]]
-    whole = [{name: cell for name, cell in row.items() if name != "turn"} for row in CONVERSATIONS[:1]]
-    assert read_choices(whole, covariates=["conversation"]).covariates["conversation"][0].tolist() == [8]
+    rows_without_turns = [{name: cell for name, cell in row.items() if name != "turn"} for row in CONVERSATIONS[:1]]
+    assert read_choices(rows_without_turns, covariates=["conversation"]).covariates["conversation"][0].tolist() == [8]
 
 
 def test_counts_of_votes_on_pairs():

@@ -71,14 +71,14 @@ def test_votes_of_a_prompt_belong_together():
     """Repeating the votes on each prompt adds no information."""
     left, right, people, machine = votes(6)
     rows = np.concatenate([np.arange(100), np.arange(100)])
-    once = prediction_powered(
+    single = prediction_powered(
         choices(left[:100], right[:100], people[:100]), choices(left, right, machine), range(100), range(300)
     )
-    twice = prediction_powered(
+    repeated = prediction_powered(
         choices(left[rows], right[rows], people[rows]), choices(left, right, machine), rows.tolist(), range(300)
     )
-    assert twice.theta == pytest.approx(once.theta, abs=1e-8)
-    assert twice.standard_errors == pytest.approx(once.standard_errors, abs=1e-8)
+    assert repeated.theta == pytest.approx(single.theta, abs=1e-8)
+    assert repeated.standard_errors == pytest.approx(single.standard_errors, abs=1e-8)
 
 
 def test_items_in_another_order_and_other_prompts():
@@ -118,8 +118,8 @@ def test_prompts_come_with_the_answers_and_ambiguous_ones_are_noted():
     assert "only 9 prompts have votes" in "".join(few.warnings)
     assert "prompts have votes" not in "".join(prediction_powered(human.select(range(10)), judge, prior=1).warnings)
     other = [place for place in range(300) if set(rows[place][:2]) == {"a", "b"}]
-    apart = [place for place in range(60) if set(of_people[place][:2]) != {"a", "b"}][: len(other)]
-    mixed = prediction_powered(human.select(apart), judge, other[: len(apart)], prior=1)
+    places_of_other_pairs = [place for place in range(60) if set(of_people[place][:2]) != {"a", "b"}][: len(other)]
+    mixed = prediction_powered(human.select(places_of_other_pairs), judge, other[: len(places_of_other_pairs)], prior=1)
     assert "people and the judge compare different items on every prompt" in mixed.warnings[-1]
     with pytest.raises(ModelError, match="answers need a column prompt, and choices need human_prompts"):
         prediction_powered(human.choices(), judge)
@@ -146,8 +146,8 @@ def test_prompts_without_an_answer_of_people_are_labelled():
     assert 0 < decided.n_unanswered == (~is_decided).sum()
     both = prediction_powered(decided, judge)
     fits = [logistic_fit(left[:n], right[:n], machine[:n], 5)[0] for n in (300, 120)]
-    kept = np.flatnonzero(is_decided)
-    alone = logistic_fit(left[kept], right[kept], people[kept], 5)[0]
+    decided_places = np.flatnonzero(is_decided)
+    alone = logistic_fit(left[decided_places], right[decided_places], people[decided_places], 5)[0]
     assert both.weight > 0.1
     order = np.argsort(both.items)
     assert both.theta[order] == pytest.approx(alone + both.weight * (fits[0] - fits[1]), abs=1e-8)

@@ -21,8 +21,8 @@ def fitted(n_items, n_answers=30, seed=0):
     rng = np.random.default_rng(seed)
     answers = []
     for _ in range(n_answers):
-        shown = rng.choice(n_items, 3, replace=False).tolist()
-        answers.append((shown, min(shown), max(shown)))
+        item_set = rng.choice(n_items, 3, replace=False).tolist()
+        answers.append((item_set, min(item_set), max(item_set)))
     return Choices.from_best_worst(answers, items=range(n_items)).fit()
 
 
@@ -88,23 +88,23 @@ def test_adaptive_sets_rank_the_top_better_than_balanced_ones(n_items):
     """The expected accuracy at equal numbers of answers, over simulated voters."""
     from rankcorr import TauW
 
-    def accuracy(seed, *, chosen):
+    def accuracy(seed, *, is_adaptive):
         rng = np.random.default_rng(seed)
         theta = rng.normal(0, 1.5, n_items)
         answers = []
         while len(answers) < 3 * n_items:
-            if chosen and answers:
+            if is_adaptive and answers:
                 strengths = Choices.from_best_worst(answers, items=range(n_items)).fit()
                 sets = next_sets(strengths, n_items, rng=rng).tolist()
             else:
                 sets = list(draw_sets(n_items, 4, 4, rng))
-            for shown in sets:
-                heard = theta[list(shown)] + rng.gumbel(size=4)
-                answers.append((list(shown), shown[heard.argmax()], shown[heard.argmin()]))
+            for item_set in sets:
+                heard = theta[list(item_set)] + rng.gumbel(size=4)
+                answers.append((list(item_set), item_set[heard.argmax()], item_set[heard.argmin()]))
         ranked = Choices.from_best_worst(answers, items=range(n_items)).fit().theta
         return TauW()(ranked, theta)
 
-    gains = [accuracy(seed, chosen=True) - accuracy(seed, chosen=False) for seed in range(12)]
+    gains = [accuracy(seed, is_adaptive=True) - accuracy(seed, is_adaptive=False) for seed in range(12)]
     assert np.mean(gains) > 0
 
 

@@ -71,18 +71,18 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def bars(monkeypatch):
     """Progress bars that were requested, and their steps; worker processes are replaced by threads."""
-    seen = SimpleNamespace(asked=[], steps=[])
+    record = SimpleNamespace(totals=[], steps=[])
 
     @contextmanager
     def bar(total, unit, of):
         assert of
-        seen.asked.append((total, unit))
-        yield seen.steps.append
+        record.totals.append((total, unit))
+        yield record.steps.append
 
     for module in ("ask", "fit", "simulate", "run.closing"):
         monkeypatch.setattr(f"adaptive._cli.{module}.progress_bar", bar)
     monkeypatch.setattr("adaptive._cli.simulate.quiet_executor", ThreadPoolExecutor)
-    return seen
+    return record
 
 
 @pytest.fixture

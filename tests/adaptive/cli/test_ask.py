@@ -1,6 +1,5 @@
 """`ballots ask`: a program votes; however it fails, no vote is lost, invented or requested twice."""
 
-import json
 import math
 import os
 import re
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 from adaptive import read_comparisons
-from tests.adaptive.cli.conftest import as_csv, check_refused, invoke, refusal, rows_of, run_ok
+from tests.adaptive.cli.conftest import as_csv, check_refused, invoke, refusal, rows_of, run_json, run_ok
 
 pytestmark = pytest.mark.wide
 
@@ -34,12 +33,12 @@ def pairs(folder):
     return folder / "p.csv"
 
 
-def judge(each, first=""):
+def judge(body, setup=""):
     """A program that runs `first`, and `each` for every question, which sets the winner; its command."""
-    body = "".join(f"    {line}\n" for line in each.splitlines())
+    indented_body = "".join(f"    {line}\n" for line in body.splitlines())
     Path("judge.py").write_text(
-        f"import json, os, sys\ncost = {{}}\n{first}"
-        f"for n, line in enumerate(sys.stdin):\n    pair = json.loads(line)\n{body}"
+        f"import json, os, sys\ncost = {{}}\n{setup}"
+        f"for n, line in enumerate(sys.stdin):\n    pair = json.loads(line)\n{indented_body}"
         f"    print(json.dumps({{'id': pair['id'], 'winner': winner, **cost}}), flush=True)\n"
     )
     return f"{shlex.quote(sys.executable)} -S judge.py"
@@ -53,25 +52,25 @@ def winners():
     return [row["winner"] for row in rows_of(Path("v.csv").read_text())]
 
 
-@pytest.mark.parametrize(("said", "written"), [("tie", "tie"), (None, "cannot say"), ("right", "right")])
-def test_answers_are_written_as_votes(said, written):
-    ask(judge(f"winner = {said!r}"))
-    assert winners() == [written] * 5
-    assert read_comparisons("v.csv").n_unanswered == (5 if said is None else 0)
+@pytest.mark.parametrize(("answer", "winner"), [("tie", "tie"), (None, "cannot say"), ("right", "right")])
+def test_answers_are_written_as_votes(answer, winner):
+    ask(judge(f"winner = {answer!r}"))
+    assert winners() == [winner] * 5
+    assert read_comparisons("v.csv").n_unanswered == (5 if answer is None else 0)
 
 
 def test_a_program_shares_a_campaign_with_people(opened, folder):
     """The program is voter 1; it agrees with the people, whose answers are recorded from another file."""
     alphabet = judge("winner = 'left' if pair['left'] < pair['right'] else 'right'")
-    n_own = sum(row["voter"] == "1" for row in rows_of((folder / "ballot.csv").read_text()))
+    n_comparisons = sum(row["voter"] == "1" for row in rows_of((folder / "ballot.csv").read_text()))
     stdout = run_ok("ask", "ballot.csv", "--judge", alphabet, "--voter", "1", "--both-sides", "--out", "program.csv")
-    assert stdout.startswith(f"{n_own} comparisons asked, 0 skipped")
+    assert stdout.startswith(f"{n_comparisons} comparisons asked, 0 skipped")
     people = [row for row in rows_of((folder / "votes.csv").read_text()) if row["voter"] != "1"]
     (folder / "people.csv").write_text(as_csv(people))
-    assert run_ok("run", "record", opened.name, "program.csv").startswith(f"{n_own} new votes")
+    assert run_ok("run", "record", opened.name, "program.csv").startswith(f"{n_comparisons} new votes")
     assert run_ok("run", "record", opened.name, "people.csv").endswith("20 of 20 comparisons answered\n")
-    report = json.loads(run_ok("run", "quality", opened.name, "--json"))
-    assert {each["voter"]: each["n_votes"] for each in report["voters"]}["1"] == n_own
+    report = run_json("run", "quality", opened.name)
+    assert {row["voter"]: row["n_votes"] for row in report["voters"]}["1"] == n_comparisons
 
 
 @pytest.mark.usefixtures("opened")
@@ -104,7 +103,7 @@ def test_a_prompt_is_in_the_question_and_in_the_votes(folder):
 LABELS = ("Zoë's 猫", 'the "big", one', "=1+1", "a;b\tc", "x\N{LINE SEPARATOR}'y\\", "None")
 
 
-def test_labels_of_any_text(folder):
+def test_labels_may_be_any_text(folder):
     same, pairs = {"voter": 'Zoë, "Z"', "winner": ""}, enumerate(pairwise(LABELS))
     rows = [{"comparison": f"c {n}", "left": a, "right": b, **same} for n, (a, b) in pairs]
     (folder / "p.csv").write_text(as_csv(rows))
@@ -122,7 +121,7 @@ def interval(n_left, n_right, n):
 
 
 @pytest.mark.parametrize(
-    ("each", "found", "counts"),
+    ("body", "expected", "counts"),
     [
         ("winner = 'left'", ["tie"] * 5, (5, 0, 5)),
         ("winner = 'right'", ["tie"] * 5, (0, 5, 5)),
@@ -132,9 +131,9 @@ def interval(n_left, n_right, n):
         ("winner = ['left', 'tie', 'right', 'right', 'left'][n % 5]", [*["tie"] * 4, "right"], (1, 1, 5)),
     ],
 )
-def test_both_sides(each, found, counts):
-    stdout = ask(judge(each), "--both-sides").splitlines()
-    assert winners() == found
+def test_answers_from_both_sides_are_merged_with_the_side_bias(body, expected, counts):
+    stdout = ask(judge(body), "--both-sides").splitlines()
+    assert winners() == expected
     n_left, n_right, n = counts
     low, high = interval(*counts)
     assert stdout[1:] == [
@@ -283,7 +282,7 @@ def test_answered_pairs_are_skipped(pairs):
 def test_the_progress_is_shown(bars):
     ask(judge(LONGER))
     ask(judge(LONGER))
-    assert (bars.asked, bars.steps) == ([(5, "comparison"), (0, "comparison")], [1] * 5)
+    assert (bars.totals, bars.steps) == ([(5, "comparison"), (0, "comparison")], [1] * 5)
 
 
 def test_a_killed_run_is_continued(folder):
@@ -296,25 +295,25 @@ def test_a_killed_run_is_continued(folder):
     assert killed.returncode == -9
     assert winners() == ["right", "right", "left"]
     assert ask(judge(LONGER)).startswith("2 comparisons asked, 3 skipped, 0 retries; 5 votes in all")
-    once = (folder / "v.csv").read_bytes()
+    continued = (folder / "v.csv").read_bytes()
     ask(judge(LONGER), out="whole.csv")
-    assert once == (folder / "whole.csv").read_bytes()
+    assert continued == (folder / "whole.csv").read_bytes()
 
 
 @pytest.mark.parametrize("cut", [0, 1, 20, 33, 34, 36, 45, 54, -20, -1])
 def test_a_torn_line_is_asked_again(pairs, folder, cut):
     pairs.write_text(PAIRS.replace("fig", '"f, ""i"""').replace("apricot", '"Zoë, x"'))
     ask(judge(LONGER))
-    whole = (folder / "v.csv").read_bytes()
-    kept = whole[:cut]
-    (folder / "v.csv").write_bytes(kept)
+    complete = (folder / "v.csv").read_bytes()
+    remainder = complete[:cut]
+    (folder / "v.csv").write_bytes(remainder)
     result = invoke("ask", "p.csv", "--judge", judge(LONGER), "--out", "v.csv")
-    assert (folder / "v.csv").read_bytes() == whole
-    torn = kept.rpartition(b"\n")[2]
+    assert (folder / "v.csv").read_bytes() == complete
+    torn = remainder.rpartition(b"\n")[2]
     dropped = "ballots: note: v.csv: the last line was not complete and is dropped: "
     assert result.stderr.startswith(dropped) == bool(torn)
-    n_kept = max(kept.count(b"\n") - 1, 0)
-    assert result.stdout.startswith(f"{5 - n_kept} comparison{'s' * (n_kept < 4)} asked, {n_kept} skipped")
+    n_complete = max(remainder.count(b"\n") - 1, 0)
+    assert result.stdout.startswith(f"{5 - n_complete} comparison{'s' * (n_complete < 4)} asked, {n_complete} skipped")
 
 
 VOTES = "comparison,left,right,winner,cost\n0,fig,kiwi,left,\n"

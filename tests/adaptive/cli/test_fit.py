@@ -92,7 +92,7 @@ def test_the_options_are_those_of_the_library(votes, folder, arguments, fit):
 
 
 @pytest.mark.usefixtures("votes")
-def test_the_best_items_alone(folder):
+def test_the_best_items_can_be_printed_alone(folder):
     assert fit_of_few("v.csv", "--top", 1).endswith("... and 2 more: --top N prints them, --out FILE writes them\n")
     assert len(json.loads(fit_of_few("v.csv", "--top", 2, "--json"))["items"]) == 2
     assert len(rows_of(fit_of_few("v.csv", "--top", 2, "--out", "-"))) == 2
@@ -135,9 +135,11 @@ def test_a_campaign_of_ballots_run(folder):
     protocol.open_ballot()
     sides = ("voter", "left_1", "left_2", "right_1", "right_2")
     winners = {tuple(row[side] for side in sides): row["winner"] for row in rows_of((folder / "some.csv").read_text())}
-    answers = {each.id: winners[str(each.voter), *each.left, *each.right] for each in protocol.comparisons()}
+    answers = {pair.id: winners[str(pair.voter), *pair.left, *pair.right] for pair in protocol.comparisons()}
     protocol.record({name: answer for name, answer in answers.items() if answer})
-    expected = bradley_terry(Comparisons.from_ballots(protocol.voted, items=protocol.items, voters=protocol.voters))
+    expected = bradley_terry(
+        Comparisons.from_ballots(protocol.answered_ballots, items=protocol.items, voters=protocol.voters)
+    )
     result = json.loads(invoke("fit", "v.db", "--json").stdout)
     assert result["items"] == table_of(expected)
     assert result["n_unanswered"] == 2
@@ -151,7 +153,7 @@ def test_a_campaign_of_ballots_run(folder):
     assert re.search(r"v\.db: item .* is not among the items of --items", refusal("fit", "v.db", "--items", "few.csv"))
 
 
-def test_other_formats(folder):
+def test_other_formats_are_read(folder):
     (folder / "arena.jsonl").write_text('{"model_a": "gnu", "model_b": "yak", "winner": "model_b", "judge": "Ann"}\n')
     assert json.loads(invoke("fit", "arena.jsonl", "--json").stdout)["items"][0]["item"] == "yak"
     (folder / "pairs.csv").write_text("0,1\n2,1\n")
@@ -255,8 +257,8 @@ def next_votes(folder):
 
 def test_the_comparisons_are_those_of_the_library(next_votes, folder):
     assert rows_of(run_ok("next", "v.csv", "--size", 5, "--seed", 3)) == matched(next_votes, 5, 3)
-    chosen = ("--voter", "Zoë", "--n0", 5, "--focus", 0.1, "--out", "n.csv")
-    assert run_ok("next", "v.csv", "--size", 5, "--seed", 3, *chosen) == "5 comparisons written to n.csv\n"
+    options = ("--voter", "Zoë", "--n0", 5, "--focus", 0.1, "--out", "n.csv")
+    assert run_ok("next", "v.csv", "--size", 5, "--seed", 3, *options) == "5 comparisons written to n.csv\n"
     assert rows_of((folder / "n.csv").read_text()) == matched(next_votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
 
 
@@ -267,12 +269,12 @@ def test_a_campaign_continues_with_matched_comparisons(folder):
     rows = rows_of(run_ok("next", "v.db", "--size", 4, "--seed", 1, "--voter", "0"))
     assert [row["comparison"] for row in rows] == ["20", "21", "22", "23"]
     assert {row["voter"] for row in rows} == {"0"}
-    seen = [row for row in rows_of((folder / "some.csv").read_text()) if row["voter"] == "0"]
+    earlier_rows = [row for row in rows_of((folder / "some.csv").read_text()) if row["voter"] == "0"]
 
     def pair(row):
         return tuple(sorted([(row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])]))
 
-    assert not {pair(row) for row in rows} & {pair(row) for row in seen}
+    assert not {pair(row) for row in rows} & {pair(row) for row in earlier_rows}
     for row in rows:
         row["winner"] = "left"
     (folder / "more.csv").write_text(as_csv(rows))
@@ -287,11 +289,11 @@ def test_new_ids_continue_above_those_of_all_files(folder, ids, first):
     rows = zip(ids, ("Ann,a,b,left", "Bob,b,c,tie", "Ann,c,d,"), strict=True)
     (folder / "v.csv").write_text("comparison,voter,left,right,winner\n" + "".join(f"{n},{row}\n" for n, row in rows))
     (folder / "plain.csv").write_text("voter,left,right,winner\nAnn,a,c,left\n")
-    shown = rows_of(run_ok("next", "v.csv", "--size", 2, "--seed", 1))
-    assert [row["comparison"] for row in shown] == [first, str(int(first) + 1)]
+    next_rows = rows_of(run_ok("next", "v.csv", "--size", 2, "--seed", 1))
+    assert [row["comparison"] for row in next_rows] == [first, str(int(first) + 1)]
     more = rows_of(run_ok("next", "v.csv", "plain.csv", "--size", 1, "--seed", 1))
     assert more[0]["comparison"] == str(max(4, int(first)))
-    (folder / "all.csv").write_text((folder / "v.csv").read_text() + "".join(as_csv(shown).splitlines(True)[1:]))
+    (folder / "all.csv").write_text((folder / "v.csv").read_text() + "".join(as_csv(next_rows).splitlines(True)[1:]))
     assert read_comparisons("all.csv").n_unanswered == 3
 
 
@@ -301,8 +303,8 @@ def test_an_unanswered_batch_is_not_repeated(folder):
     for batch in range(4):
         files = ["v.csv", *(f"{n}.csv" for n in range(batch))]
         run_ok("next", *files, "--size", 9, "--seed", 1, "--out", f"{batch}.csv")
-        shown = rows_of((folder / files[-1]).read_text())
-        pairs += [(row["voter"], *sorted([row["left"], row["right"]])) for row in shown]
+        next_rows = rows_of((folder / files[-1]).read_text())
+        pairs += [(row["voter"], *sorted([row["left"], row["right"]])) for row in next_rows]
     assert len(set(pairs)) == len(pairs)
 
 
@@ -314,13 +316,13 @@ def test_each_batch_stays_within_prompts(folder):
     for batch, voters in enumerate([["--voter", "Ann", "--voter", "Bob"], [], []]):
         options = [*voters, "--items", "models.csv", "--prompts", "prompts.csv", "--size", 7, "--seed", batch]
         result = invoke("next", *files, *options, "--out", f"{batch}.csv")
-        shown = rows_of((folder / f"{batch}.csv").read_text())
-        assert list(shown[0]) == ["comparison", "voter", "prompt", "left", "right", "winner"]
-        for row in shown[::2]:
+        batch_rows = rows_of((folder / f"{batch}.csv").read_text())
+        assert list(batch_rows[0]) == ["comparison", "voter", "prompt", "left", "right", "winner"]
+        for row in batch_rows[::2]:
             row["winner"] = "left"
-        (folder / f"{batch}.csv").write_text(as_csv([row | {"n": "1"} for row in shown]))
+        (folder / f"{batch}.csv").write_text(as_csv([row | {"n": "1"} for row in batch_rows]))
         files.append(f"{batch}.csv")
-        rows += shown
+        rows += batch_rows
     assert (
         result.stderr == "ballots: note: 4 of 7 comparisons: the voters have seen all other pairs with every prompt\n"
     )
@@ -389,9 +391,9 @@ def figure_votes(folder):
 
 
 def voters_of(strengths, level=0.9, top=50):
-    what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
+    quantity = f"Votes that agree with the common order, with a {100 * level:g} % interval"
     shares = agreement(strengths, level=level)
-    return plot_voters(shares, quantity=what, reference=(0.5, "answers at random"), top=top)
+    return plot_voters(shares, quantity=quantity, reference=(0.5, "answers at random"), top=top)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +426,7 @@ def test_figures_are_those_of_the_library(figure_votes, folder, arguments, expec
 @pytest.mark.usefixtures("figure_votes")
 def test_draws_advance_a_progress_bar(command, bars):
     assert invoke("plot", command[0], "v.csv", *command[1:], "--out", "f.svg").exit_code == 0
-    assert (bars.asked, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
+    assert (bars.totals, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
 
 
 def test_figures_come_with_notes_on_the_fit(folder):
@@ -452,6 +454,6 @@ def test_invalid_arguments_are_refused(arguments, message):
 
 
 @pytest.mark.usefixtures("figure_votes", "without_matplotlib")
-def test_without_matplotlib():
+def test_without_matplotlib_figures_are_refused():
     message = refusal("plot", "top", "v.csv", "--k", 2, "--out", "f.png")
     assert message == "figures need matplotlib: pip install matplotlib"

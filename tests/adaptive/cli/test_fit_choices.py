@@ -224,16 +224,16 @@ def test_answers_of_any_kind_are_drawn(command, kind, tmp_path):
 
 def test_figures_use_the_voters_and_the_model_of_the_options(monkeypatch):
     pytest.importorskip("matplotlib")
-    drawn = []
+    plotted_strengths = []
     monkeypatch.setattr(
-        fit_commands, "plot_strengths", lambda fitted, **_: drawn.append(fitted) or plot_strengths(fitted)
+        fit_commands, "plot_strengths", lambda fitted, **_: plotted_strengths.append(fitted) or plot_strengths(fitted)
     )
     options = ["--cluster", "prompt", "--covariate", "length", "--prior", "1", "--both-bad", "tie"]
     printed_by("plot", "strengths", "pairs.csv", "--without", "J", *options, "--out", "figure.svg")
     people = read_choices("pairs.csv", covariates=["length"]).of_voters(["J"], others=True)
-    assert drawn[0].theta.tolist() == people.choices(cluster="prompt").fit(prior=1).theta.tolist()
+    assert plotted_strengths[0].theta.tolist() == people.choices(cluster="prompt").fit(prior=1).theta.tolist()
     printed_by("plot", "strengths", "votes.csv", "--only", "J", "--out", "figure.svg")
-    assert drawn[1].comparisons.n_comparisons == 3
+    assert plotted_strengths[1].comparisons.n_comparisons == 3
     for files in ("grades.csv", "votes.csv"):
         options = ["--only", "J", "--without", "Ann", "--out", "figure.svg"]
         assert "give --only or --without, not both" in refusal("plot", "strengths", files, *options)

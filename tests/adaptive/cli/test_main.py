@@ -26,7 +26,7 @@ def test_help_has_an_example(command):
     assert re.search(r"Example.*:\n +ballots " + command, stdout)
 
 
-def test_version():
+def test_the_version_is_printed():
     assert run_ok("--version") == f"ballots {__version__}\n"
 
 
@@ -61,7 +61,7 @@ FILES = {
     "two.csv": "item\nfig\nkiwi\n",
     "z.csv": "similarity\n0.5\n0.1\n-0.2\n",
 }
-DRAWN = ("--presentations", 4, "--voters", 3, "--seed", 1)
+DRAW_OPTIONS = ("--presentations", 4, "--voters", 3, "--seed", 1)
 PLAN = ("plan", "--n-items", 10)
 NEXT = ("--size", 4, "--seed", 1)
 SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
@@ -95,7 +95,7 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         ([*PLAN, "--top", 3, "--batch", 3], r"--batch, --target and --set-size require --continuous"),
         ([*PLAN, "--top", 3, "--continuous"], r"--continuous does not take --presentations or --top"),
         ([*PLAN, "--continuous"], r"exactly one of --budget, --hours, --euros is needed; got none"),
-        (["draw", "tokens.csv", *DRAWN], r'tokens\.csv:1: add a first line "item"'),
+        (["draw", "tokens.csv", *DRAW_OPTIONS], r'tokens\.csv:1: add a first line "item"'),
         (["score", "-", "-"], r"can be given only once"),
         (["score", "ballot.csv"], r"ballot\.csv: every item needs an answered comparison .* \(10 in all\)"),
         (["score", "votes.csv", "--json", "--out", "x"], r"give --json or --out, not both"),

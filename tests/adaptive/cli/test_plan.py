@@ -45,7 +45,7 @@ def test_plan_counts_the_items_of_a_file(items):
 
 
 def test_plan_uses_as_many_ballots_as_the_items_allow():
-    plan = json.loads(run_ok("plan", "--n-items", 66, "--hours", 20, "--seconds", 6, "--json"))
+    plan = run_json("plan", "--n-items", 66, "--hours", 20, "--seconds", 6)
     assert (plan["n_ballots"], plan["sizes"]) == (6, [66, 33, 16, 8, 4, 2])
     assert plan["hours"] <= 20
 
@@ -54,8 +54,8 @@ MONEY = ("plan", "--n-items", 66, "--euros", 300, "--pay", 12, "--fee", 0.25, "-
 
 
 @pytest.mark.parametrize("mode", [[], ["--continuous"]])
-def test_plan_from_money(mode):
-    plan = json.loads(run_ok(*MONEY, *mode, "--json"))
+def test_a_plan_from_money_uses_it_up(mode):
+    plan = run_json(*MONEY, *mode)
     assert 297 < plan["cost"] <= 300
     assert plan["hours"] == pytest.approx(plan["cost"] / 15)  # 12 and a quarter of it
     assert f"Cost: {plan['cost']:.2f}, " in run_ok(*MONEY, *mode)
@@ -69,7 +69,7 @@ def test_plan_of_batches_advises_on_voters():
         "- 3 voters can answer at most 2,970 of 12,000 comparisons, each pair once: plan for 13 voters, or fewer "
         "comparisons.",
     ]
-    (advice,) = json.loads(run_ok(*arguments, "--json"))["advice"]
+    (advice,) = run_json(*arguments)["advice"]
     assert (advice["code"], advice["bound"]) == ("too_many_comparisons", 2_970)
 
 
@@ -122,10 +122,10 @@ def test_score_prints_the_same_bytes_as_the_result_of_a_campaign(folder, seed):
     run_ok("run", "result", "v.db", "--paper", "--out", "result.csv")
     run_ok("score", "1.csv", "2.csv", "3.csv", "--out", "score.csv")
     assert (folder / "score.csv").read_bytes() == (folder / "result.csv").read_bytes()
-    result = json.loads(run_ok("run", "result", "v.db", "--paper", "--json"))
-    scored = json.loads(run_ok("score", "1.csv", "2.csv", "3.csv", "--json"))
+    result = run_json("run", "result", "v.db", "--paper")
+    scored = run_json("score", "1.csv", "2.csv", "3.csv")
     assert scored["items"] == result["items"]
-    assert [each["b"] for each in scored["ballots"]] == [each["b"] for each in result["ballots"]]
+    assert [ballot["b"] for ballot in scored["ballots"]] == [ballot["b"] for ballot in result["ballots"]]
 
 
 def test_score_refuses_an_item_that_was_not_in_the_previous_ballot(folder):
@@ -144,7 +144,7 @@ def test_simulate_is_that_of_the_library(similarity):
     plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
     values, pool = named_similarity(similarity, 20), VoterPopulation(9)
     expected = simulate(plan, pool, values, n_simulations=3, seed=5)
-    result = json.loads(run_ok(*arguments, "--json"))
+    result = run_json(*arguments)
     assert result["coefficients"] == expected.to_dict()
     assert result["plan"] == plan.to_dict()
     assert result["options"]["ties"] == "midrank"
@@ -159,14 +159,15 @@ def test_simulate_counts_one_voter():
 
 def test_simulate_takes_approaches():
     arguments = ("--n-items", 20, "--ballots", 2, "--presentations", 4, "--simulations", 2, "--seed", 5, "--voters", 9)
-    chosen = [part for approach in APPROACHES for part in ("--approach", approach)]
+    approach_options = [part for approach in APPROACHES for part in ("--approach", approach)]
     plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
     values = named_similarity("exponential", 20)
     expected = simulate(plan, VoterPopulation(9), values, n_simulations=2, seed=5, approaches=APPROACHES)
-    result = json.loads(run_ok("simulate", *arguments, *chosen, "--json"))
+    result = run_json("simulate", *arguments, *approach_options)
     assert result["coefficients"] == expected.to_dict()
     # An approach named twice is simulated once; the order is that of the options.
-    lines = run_ok("simulate", *arguments, "--simulations", 1, *chosen, "--approach", "adaptive").splitlines()[3:-2]
+    arguments = (*arguments, "--simulations", 1, *approach_options, "--approach", "adaptive")
+    lines = run_ok("simulate", *arguments).splitlines()[3:-2]
     assert [line.split()[0] for line in lines] == list(APPROACHES)
     # 60 comparisons of 20 items: 6 presentations in the mean; matched ballots of 20, 12 and 7 items can have 3.
     for line, presentations in zip(lines, ["4 to 8", "6", "mean 6.0", "3 to 9", "4 to 8", "6", "-"], strict=True):
@@ -204,7 +205,7 @@ def test_simulate_advises_on_budgets_that_voters_cannot_spend():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_simulate_advances_a_progress_bar(bars, workers):
     run_ok(*SIMULATE, "--simulations", 6, "--workers", workers)
-    assert (bars.asked, sum(bars.steps)) == ([(6, "simulation")], 6)
+    assert (bars.totals, sum(bars.steps)) == ([(6, "simulation")], 6)
 
 
 SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
@@ -214,24 +215,24 @@ NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)
 
 
 def test_tune_as_json_is_that_of_the_library():
-    printed = json.loads(run_ok(*TUNE, "--n-items", 10, "--json"))
+    printed = run_json(*TUNE, "--n-items", 10)
     candidates = candidates_for(10, 80, approaches=["matched"], batch=20)
-    own = tune_plan(80, **SIMULATED, candidates=candidates, fresh=2)
-    assert printed["best"]["candidate"] == own.best.name
-    assert printed["best"]["mean"] == own.accuracy
-    assert printed["gain"]["interval"] == list(own.gain_interval)
-    assert [row["fell_out"] for row in printed["candidates"]] == [row.fell_out for row in own.rows_tried]
+    expected = tune_plan(80, **SIMULATED, candidates=candidates, fresh=2)
+    assert printed["best"]["candidate"] == expected.best.name
+    assert printed["best"]["mean"] == expected.accuracy
+    assert printed["gain"]["interval"] == list(expected.gain_interval)
+    assert [row["fell_out"] for row in printed["candidates"]] == [row.fell_out for row in expected.rows_tried]
     assert printed["voters"] is None
 
 
 def test_tune_advises_on_budgets_that_voters_cannot_spend():
     arguments = ("tune", "--budget", 500, "--n-items", 10, "--voters", 5, *TUNE[5:])
     sentence = "5 voters can answer at most 225 of 500 comparisons, each pair once: plan for 12 voters, or fewer"
-    assert json.loads(run_ok(*arguments, "--json"))["advice"][0]["sentence"].startswith(sentence)
+    assert run_json(*arguments)["advice"][0]["sentence"].startswith(sentence)
     assert f"Advice:\n- {sentence}" in run_ok(*arguments)
 
 
-def test_tune_by_pilot_votes(folder):
+def test_tune_takes_pilot_votes(folder):
     rng = np.random.default_rng(1)
     pool = VoterPopulation(4).draw(rng)
     ballot = draw_ballot(8, 8, 4, rng)
@@ -246,7 +247,7 @@ def test_tune_by_pilot_votes(folder):
 
 def test_votes_needed_as_json_are_those_of_the_library():
     result = votes_needed(0.5, **SIMULATED, matching=Matching())
-    printed = json.loads(run_ok(*NEEDED, "--n-items", 10, "--json"))
+    printed = run_json(*NEEDED, "--n-items", 10)
     assert printed["votes"] == result.votes
     assert printed["verdict"] == result.verdict
 
@@ -254,4 +255,4 @@ def test_votes_needed_as_json_are_those_of_the_library():
 @pytest.mark.parametrize(("command", "total"), [((*TUNE, "--n-items", 10), 6 * 2 + 3 * 2 + 2 * 4 + 4), (NEEDED, 4)])
 def test_progress_counts_all_runs(bars, command, total):
     assert invoke(*command, *(() if "--n-items" in command else ("--n-items", 10)), "--workers", 2).exit_code == 0
-    assert (bars.asked, sum(bars.steps)) == ([(total, "run")], total)
+    assert (bars.totals, sum(bars.steps)) == ([(total, "run")], total)

@@ -130,10 +130,10 @@ def test_impossible_values_are_refused(changes, error, message):
         small_comparisons(**changes)
 
 
-def pairs_of(shown):
+def pairs_of(shown_pairs):
     """Rows of `ShownPairs` as tuples of voter and the two items."""
-    voter = [None] * len(shown) if shown.voter is None else shown.voter.tolist()
-    return list(zip(voter, shown.left.tolist(), shown.right.tolist(), strict=True))
+    voter = [None] * len(shown_pairs) if shown_pairs.voter is None else shown_pairs.voter.tolist()
+    return list(zip(voter, shown_pairs.left.tolist(), shown_pairs.right.tolist(), strict=True))
 
 
 def test_unanswered_rows_are_kept_separately():
@@ -238,7 +238,7 @@ def test_written_pairs_are_read_unchanged(file, votes):
 
 @pytest.mark.parametrize("kind", ["auto", "arena"])
 @pytest.mark.parametrize("as_json", [False, True])
-def test_an_arena(write, kind, as_json):
+def test_a_file_of_an_arena_is_read(write, kind, as_json):
     if as_json:
         text = "\n\n".join(map(json.dumps, pd.read_csv(io.StringIO(ARENA)).assign(turn=1).to_dict("records")))
         path = write(text, "battles.jsonl")
@@ -426,7 +426,7 @@ def test_invalid_options_are_refused(write, text, options, error, message):
 
 
 @pytest.mark.real_data
-def test_votes_of_llmfao(data_dir):
+def test_votes_of_llmfao_are_read(data_dir):
     path = data_dir / "llmfao.csv"
     with pytest.raises(TableError, match=r'column "prompt": holds several prompts for one item'):
         read_comparisons(path)
@@ -443,7 +443,7 @@ def test_votes_of_llmfao(data_dir):
 
 
 @pytest.mark.real_data
-def test_votes_of_ukpconvarg1(data_dir):
+def test_votes_of_ukpconvarg1_are_read(data_dir):
     path = data_dir / "ukpconvarg1_votes.csv.gz"
     frame = pd.read_csv(path)
     names = {"left": "item_a", "right": "item_b", "winner": "vote", "voter": "worker"}
@@ -470,14 +470,14 @@ def test_a_lone_surrogate_is_no_label(write, key):
         path = write("".join(json.dumps(row) + "\n" for row in faulty))
         with pytest.raises(TableError, match=rf'votes.csv:2: column "{key}": .* has half of a surrogate pair'):
             read_comparisons(path)
-    whole = [rows[0], {**rows[1], "left": "\U0001f600"}]
-    assert "\U0001f600" in read_comparisons(write("".join(json.dumps(row) + "\n" for row in whole))).items
+    valid_rows = [rows[0], {**rows[1], "left": "\U0001f600"}]
+    assert "\U0001f600" in read_comparisons(write("".join(json.dumps(row) + "\n" for row in valid_rows))).items
 
 
 def test_sparse_item_numbers_are_refused(write):
     """Numbers in pairs count items from 0: a large id would create a billion items."""
-    told = r"items are numbered from 0, so 999999999 implies 1,000,000,000 items, but only 3"
-    with pytest.raises(TableError, match=rf'votes.csv:3: column "loser": {told}'):
+    message = r"items are numbered from 0, so 999999999 implies 1,000,000,000 items, but only 3"
+    with pytest.raises(TableError, match=rf'votes.csv:3: column "loser": {message}'):
         read_comparisons(write("winner,loser\n0,1\n0,999999999\n"))
     with pytest.raises(TableError, match='column "winner": items are numbered from 0'):
         read_comparisons(write("winner,loser\n100000,1\n"))

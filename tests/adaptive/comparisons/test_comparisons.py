@@ -125,13 +125,15 @@ def test_invalid_labels_are_refused_with_their_position(columns, error, message)
 
 @given(SEEDS)
 def test_ballots_are_counted_together(seed):
-    result, seen = run_and_watch(PLAN, seed)
-    votes = Comparisons.from_ballots(seen)
+    result, ballots = run_and_watch(PLAN, seed)
+    votes = Comparisons.from_ballots(ballots)
     assert votes.items == range(PLAN.n_items)
-    assert votes == Comparisons.from_ballots(seen, n_items=PLAN.n_items) == Comparisons.from_ballots(seen, items=8)
+    assert (
+        votes == Comparisons.from_ballots(ballots, n_items=PLAN.n_items) == Comparisons.from_ballots(ballots, items=8)
+    )
     for name in ("wins", "ties", "losses"):
         assert_array_equal(getattr(votes, name), getattr(result, name))
-    unanswered = sum(np.count_nonzero(answers == UNANSWERED) for _, answers in seen)
+    unanswered = sum(np.count_nonzero(answers == UNANSWERED) for _, answers in ballots)
     assert votes.n_unanswered == unanswered
     assert votes.n_comparisons + unanswered == PLAN.n_comparisons
 
@@ -176,19 +178,19 @@ def test_answers_of_closed_and_open_ballots_are_included(seed):
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=3)
     voting = Voting(plan, list("hgfedcba"), [ANN, BOB], seed)
     known = {"items": voting.items, "voters": voting.voters}
-    assert Comparisons.from_ballots(voting.voted, **known).n_comparisons == 0
-    assert Comparisons.from_ballots(voting.voted, **known).items == tuple("hgfedcba")
+    assert Comparisons.from_ballots(voting.answered_ballots, **known).n_comparisons == 0
+    assert Comparisons.from_ballots(voting.answered_ballots, **known).items == tuple("hgfedcba")
     cast = []
     for n_left_out in (0, 2):
         voting.open_ballot()
-        for place, shown in enumerate(voting.comparisons()):
+        for place, comparison in enumerate(voting.comparisons()):
             if place >= n_left_out:
-                word = "left" if shown.left < shown.right else "tie"
-                voting.record({shown.id: word})
-                cast.append((shown.voter, shown.left, shown.right, word))
+                word = "left" if comparison.left < comparison.right else "tie"
+                voting.record({comparison.id: word})
+                cast.append((comparison.voter, comparison.left, comparison.right, word))
         if not n_left_out:
             voting.close_ballot()
-    votes = Comparisons.from_ballots(voting.voted, **known)
+    votes = Comparisons.from_ballots(voting.answered_ballots, **known)
     assert rows_of(votes) == cast
     assert votes.n_unanswered == 2
     assert (votes.items, votes.voters) == (voting.items, voting.voters)
@@ -223,11 +225,11 @@ def test_invalid_pairs_are_refused(pairs, message):
 
 @given(comparisons(), st.data())
 def test_a_mask_and_its_indices_select_alike(votes, data):
-    kept = st.lists(st.booleans(), min_size=votes.n_comparisons, max_size=votes.n_comparisons)
-    mask = np.array(data.draw(kept), bool)
+    masks = st.lists(st.booleans(), min_size=votes.n_comparisons, max_size=votes.n_comparisons)
+    mask = np.array(data.draw(masks), bool)
     some = votes.select(mask)
     assert some == votes.select(np.flatnonzero(mask)) == votes.select(np.flatnonzero(mask).tolist())
-    assert rows_of(some) == [row for row, kept in zip(rows_of(votes), mask, strict=True) if kept]
+    assert rows_of(some) == [row for row, is_selected in zip(rows_of(votes), mask, strict=True) if is_selected]
     assert (some.items, some.voters, some.n_unanswered) == (votes.items, votes.voters, 0)
     assert not some.left.flags.writeable
     assert sorted(rows_of(some.joined(votes.select(~mask)))) == sorted(rows_of(votes))
@@ -445,7 +447,7 @@ def test_pairs_of_winner_and_loser(make):
 
 
 @every_library
-def test_one_hot_columns(make):
+def test_one_hot_columns_are_read(make):
     marks = {"winner_model_a": [1, 0, 0], "winner_model_b": [0, 1, 0], "winner_tie": [0, 0, 1]}
     frame = make({"id": [7, 8, 9], "model_a": list("aba"), "model_b": list("bcc"), **marks})
     votes = Comparisons.from_frame(frame)

@@ -77,7 +77,7 @@ def test_parts_of_items_may_have_other_names(write):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252"])
-def test_encodings(write, encoding):
+def test_the_encoding_may_be_named(write, encoding):
     data = "left,right,winner\nGrün,Äpfel,left\n".encode(encoding)
     for content in (data, gzip.compress(data)):
         assert read_comparisons(write(content), encoding=encoding).items == ("Grün", "Äpfel")
@@ -176,13 +176,13 @@ def test_numbers_of_pairs_count_the_items_or_name_them(write):
 ONE_HOT = "id,model_a,model_b,winner_model_a,winner_model_b,winner_tie\n1,a,b,1,0,0\n2,b,c,0,1,0\n3,c,a,0,0,1\n"
 
 
-def test_one_hot_columns(write):
+def test_one_hot_columns_are_read(write):
     for text in (ONE_HOT, ONE_HOT.replace(",1", ",True").replace(",0", ",False"), ONE_HOT.replace(",1", ",1.0")):
         votes = read_comparisons(write(text))
         assert (votes.winner.tolist(), votes.items) == ([LEFT, RIGHT, TIE], ("a", "b", "c"))
     assert read_comparisons(write(ONE_HOT + "4,a,b,,,\n")).n_unanswered == 1
-    without = "model_a,model_b,judge,winner_model_a,winner_model_b\na,b,Ann,0,1\n"
-    assert rows_of(read_comparisons(write(without))) == [("Ann", "a", "b", "right")]
+    text_without_ties = "model_a,model_b,judge,winner_model_a,winner_model_b\na,b,Ann,0,1\n"
+    assert rows_of(read_comparisons(write(text_without_ties))) == [("Ann", "a", "b", "right")]
 
 
 @pytest.mark.parametrize("row", ["1,0,1", "0,0,0", "0.3,0.3,0.4", ",,1", "2,0,0"])
@@ -202,7 +202,7 @@ def test_columns_of_an_arena_and_one_hot_columns(write):
 
 def task(number, left, right, answers, kind="pairwise", value=lambda side: {"selected": side}):
     result = {"from_name": "pw", "to_name": "text1,text2", "type": kind}
-    annotations = [{"completed_by": who, "result": [{**result, "value": value(said)}]} for who, said in answers]
+    annotations = [{"completed_by": name, "result": [{**result, "value": value(answer)}]} for name, answer in answers]
     return {"id": number, "data": {"text1": left, "text2": right}, "annotations": annotations}
 
 
@@ -213,9 +213,9 @@ LABELLED = [("7", "one\nfig ", "plum", "left"), ("8", "one\nfig ", "plum", "righ
 def flat(tasks, result):
     """What Label Studio's converter writes as CSV and JSON-MIN: inputs and results by name."""
     rows = []
-    for each in tasks:
-        for number, annotation in enumerate(each["annotations"]):
-            answer = {"id": each["id"], "pw": result(annotation["result"][0]["value"]), **each["data"]}
+    for one_task in tasks:
+        for number, annotation in enumerate(one_task["annotations"]):
+            answer = {"id": one_task["id"], "pw": result(annotation["result"][0]["value"]), **one_task["data"]}
             about = {"annotator": annotation["completed_by"], "annotation_id": number, "lead_time": 1.5}
             rows.append({**answer, **about})
     return pd.DataFrame(rows)
@@ -226,7 +226,7 @@ def as_labelled(votes):
 
 
 @pytest.mark.parametrize("kind", ["auto", "label_studio"])
-def test_exports_of_label_studio(write, kind):
+def test_exports_of_label_studio_are_read(write, kind):
     table = flat(TASKS, lambda value: json.dumps([value]))
     minimal = flat(TASKS, lambda value: [value]).to_json(orient="records")
     for text in (json.dumps(TASKS), json.dumps(TASKS, indent=2), table.to_csv(index=False), minimal):
@@ -235,7 +235,7 @@ def test_exports_of_label_studio(write, kind):
 
 
 def test_choices_of_label_studio_may_be_ties(write):
-    values = {"kind": "choices", "value": lambda said: {"choices": [said]}}
+    values = {"kind": "choices", "value": lambda answer: {"choices": [answer]}}
     tasks = [
         task(1, "fig", "plum", [(7, "same"), (8, "B")], **values),
         task(2, "plum", "kiwi", [(7, "same")], **values),
@@ -281,9 +281,9 @@ def instance(user, answers, **more):
     return {"id": "7", "user_id": user, "responses": ["fig", "plum"], "label_annotations": answers, **more}
 
 
-def test_output_of_potato(write):
-    said = [instance("Ann", {"best": {"selection": "A"}}), instance("Bob", {"best": {"selection": "tie"}})]
-    path = write("".join(json.dumps(each) + "\n" for each in [*said, instance("Cid", {})]))
+def test_output_of_potato_is_read(write):
+    instances = [instance("Ann", {"best": {"selection": "A"}}), instance("Bob", {"best": {"selection": "tie"}})]
+    path = write("".join(json.dumps(document) + "\n" for document in [*instances, instance("Cid", {})]))
     votes = read_comparisons(path)
     assert rows_of(votes) == [("Ann", "fig", "plum", "left"), ("Bob", "fig", "plum", "tie")]
     assert (votes.n_unanswered, votes.voters) == (1, ("Ann", "Bob", "Cid"))
@@ -522,7 +522,7 @@ def written_as(kind, table, path):
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "stream"])
 @pytest.mark.parametrize("is_coded", [False, True])
-def test_parquet_and_arrow(tmp_path, kind, is_coded):
+def test_parquet_and_arrow_are_read(tmp_path, kind, is_coded):
     table = pa.table(VOTES)
     if is_coded:
         unordered = pa.DictionaryArray.from_arrays([2, 1, 2], ["kiwi", "plum", "fig", "unused"])
@@ -557,7 +557,7 @@ def test_faults_in_parquet_have_the_row(tmp_path, columns, error, message):
         read_comparisons(path)
 
 
-def test_damaged_and_empty_parquet(tmp_path):
+def test_damaged_and_empty_parquet_is_refused(tmp_path):
     path = written_as("parquet", pa.table(VOTES), tmp_path / "votes.parquet")
     content = path.read_bytes()
     path.write_bytes(content[:60])
@@ -773,15 +773,15 @@ def test_nonempty_cells_of_other_columns_are_kept(write):
 def test_comparisons_come_back_as_votes(file, presentations, n_voters, seed, winner):
     items = [("a", "b"), ("a", "c,d"), ("b", "Ж"), ("b", "d")]
     ballot = draw_ballot(items, presentations, n_voters, np.random.default_rng(seed))
-    shown = comparisons_of(ballot, 3)
-    file.write_text("".join(f"{line}{winner if n else ''}\n" for n, line in enumerate(comparisons_csv(shown).split())))
+    pairs = comparisons_of(ballot, 3)
+    file.write_text("".join(f"{line}{winner if n else ''}\n" for n, line in enumerate(comparisons_csv(pairs).split())))
     rows = read_votes(file, format="csv").file().rows
-    said = winner or None
-    assert {row[1:] for row in rows} == {(each.id, str(each.voter), each.left, each.right, said, ()) for each in shown}
-    assert [int(row.voter) for row in rows] == sorted(each.voter for each in shown)
+    word = winner or None
+    assert {row[1:] for row in rows} == {(pair.id, str(pair.voter), pair.left, pair.right, word, ()) for pair in pairs}
+    assert [int(row.voter) for row in rows] == sorted(pair.voter for pair in pairs)
     for voter in range(n_voters):
-        own = [int(row.comparison.removeprefix("3-")) for row in rows if int(row.voter) == voter]
-        assert own == sorted(own)  # each voter's in the order of the ballot
+        places = [int(row.comparison.removeprefix("3-")) for row in rows if int(row.voter) == voter]
+        assert places == sorted(places)  # each voter's in the order of the ballot
 
 
 def test_items_with_different_numbers_of_parts_are_refused():
@@ -790,6 +790,6 @@ def test_items_with_different_numbers_of_parts_are_refused():
 
 
 def test_voters_with_names_come_in_the_order_of_the_ballot():
-    shown = [Comparison(f"1-{n}", voter, "a", "b") for n, voter in enumerate(["Zoe", "Ann", "Zoe"])]
-    result = [line.split(",")[:2] for line in comparisons_csv(shown).splitlines()[1:]]
+    asked_comparisons = [Comparison(f"1-{n}", voter, "a", "b") for n, voter in enumerate(["Zoe", "Ann", "Zoe"])]
+    result = [line.split(",")[:2] for line in comparisons_csv(asked_comparisons).splitlines()[1:]]
     assert result == [["1-0", "Zoe"], ["1-2", "Zoe"], ["1-1", "Ann"]]

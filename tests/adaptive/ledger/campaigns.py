@@ -21,9 +21,9 @@ ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
 def campaign_of(ledger, *, n_voters=3, plan=PLAN, items=None, seed=1, **settings):
     """A campaign with its first ballot open."""
     labels = ITEMS if items is None and plan is PLAN else items or plan.n_items
-    made = ledger.new_campaign(plan, labels, n_voters, seed, settings=CampaignSettings(**settings))
-    made.open_next()
-    return made
+    campaign = ledger.new_campaign(plan, labels, n_voters, seed, settings=CampaignSettings(**settings))
+    campaign.open_next()
+    return campaign
 
 
 def voters_of(campaign, n):
@@ -197,17 +197,14 @@ def known_pairs(items, practice=0):
     )
 
 
-def known_places(known):
+def probes_of(probing, known, draw, *, counts_by_pair=None, practised=(), rng):
     codes = {"left": 1, "right": -1, "tie": 0}
-    return tuple(Known(each.kind, each.left, each.right, codes[each.expected]) for each in known)
+    places = tuple(Known(pair.kind, pair.left, pair.right, codes[pair.expected]) for pair in known)
+    return ProbeDraw(probing, places, draw, counts_by_pair or {}, practised, rng).probes()
 
 
-def probes_of(probing, known, drawn, *, seen=None, practised=(), rng):
-    return ProbeDraw(probing, known_places(known), drawn, seen or {}, practised, rng).probes()
-
-
-def places_by_sheet(drawn):
+def places_by_sheet(draw):
     result = defaultdict(list)
-    for place in np.lexsort((drawn.position, drawn.sheet)).tolist():
-        result[int(drawn.sheet[place])].append(place)
+    for place in np.lexsort((draw.position, draw.sheet)).tolist():
+        result[int(draw.sheet[place])].append(place)
     return result

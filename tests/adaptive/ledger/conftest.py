@@ -38,16 +38,16 @@ def ledger(request, tmp_path):
         shutil.copy(empty_file(), target)
     else:
         target = request.getfixturevalue("postgresql").empty_tables()
-    made = Ledger.open(target)
-    yield made
-    made.close()
+    new_ledger = Ledger.open(target)
+    yield new_ledger
+    new_ledger.close()
 
 
 @pytest.fixture
 def server():
     """A PostgreSQL server that the test may stop."""
-    with own_server() as made:
-        yield made
+    with own_server() as postgres_server:
+        yield postgres_server
 
 
 @pytest.fixture

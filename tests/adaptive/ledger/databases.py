@@ -34,7 +34,7 @@ from adaptive.ledger import CampaignSettings, Ledger
 from adaptive.ledger._ballots.stored import load_ballot
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import pair_ids
-from tests.processes import guarded
+from tests.processes import guard
 
 SERVER = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")
 PATIENCE = 120.0  # seconds for a server to start or to end
@@ -140,11 +140,11 @@ class OwnServer:
     def start(self) -> None:
         # Only processes are killed, not the machine: nothing has to wait for the disk.
         options = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "fsync=off")
-        given = [part for option in options for part in ("-c", option)]
+        arguments = [part for option in options for part in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
-            command = [self.programs / "postgres", "-D", self.data, "-p", str(self.port), *given]
+            command = [self.programs / "postgres", "-D", self.data, "-p", str(self.port), *arguments]
             options: Any = {"stdout": log, "stderr": log, "cwd": self.folder, **self._as}
-            self.process = self._stack.enter_context(guarded(command, **options))
+            self.process = self._stack.enter_context(guard(command, **options))
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self.process.poll() is None:
             ready = [self.programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
@@ -276,11 +276,11 @@ def run(work: Callable[[Callable[[str], None]], object]) -> list[str]:
 def survives(work: Callable[[], object]) -> bool:
     """Run `work` in a child, and return whether it finished; otherwise it was killed."""
 
-    def done(report: Callable[[str], None]) -> None:
+    def report_end(report: Callable[[str], None]) -> None:
         work()
         report("done")
 
-    child = start(done)
+    child = start(report_end)
     lines = child.lines()
     status = child.wait()
     assert (status, lines) in ((-signal.SIGKILL, []), (0, ["done"]))

@@ -34,8 +34,8 @@ from tests.adaptive.ledger.test_participation import answer, claim_sheet, join_c
 
 def continuous(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options):
     plan = ContinuousPlan(n_items, budget, batch=batch)
-    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, **options)
-    return ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
+    settings = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, **options)
+    return ledger.new_campaign(plan, n_items, n_slots, 1, settings=settings)
 
 
 def next_sheet(campaign, voter):
@@ -64,8 +64,8 @@ def sizes(campaign):
 
 @given(size=st.integers(1, 300), n_slots=st.integers(1, 60), sheet_size=st.none() | st.integers(1, 60))
 def test_a_sheet_has_at_least_half_its_size(size, n_slots, sheet_size):
-    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size)
-    dealt = slots_of_batch(size, n_slots, chosen)
+    settings = CampaignSettings(assigned=False, sheet_size=sheet_size)
+    dealt = slots_of_batch(size, n_slots, settings)
     assert 1 <= dealt <= min(n_slots, size)
     assert 2 * (size // dealt) >= min(size, sheet_size or 20)
     assert slots_of_batch(size, n_slots, CampaignSettings(sheet_size=sheet_size)) == n_slots
@@ -95,10 +95,10 @@ def test_forty_slots_do_not_split_a_batch_into_sheets_of_one_pair(ledger):
     order=st.randoms(use_true_random=False),
 )
 def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overlap, order, ledger):
-    chosen = {"probing": Probing(overlap=overlap)} if overlap else {}
-    campaign = continuous(ledger, n_items, 8, batch=batch, budget=20 * n_voters, sheet_size=sheet_size, **chosen)
+    options = {"probing": Probing(overlap=overlap)} if overlap else {}
+    campaign = continuous(ledger, n_items, 8, batch=batch, budget=20 * n_voters, sheet_size=sheet_size, **options)
     waiting = [join_campaign(campaign) for _ in range(n_voters)]
-    seen = {voter: Counter() for voter in waiting}
+    pair_counts = {voter: Counter() for voter in waiting}
     while waiting:
         voter = order.choice(waiting)
         hand = None
@@ -107,12 +107,13 @@ def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overla
         if hand is None:
             waiting.remove(voter)
             continue
-        seen[voter].update(frozenset((pair.left, pair.right)) for pair in hand.pairs)
+        pair_counts[voter].update(frozenset((pair.left, pair.right)) for pair in hand.pairs)
         answer(campaign, voter, hand)
-    assert {count for pairs in seen.values() for count in pairs.values()} == {1}
+    assert {count for pairs in pair_counts.values() for count in pairs.values()} == {1}
     n_pairs = n_items * (n_items - 1) // 2
     if sum(ballot.n_comparisons for ballot in campaign.ballots()) < 20 * n_voters:
-        assert {len(pairs) for pairs in seen.values()} == {n_pairs}  # no voter stops while a pair could still be asked
+        # No voter stops while a pair could still be asked.
+        assert {len(pairs) for pairs in pair_counts.values()} == {n_pairs}
         assert waits(campaign) == "pairs"
 
 
@@ -146,8 +147,8 @@ def test_a_voter_who_has_seen_all_pairs_is_done_and_others_continue(ledger):
     with pytest.raises(LedgerError, match="the voter has seen all pairs"):
         draw_batch(campaign, voter_id=voters[0])
     assert next_sheet(campaign, voters[0]) is None  # and nothing is drawn for it
-    told = query(campaign, "SELECT DISTINCT voter_id FROM audit_event WHERE kind = 'no batch' ORDER BY voter_id")
-    assert told == [(voter,) for voter in voters]
+    rows = query(campaign, "SELECT DISTINCT voter_id FROM audit_event WHERE kind = 'no batch' ORDER BY voter_id")
+    assert rows == [(voter,) for voter in voters]
     assert next_sheet(campaign, join_campaign(campaign)) is not None
     assert waits(campaign) is None
 
@@ -188,9 +189,9 @@ def test_newcomers_get_a_batch_that_is_refused_to_the_organiser(ledger):
 def test_a_restored_campaign_keeps_its_reason_to_wait(n_other_campaigns, ledger, tmp_path, other):
     """A restored campaign has new row ids, also for the decisions before a batch was refused."""
     plan = ContinuousPlan(4, 400, batch=10, target=0.6)
-    chosen = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
+    settings = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
     for _ in range(2):
-        campaign = ledger.new_campaign(plan, 4, 3, 1, settings=chosen)
+        campaign = ledger.new_campaign(plan, 4, 3, 1, settings=settings)
     campaign.voter(join_campaign(campaign)).exclude("a test")
     while waits(campaign) != "target":
         voter = join_campaign(campaign)
@@ -202,7 +203,7 @@ def test_a_restored_campaign_keeps_its_reason_to_wait(n_other_campaigns, ledger,
     campaign.write_bundle(tmp_path / "campaign.zip")
     with closing(Ledger.create(other)) as copy:
         for _ in range(n_other_campaigns):
-            copy.new_campaign(plan, 4, 3, 1, settings=chosen)
+            copy.new_campaign(plan, 4, 3, 1, settings=settings)
         assert waits(copy.restore(tmp_path / "campaign.zip")) == "target"
 
 
@@ -223,8 +224,8 @@ def test_sheets_without_an_eligible_voter_are_reported_once_the_budget_is_spent(
 
 def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_changed(ledger):
     plan = ContinuousPlan(4, 200, batch=10, target=0.6)
-    chosen = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
-    campaign = ledger.new_campaign(plan, 4, 3, 1, settings=chosen)
+    settings = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
+    campaign = ledger.new_campaign(plan, 4, 3, 1, settings=settings)
     votes, hand = [], None
     while waits(campaign) is None:
         voter = join_campaign(campaign)
@@ -291,10 +292,10 @@ TARGETS = {
 }
 
 
-def grouped(ledger, targets=TARGETS, *, answers=2, batch=5, n_slots=3, sheet_size=4, **options):
+def campaign_of_targets(ledger, targets=TARGETS, *, answers=2, batch=5, n_slots=3, sheet_size=4, **options):
     plan = plan_of_targets(targets, answers, batch=batch)
-    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, targets=targets, **options)
-    return ledger.new_campaign(plan, items_of_targets(targets), n_slots, 1, settings=chosen)
+    settings = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, targets=targets, **options)
+    return ledger.new_campaign(plan, items_of_targets(targets), n_slots, 1, settings=settings)
 
 
 def vote_by(campaign, choose, voters):
@@ -318,7 +319,7 @@ def vote_by(campaign, choose, voters):
 
 
 def test_pairs_of_target_groups_get_their_quota_within_a_group(ledger):
-    campaign = grouped(ledger, answers=3)
+    campaign = campaign_of_targets(ledger, answers=3)
     votes = vote_by(
         campaign,
         lambda _voter, _target, left, right: "left" if left < right else "right",
@@ -361,10 +362,14 @@ def _by_pair(groups):
     sheet_size=st.integers(1, 6),
     random=st.randoms(use_true_random=False),
 )
-def test_random_target_groups(sizes_of_groups, answers, n_voters, batch, sheet_size, random, ledger):
+def test_random_target_groups_get_all_their_answers(
+    sizes_of_groups, answers, n_voters, batch, sheet_size, random, ledger
+):
     words = ["w1", "w2", "w3", "w4", "w5"]  # shared by the targets
     targets = {f"t{n}": dict.fromkeys(words[:size], "positive") for n, size in enumerate(sizes_of_groups)}
-    campaign = grouped(ledger, targets, answers=answers, batch=batch, n_slots=n_voters, sheet_size=sheet_size)
+    campaign = campaign_of_targets(
+        ledger, targets, answers=answers, batch=batch, n_slots=n_voters, sheet_size=sheet_size
+    )
     answer_of = lambda *_: random.choice(["left", "right", "tie"])  # noqa: E731
     votes = vote_by(campaign, answer_of, [join_campaign(campaign) for _ in range(n_voters)])
     numbers = Counter((target, frozenset(pair)) for _, target, *pair in votes)
@@ -377,7 +382,7 @@ def test_random_target_groups(sizes_of_groups, answers, n_voters, batch, sheet_s
 def test_each_slot_gets_a_pair_of_a_target_group_once(ledger):
     plan = plan_of_targets(TARGETS, 2, batch=10)
     campaign = ledger.new_campaign(plan, items_of_targets(TARGETS), 3, 1, settings=CampaignSettings(targets=TARGETS))
-    shown = set()
+    pairs_of_slots = set()
     for _ in range(2):
         draw_batch(campaign, at_once=True)
     for slot, left, right in query(
@@ -385,14 +390,14 @@ def test_each_slot_gets_a_pair_of_a_target_group_once(ledger):
         "SELECT s.slot, c.left_item, c.right_item FROM comparison c JOIN sheet s ON s.ballot_id = c.ballot_id "
         "AND s.number = c.sheet",
     ):
-        assert (slot, min(left, right), max(left, right)) not in shown
-        shown.add((slot, min(left, right), max(left, right)))
-    assert len(shown) == plan.budget == 20
+        assert (slot, min(left, right), max(left, right)) not in pairs_of_slots
+        pairs_of_slots.add((slot, min(left, right), max(left, right)))
+    assert len(pairs_of_slots) == plan.budget == 20
 
 
 def test_a_tie_counts_half_and_cannot_say_does_not_count(ledger):
     targets = {"oak": {"tree": "positive", "plant": "positive"}}
-    campaign = grouped(ledger, targets, answers=4, n_slots=4)
+    campaign = campaign_of_targets(ledger, targets, answers=4, n_slots=4)
     words = iter(["left", "tie", "tie", "cannot say"])
     vote_by(campaign, lambda *_: next(words), [join_campaign(campaign) for _ in range(4)])
     groups = campaign.target_groups()
@@ -401,7 +406,7 @@ def test_a_tie_counts_half_and_cannot_say_does_not_count(ledger):
 
 
 def test_contents_of_target_groups_are_the_candidates(ledger):
-    campaign = grouped(ledger)
+    campaign = campaign_of_targets(ledger)
     assert [content.content for content in campaign.contents()] == [word for _, word in campaign.info.items]
     assert campaign.info.target_of(0) == "singer"
 
@@ -453,7 +458,7 @@ def test_plan_items_and_checks_must_match_the_targets(ledger):
 
 
 def test_bundles_keep_target_groups(ledger, tmp_path):
-    campaign = grouped(ledger)
+    campaign = campaign_of_targets(ledger)
     vote_by(campaign, lambda *_: "left", [join_campaign(campaign) for _ in range(2)])
     campaign.write_bundle(tmp_path / "copy.zip")
     restored = Ledger.in_memory().restore(tmp_path / "copy.zip")

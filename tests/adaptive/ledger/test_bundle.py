@@ -71,8 +71,8 @@ def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_pa
     assert (result.key, result.name, result.n_items, result.n_closed) == (campaign.key, "Fruit", 8, n_closed)
     assert result.n_ballots == min(n_closed + 1, 3)
     if n_closed:
-        _, standing = campaign.position()
-        assert_array_equal(result.result.ybar, standing.mean)
+        _, position = campaign.position()
+        assert_array_equal(result.result.ybar, position.mean)
     if n_closed == 3:
         assert result.result.to_json() == campaign.paper_result().to_json()
         if items[1] != "one":  # labels of several lengths are one cell here, as in votes.csv
@@ -96,9 +96,9 @@ def test_digests_can_be_verified_without_this_package(sqlite):
     members = members_of(lively(sqlite).bundle())
     rows = list(csv.DictReader(io.StringIO(members["items.csv"], newline="")))
     labels = {row["place"]: json.loads(row["label"]) for row in rows}
-    asked = list(csv.DictReader(io.StringIO(members["comparisons.csv"], newline="")))
+    comparison_rows = list(csv.DictReader(io.StringIO(members["comparisons.csv"], newline="")))
     events = [json.loads(line) for line in members["events.jsonl"].splitlines()]
-    assert {row["comparison"][0] for row in asked if row["check"]} == {"1", "2"}
+    assert {row["comparison"][0] for row in comparison_rows if row["check"]} == {"1", "2"}
     chain = ""
 
     def digest(lines):
@@ -109,12 +109,12 @@ def test_digests_can_be_verified_without_this_package(sqlite):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
     for ballot in json.loads(members["ballots.json"])["ballots"]:
-        own = [row for row in asked if row["comparison"].startswith(f"{ballot['number']}-")]
-        at = [tuple(map(int, row["comparison"].split("-")[1:])) for row in own]
-        scored = [where for where, row in zip(at, own, strict=True) if not row["check"]]
+        rows_of_ballot = [row for row in comparison_rows if row["comparison"].startswith(f"{ballot['number']}-")]
+        at = [tuple(map(int, row["comparison"].split("-")[1:])) for row in rows_of_ballot]
+        scored = [where for where, row in zip(at, rows_of_ballot, strict=True) if not row["check"]]
         draw = []
-        for place, ((sheet, position), row) in enumerate(zip(at, own, strict=True)):
-            before = sum(each[0] == sheet and each[1] < position for each in scored)
+        for place, ((sheet, position), row) in enumerate(zip(at, rows_of_ballot, strict=True)):
+            before = sum(place_of_pair[0] == sheet and place_of_pair[1] < position for place_of_pair in scored)
             sides = (sheet, before, labels[row["left_item"]], labels[row["right_item"]])
             if row["check"]:
                 expected = {"": None, "1": "left", "0": "tie", "-1": "right"}[row["expected"]]
@@ -124,11 +124,11 @@ def test_digests_can_be_verified_without_this_package(sqlite):
                 draw.append(line(place, *sides))
         assert digest(draw) == ballot["draw_digest"]
         if ballot["state"] == "closed":
-            votes = [each for each in events if each["type"] == "vote" and each["ballot"] == ballot["number"]]
-            votes = [each for each in votes if each["place"] < len(scored)]
-            votes.sort(key=lambda each: (each["place"], each["revision"]))
-            said = [line(e["place"], e["revision"], e["kind"], e["answer"], e["voter"]) for e in votes]
-            assert digest(said) == ballot["votes_digest"]
+            votes = [event for event in events if event["type"] == "vote" and event["ballot"] == ballot["number"]]
+            votes = [event for event in votes if event["place"] < len(scored)]
+            votes.sort(key=lambda event: (event["place"], event["revision"]))
+            vote_lines = [line(e["place"], e["revision"], e["kind"], e["answer"], e["voter"]) for e in votes]
+            assert digest(vote_lines) == ballot["votes_digest"]
             chain = digest([chain, ballot["draw_digest"], ballot["votes_digest"], line(ballot["record"])])
             assert chain == ballot["chain_digest"]
     assert chain
@@ -178,8 +178,8 @@ def test_a_restored_campaign_continues(voters, sqlite, target, tmp_path):
     again.close(2)
     for one in (campaign, again):
         one.open_next()
-    chains = [[each.chain_digest for each in one.ballots()] for one in (campaign, again)]
-    draws = [[each.draw_digest for each in one.ballots()] for one in (campaign, again)]
+    chains = [[ballot.chain_digest for ballot in one.ballots()] for one in (campaign, again)]
+    draws = [[ballot.draw_digest for ballot in one.ballots()] for one in (campaign, again)]
     assert chains[0][:2] == chains[1][:2]
     assert draws[0] == draws[1]
 
@@ -221,9 +221,9 @@ def test_an_existing_campaign_is_not_restored_again(sqlite, tmp_path):
 def test_a_continuous_campaign_without_records_is_checked_by_its_digests(sqlite, tmp_path):
     ledger = ledger_at(sqlite)
     campaign = ledger.new_campaign(ContinuousPlan(8, 100), ITEMS, VOTERS, 1, settings=CampaignSettings(assigned=False))
-    drawn = draw_ballot(ITEMS, 2, VOTERS, np.random.default_rng(0))
+    draw = draw_ballot(ITEMS, 2, VOTERS, np.random.default_rng(0))
     for number in (1, 2):
-        write(campaign, store_ballot, drawn, np.arange(8), number=number, presentations=2)
+        write(campaign, store_ballot, draw, np.arange(8), number=number, presentations=2)
     campaign.write_bundle(tmp_path / "b.zip")
     result = verify_bundle(tmp_path / "b.zip")
     assert (result.n_ballots, result.n_closed, result.result) == (2, 0, None)
@@ -268,10 +268,10 @@ def test_croissant_metadata_lists_every_data_file_with_its_checksum(items, n_clo
     members = members_of(voted_campaign(sqlite, n_closed, items=items).bundle())
     result = json.loads(members["croissant.json"])
     assert result["conformsTo"] == "http://mlcommons.org/croissant/1.0"
-    files = {each["@id"]: each for each in result["distribution"]}
+    files = {entry["@id"]: entry for entry in result["distribution"]}
     assert set(files) == set(members) - {"README.md", "SHA256SUMS", "croissant.json"}
-    for name, each in files.items():
-        assert each["sha256"] == hashlib.sha256(members[name].encode()).hexdigest()
+    for name, entry in files.items():
+        assert entry["sha256"] == hashlib.sha256(members[name].encode()).hexdigest()
     for records in result["recordSet"]:
         for field in records["field"]:
             header = members[field["source"]["fileObject"]["@id"]].splitlines()[0].split(",")
@@ -326,12 +326,12 @@ def test_the_table_has_the_strengths_of_the_ledger(items, ended, sqlite, tmp_pat
     if ended:
         close_batches(campaign, least_answered=0.5)
     expected = campaign.result(interim=True).to_csv()
-    wanted = [line.split(",") for line in expected.splitlines()]
+    expected_rows = [line.split(",") for line in expected.splitlines()]
     data = campaign.bundle()
     table = members_of(data)["result.csv"]
     names = table.splitlines()[0].split(",")
     assert names[-2:] == ["rank", "strength"]
-    columns = [wanted[0].index(name) for name in names]
+    columns = [expected_rows[0].index(name) for name in names]
     rows = list(csv.reader(io.StringIO(expected, newline="")))
     result = csv.reader(io.StringIO(table, newline=""))
     assert [[*map(unguarded, row)] for row in result] == [[row[at] for at in columns] for row in rows]
@@ -339,14 +339,14 @@ def test_the_table_has_the_strengths_of_the_ledger(items, ended, sqlite, tmp_pat
     assert verify_bundle(tmp_path / "b.zip").n_votes > 20
     assert ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip").bundle() == data
     metadata = json.loads(members_of(data)["croissant.json"])
-    (records,) = (each for each in metadata["recordSet"] if each["name"] == "result")
-    assert [each["name"] for each in records["field"]] == names
+    (records,) = (record_set for record_set in metadata["recordSet"] if record_set["name"] == "result")
+    assert [field["name"] for field in records["field"]] == names
 
 
 def test_a_changed_table_is_refused_but_not_a_rounding_difference(sqlite, tmp_path):
     data = continuous(sqlite).bundle()
 
-    def changed(change):
+    def verify_change(change):
         contents, members = contents_of(edit_member(data, "result.csv", change))
         rest = {name: text for name, text in members.items() if name not in ("croissant.json", "SHA256SUMS")}
         (tmp_path / "b.zip").write_bytes(pack_members({**rest, "croissant.json": croissant(contents, rest)}))
@@ -360,10 +360,10 @@ def test_a_changed_table_is_refused_but_not_a_rounding_difference(sqlite, tmp_pa
 
         return change
 
-    assert changed(one_strength(0.0002)).n_votes > 20
+    assert verify_change(one_strength(0.0002)).n_votes > 20
     as_formerly = strengths_csv(contents_of(data)[0], oversight=0.03)
     assert as_formerly != members_of(data)["result.csv"]
-    assert changed(lambda _: as_formerly).n_votes > 20
+    assert verify_change(lambda _: as_formerly).n_votes > 20
     for change, message in [
         (one_strength(0.01), "its strengths are not those that the votes give"),
         (lambda text: text.replace("strength", "score"), "its columns or items are not those of the campaign"),
@@ -374,7 +374,7 @@ def test_a_changed_table_is_refused_but_not_a_rounding_difference(sqlite, tmp_pa
         (lambda text: text.replace(",1.0,", ",nan,", 1), "its ranks are not those of the strengths"),
     ]:
         with pytest.raises(BundleError, match=rf"result\.csv: {message}"):
-            changed(change)
+            verify_change(change)
 
 
 def test_items_of_equal_strength_may_swap_places():

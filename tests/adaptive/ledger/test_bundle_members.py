@@ -56,29 +56,29 @@ def edit_member(data, name, change):
 
 
 def edit_json(data, name, change):
-    def changed(text):
+    def change_text(text):
         value = json.loads(text)
         change(value)
         return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
 
-    return edit_member(data, name, changed)
+    return edit_member(data, name, change_text)
 
 
 def edit_line(data, kind, change):
     """Change or remove the first line of a type in events.jsonl."""
 
-    def changed(text):
+    def change_text(text):
         lines = text.splitlines()
         place = next(place for place, line in enumerate(lines) if json.loads(line)["type"] == kind)
         row = json.loads(lines[place])
-        again = change(row)
-        if again is False:
+        result = change(row)
+        if result is False:
             del lines[place]
         else:
             lines[place] = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return "".join(line + "\n" for line in lines)
 
-    return edit_member(data, "events.jsonl", changed)
+    return edit_member(data, "events.jsonl", change_text)
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def test_any_text_survives(labels, cells, extra, contents):
         {**item, "label": label_text(label), "content": cell, "alt_text": cells[-1]}
         for item, label, cell in zip(contents.items, labels, cells, strict=True)
     ]
-    voters = [{**own, "name": cell, "consent_version": cell} for own, cell in zip(contents.voters, cells, strict=False)]
+    voters = [{**row, "name": cell, "consent_version": cell} for row, cell in zip(contents.voters, cells, strict=False)]
     votes = [{**vote, "extra": extra or None, "reason": cells[0]} for vote in contents.votes]
     changed = replace(contents, items=items, voters=voters, votes=votes)
     result = parse_contents(data_members(changed))
@@ -299,7 +299,7 @@ def test_formulas_in_cells_are_guarded_and_restored(settings, items, sqlite, tmp
         if name.endswith(".csv")
     }
     assert set(cells) == {"items.csv", "voters.csv", "comparisons.csv", "votes.csv", "result.csv"}
-    assert not [cell for own in cells.values() for cell in own if RUNS.match(cell) and not NUMBER.fullmatch(cell)]
+    assert not [cell for column in cells.values() for cell in column if RUNS.match(cell) and not NUMBER.fullmatch(cell)]
     assert ("'=1+1" if items is None else "'=c") in cells["votes.csv"]
     assert {"'=cmd|' /C calc'!A0", "'-@Eve", "'+1+1"} <= set(cells["voters.csv"])
     path = tmp_path / "b.zip"
@@ -327,8 +327,8 @@ PAGES = VotingPages({"en": PageTexts("Fruit", "Which?", consent="I agree.")}, pl
 def campaign_with_pages(target):
     campaign = voted_campaign(target)
     for version in range(2):
-        shown = replace(PAGES, consent_version=str(version + 1))
-        campaign.set_pages(shown, replaces=version)
+        pages = replace(PAGES, consent_version=str(version + 1))
+        campaign.set_pages(pages, replaces=version)
     return campaign
 
 

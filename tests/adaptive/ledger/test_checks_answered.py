@@ -45,7 +45,7 @@ def counts(campaign):
     """Answers to checks, answers on sheets, votes, voters with a vote, and events of the feed."""
     now = read(campaign, status_of)
     [(on_sheets,)] = query(campaign, "SELECT sum(n_answered) FROM sheet")
-    votes = sum(each.n_votes for each in read(campaign, voter_rows))
+    votes = sum(row.n_votes for row in read(campaign, voter_rows))
     n_events = len(write(campaign, events_after))
     return now.spending.n_probes, on_sheets, now.n_votes, votes, now.n_voters, n_events
 
@@ -58,7 +58,7 @@ def test_an_answer_to_a_check_does_not_count_as_a_vote(campaign, holder):
         campaign.cast(vote(holder, PLACE, "tie"))
     assert retract(campaign, new_id(), 1, PLACE, holder).revision == 2
     assert counts(campaign) == (0, 0, 0, 0, 0, 0)
-    assert name in [each.id for each in read(campaign, asked_of, unanswered=True)]
+    assert name in [pair.id for pair in read(campaign, asked_of, unanswered=True)]
     assert read(campaign, quality_of).voters == ()
     campaign.cast(vote(holder, PLACE, "cannot say"))
     correct(campaign, new_id(), 1, PLACE, "left", "misread")
@@ -68,16 +68,16 @@ def test_an_answer_to_a_check_does_not_count_as_a_vote(campaign, holder):
 def test_votes_and_answers_to_checks_share_no_event_id(campaign, holder):
     for first, second in ((PLACE, 0), (1, PLACE)):
         place_of = dict(query(campaign, "SELECT place, sheet FROM comparison"))
-        own = [place for place in (first, second) if place_of[place] == 0]
+        places_of_sheet = [place for place in (first, second) if place_of[place] == 0]
         event = new_id()
-        campaign.cast(vote(holder, own[0], event_id=event))
-        for other in set(place_of) - {own[0]}:
+        campaign.cast(vote(holder, places_of_sheet[0], event_id=event))
+        for other in set(place_of) - {places_of_sheet[0]}:
             if place_of[other] == 0:
                 with pytest.raises(ConflictError, match="was used for another vote"):
                     campaign.cast(vote(holder, other, event_id=event))
                 with pytest.raises(ConflictError, match="was used for another vote"):
                     retract(campaign, event, 1, other, holder)
-        retract(campaign, new_id(), 1, own[0], holder)
+        retract(campaign, new_id(), 1, places_of_sheet[0], holder)
 
 
 def test_a_vote_and_a_simultaneous_late_vote_with_its_id_become_one(ledger):
@@ -88,23 +88,23 @@ def test_a_vote_and_a_simultaneous_late_vote_with_its_id_become_one(ledger):
     [(voter,)] = query(campaign, "SELECT DISTINCT voter_id FROM lease")
     [heir] = voters_of(campaign, 9)[8:]
     write(campaign, give_sheet, campaign.ballots()[0].id, 0, heir)
-    told = []
+    outcomes = []
 
     def send(place, event):
         barrier.wait()
         try:
             campaign.cast(vote(voter, place, event_id=event))
-            told.append("counts")
+            outcomes.append("counts")
         except LateVoteError:
-            told.append("late")
+            outcomes.append("late")
         except ConflictError as error:
-            told.append("reused" if error.reused else "conflict")
+            outcomes.append("reused" if error.reused else "conflict")
 
     for places in zip(*sheets, strict=False):
         event, barrier = new_id(), threading.Barrier(2)
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(send, places, [event] * 2))
-    assert told.count("reused") == len(told) // 2 > 5
+    assert outcomes.count("reused") == len(outcomes) // 2 > 5
     check_ledger(ledger)
 
 

@@ -22,7 +22,7 @@ from tests.adaptive.ledger.campaigns import draw_slots, known_pairs, places_by_s
 def ballots_with_probes(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n_items = draw(st.integers(2, 9))
-    drawn = draw_slots(
+    draw_of_ballot = draw_slots(
         n_items, draw(st.integers(1, 8)), draw(st.integers(1, 5)), draw(st.sampled_from([None, 1, 2, 3, 5])), rng
     )
     # Some known pairs are among the items of the ballot, and some are not.
@@ -30,15 +30,15 @@ def ballots_with_probes(draw):
     known = known_pairs(rng.permutation(n_labels).tolist()[: 2 * draw(st.integers(0, 5))], draw(st.integers(0, 2)))
     shares = st.floats(0, 0.5)
     probing = Probing(known, draw(st.integers(0, 3)), draw(shares), draw(shares))
-    return probing, known, drawn, rng
+    return probing, known, draw_of_ballot, rng
 
 
-def asked_by_slot(drawn):
+def pairs_by_slot(draw):
     """The pairs of all comparisons of each slot."""
-    own = {slot: set() for slot in drawn.slots.tolist()}
-    for place, sheet in enumerate(drawn.sheet.tolist()):
-        own[int(drawn.slots[sheet])].add(pair(drawn.left[place], drawn.right[place]))
-    return own
+    pairs = {slot: set() for slot in draw.slots.tolist()}
+    for place, sheet in enumerate(draw.sheet.tolist()):
+        pairs[int(draw.slots[sheet])].add(pair(draw.left[place], draw.right[place]))
+    return pairs
 
 
 def pair(left, right):
@@ -47,32 +47,32 @@ def pair(left, right):
 
 @given(ballots_with_probes())
 def test_only_repeats_ask_a_pair_twice(case):
-    probing, known, drawn, rng = case
-    probes = probes_of(probing, known, drawn, rng=rng)
-    own = asked_by_slot(drawn)
-    shown, overlaps = Counter(), Counter()
+    probing, known, draw, rng = case
+    probes = probes_of(probing, known, draw, rng=rng)
+    pairs = pairs_by_slot(draw)
+    check_counts, overlaps = Counter(), Counter()
     for probe in probes:
         if probe.kind == "repeat":
             continue
-        slot = int(drawn.slots[probe.sheet])
+        slot = int(draw.slots[probe.sheet])
         checked_pair = pair(probe.left, probe.right)
-        assert checked_pair not in own[slot]
-        shown[probe.sheet, checked_pair] += 1
+        assert checked_pair not in pairs[slot]
+        check_counts[probe.sheet, checked_pair] += 1
         overlaps[slot, checked_pair] += probe.kind == "overlap"
-    assert max(shown.values(), default=1) == 1
+    assert max(check_counts.values(), default=1) == 1
     assert max(overlaps.values(), default=1) <= 1
 
 
 @given(ballots_with_probes())
 def test_repeats_come_later_with_swapped_sides(case):
-    probing, known, drawn, rng = case
-    again = [each for each in probes_of(probing, known, drawn, rng=rng) if each.kind == "repeat"]
-    sizes = {sheet: len(places) for sheet, places in places_by_sheet(drawn).items()}
+    probing, known, draw, rng = case
+    again = [probe for probe in probes_of(probing, known, draw, rng=rng) if probe.kind == "repeat"]
+    sizes = {sheet: len(places) for sheet, places in places_by_sheet(draw).items()}
     for probe in again:
         place = probe.repeats
-        assert drawn.sheet[place] == probe.sheet
-        assert (probe.left, probe.right, probe.expected) == (drawn.right[place], drawn.left[place], None)
-        between = probe.position - drawn.position[place] - 1
+        assert draw.sheet[place] == probe.sheet
+        assert (probe.left, probe.right, probe.expected) == (draw.right[place], draw.left[place], None)
+        between = probe.position - draw.position[place] - 1
         assert between >= (sizes[probe.sheet] - 1) // 2
         assert probe.position < sizes[probe.sheet]  # before the last comparison, so it is certainly asked
     assert len({probe.repeats for probe in again}) == len(again)
@@ -85,45 +85,45 @@ def test_repeats_come_later_with_swapped_sides(case):
 
 @given(ballots_with_probes())
 def test_overlaps_are_comparisons_of_others(case):
-    probing, known, drawn, rng = case
-    overlaps = [each for each in probes_of(probing, known, drawn, rng=rng) if each.kind == "overlap"]
-    known_ones = {pair(each.left, each.right) for each in known}
+    probing, known, draw, rng = case
+    overlaps = [probe for probe in probes_of(probing, known, draw, rng=rng) if probe.kind == "overlap"]
+    known_ones = {pair(check.left, check.right) for check in known}
     for probe in overlaps:
         place = probe.repeats
-        assert drawn.slots[drawn.sheet[place]] != drawn.slots[probe.sheet]
-        assert pair(probe.left, probe.right) == pair(drawn.left[place], drawn.right[place])
+        assert draw.slots[draw.sheet[place]] != draw.slots[probe.sheet]
+        assert pair(probe.left, probe.right) == pair(draw.left[place], draw.right[place])
         assert pair(probe.left, probe.right) not in known_ones
     numbers = Counter(probe.sheet for probe in overlaps)
-    for sheet, places in places_by_sheet(drawn).items():
+    for sheet, places in places_by_sheet(draw).items():
         assert numbers[sheet] < probing.overlap * len(places) + 1
 
 
 @given(ballots_with_probes())
 def test_known_pairs_keep_their_answer_on_either_side(case):
-    probing, known, drawn, rng = case
-    expected = {pair(each.left, each.right): each for each in known}
+    probing, known, draw, rng = case
+    expected = {pair(check.left, check.right): check for check in known}
     codes = {"left": 1, "right": -1, "tie": 0}
-    own = asked_by_slot(drawn)
-    probes = probes_of(probing, known, drawn, rng=rng)
+    pairs = pairs_by_slot(draw)
+    probes = probes_of(probing, known, draw, rng=rng)
     dealt = Counter()
     for probe in probes:
         if probe.kind in ("repeat", "overlap"):
             continue
-        each = expected[pair(probe.left, probe.right)]
-        assert probe.kind == each.kind
-        assert probe.expected == (codes[each.expected] if probe.left == each.left else -codes[each.expected])
+        check = expected[pair(probe.left, probe.right)]
+        assert probe.kind == check.kind
+        assert probe.expected == (codes[check.expected] if probe.left == check.left else -codes[check.expected])
         dealt[probe.sheet] += probe.kind != "practice"
-    for sheet, slot in enumerate(drawn.slots.tolist()):
-        free = sum(p not in own[slot] and each.kind != "practice" for p, each in expected.items())
+    for sheet, slot in enumerate(draw.slots.tolist()):
+        free = sum(p not in pairs[slot] and check.kind != "practice" for p, check in expected.items())
         assert dealt[sheet] == min(probing.known_per_sheet, free)
 
 
 def test_practice_begins_the_first_sheet_of_a_new_voter():
     rng = np.random.default_rng(1)
-    drawn = draw_slots(8, 6, 4, 3, rng)
+    draw = draw_slots(8, 6, 4, 3, rng)
     known = known_pairs(range(8, 14), practice=3)
-    probes = probes_of(Probing(known, 1), known, drawn, practised={2}, rng=rng)
-    first = {slot: drawn.slots.tolist().index(slot) for slot in (0, 1, 3)}
+    probes = probes_of(Probing(known, 1), known, draw, practised={2}, rng=rng)
+    first = {slot: draw.slots.tolist().index(slot) for slot in (0, 1, 3)}
     assert Counter((probe.sheet, probe.position) for probe in probes if probe.kind == "practice") == {
         (sheet, 0): 3 for sheet in first.values()
     }
@@ -132,22 +132,22 @@ def test_practice_begins_the_first_sheet_of_a_new_voter():
 def test_known_pairs_take_turns_over_sheets_and_ballots():
     rng = np.random.default_rng(2)
     known = known_pairs(range(8, 18))
-    drawn = draw_slots(8, 12, 2, 3, rng)  # 24 comparisons of each slot, in 8 sheets
-    seen = {(0, 0): 1, (0, 1): 1, (0, 2): 1}
-    probes = probes_of(Probing(known, 1), known, drawn, seen=seen, rng=rng)
-    index = {pair(each.left, each.right): at for at, each in enumerate(known)}
+    draw = draw_slots(8, 12, 2, 3, rng)  # 24 comparisons of each slot, in 8 sheets
+    counts = {(0, 0): 1, (0, 1): 1, (0, 2): 1}
+    probes = probes_of(Probing(known, 1), known, draw, counts_by_pair=counts, rng=rng)
+    index = {pair(known_pair.left, known_pair.right): at for at, known_pair in enumerate(known)}
     for slot in (0, 1):
-        times = Counter({at: number for (of, at), number in seen.items() if of == slot})
-        times.update(index[pair(p.left, p.right)] for p in probes if drawn.slots[p.sheet] == slot)
+        times = Counter({at: number for (of, at), number in counts.items() if of == slot})
+        times.update(index[pair(p.left, p.right)] for p in probes if draw.slots[p.sheet] == slot)
         assert max(times.values()) - min(times[at] for at in range(5)) <= 1
     assert len({probe.left < probe.right for probe in probes}) == 2  # sides are drawn
 
 
 def test_the_same_seed_draws_the_same_checks():
-    drawn = draw_slots(8, 6, 4, None, np.random.default_rng(1))
+    draw = draw_slots(8, 6, 4, None, np.random.default_rng(1))
     known = known_pairs(range(8, 14))
     probing = Probing(known, 1, 0.2, 0.2)
-    first, again, other = (probes_of(probing, known, drawn, rng=np.random.default_rng(seed)) for seed in (5, 5, 6))
+    first, again, other = (probes_of(probing, known, draw, rng=np.random.default_rng(seed)) for seed in (5, 5, 6))
     assert first == again
     assert first != other
     assert [probe.sheet for probe in first] == sorted(probe.sheet for probe in first)
@@ -234,8 +234,8 @@ def test_the_expected_number_of_checks_is_the_mean_of_draws(size):
     for _ in range(300):
         counts.append(0)
         for number in (1, 2):
-            drawn = draw_slots(plan.sizes[number - 1], plan.presentations, 5, size, rng)
-            counts[-1] += len(probes_of(probing, (), drawn, rng=rng))
+            draw = draw_slots(plan.sizes[number - 1], plan.presentations, 5, size, rng)
+            counts[-1] += len(probes_of(probing, (), draw, rng=rng))
     error = np.std(counts) / np.sqrt(len(counts))
     assert error < 0.5
     assert abs(np.mean(counts) - expected) < 4 * error + 1e-9

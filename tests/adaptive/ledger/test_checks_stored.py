@@ -36,7 +36,7 @@ from tests.adaptive.ledger.campaigns import (
 from tests.adaptive.ledger.test_participation import answer, claim_sheet
 
 KNOWN = (("practice", "ash", "yew", "left"), ("attention", "ash", "oak", "left"), ("gold", "birch", "yew", "tie"))
-PROBING = Probing(tuple(KnownPair(*each) for each in KNOWN), 1, 0.25, 0.25)
+PROBING = Probing(tuple(KnownPair(*pair) for pair in KNOWN), 1, 0.25, 0.25)
 
 
 def row(name, answer, *, voter=None, left=None, right=None, line=2):
@@ -57,8 +57,8 @@ def campaign(ledger):
 
 
 def test_probes_do_not_change_the_draw_of_the_ballot(campaign):
-    standing = Position.first(PLAN)
-    expected = draw_ballot(standing.labels(ITEMS), PLAN.presentations, range(3), ballot_rng(1, 1, "draw"))
+    position = Position.first(PLAN)
+    expected = draw_ballot(position.labels(ITEMS), PLAN.presentations, range(3), ballot_rng(1, 1, "draw"))
     rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE probe IS NULL ORDER BY place")
     assert rows == list(zip(expected.left.tolist(), expected.right.tolist(), strict=True))
 
@@ -67,23 +67,23 @@ def test_probes_have_a_separate_random_stream_and_are_part_of_the_digest(campaig
     stored = campaign.ballots()[0]
     probes = probes_in(campaign)
     assert {probe.kind for probe in probes} >= {"practice", "repeat", "overlap"}
-    drawn = campaign.read(drawn_columns, stored.id)
-    assert stored.draw_digest == draw_digest(campaign.info, drawn, probes)
+    draw = campaign.read(drawn_columns, stored.id)
+    assert stored.draw_digest == draw_digest(campaign.info, draw, probes)
     for name, value in (("sheet", 9), ("position", 9), ("kind", "gold"), ("left", 5), ("expected", 0), ("repeats", 3)):
         changed = [probes[0]._replace(**{name: value}), *probes[1:]]
         assert changed != probes
-        assert stored.draw_digest != draw_digest(campaign.info, drawn, changed)
-    assert stored.draw_digest != draw_digest(campaign.info, drawn, probes[1:])
+        assert stored.draw_digest != draw_digest(campaign.info, draw, changed)
+    assert stored.draw_digest != draw_digest(campaign.info, draw, probes[1:])
     with pytest.raises(sa.exc.DBAPIError, match="the ledger keeps its history"):
         change(campaign, "UPDATE comparison SET expected = 1")
 
 
 def test_checks_are_shown_at_their_drawn_positions_with_ordinary_ids(campaign):
-    shown = [each.id for each in read(campaign, asked_of)]
-    sizes = Counter(name.rpartition("-")[0] for name in shown)
-    assert shown == [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
-    assert set(shown) == set(pair_ids(campaign))
-    assert set(shown) > set(check_ids(campaign)) > set()
+    ids = [pair.id for pair in read(campaign, asked_of)]
+    sizes = Counter(name.rpartition("-")[0] for name in ids)
+    assert ids == [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
+    assert set(ids) == set(pair_ids(campaign))
+    assert set(ids) > set(check_ids(campaign)) > set()
     practice = {f"1-{probe.sheet}-{probe.position}" for probe in probes_in(campaign) if probe.kind == "practice"}
     assert practice
     assert {name.rpartition("-")[2] for name in practice} == {"0"}
@@ -127,7 +127,7 @@ def test_a_contradiction_is_kept_and_the_first_answer_counts(campaign):
     assert query(campaign, "SELECT revision, answer FROM vote_event ORDER BY place") == [(1, 1), (1, 0)]
     assert query(campaign, "SELECT revision, answer, why FROM late_vote") == [(1, -1, "conflict")]
     listed = read(campaign, conflicts)
-    result = [(each.comparison, each.recorded, each.conflicting, each.corrected) for each in listed]
+    result = [(conflict.comparison, conflict.recorded, conflict.conflicting, conflict.corrected) for conflict in listed]
     assert result == [(one, "left", "right", False)]
     now = read(campaign, status_of)
     assert (now.n_conflicts, now.n_late, now.spending.n_probes, now.n_votes, now.n_voters) == (1, 0, 2, 0, 0)
@@ -150,7 +150,7 @@ def test_late_answers_are_kept_and_do_not_count(campaign):
 
 
 @pytest.mark.parametrize(
-    ("came", "message"),
+    ("invalid_row", "message"),
     [
         (row("1-0-99", "left"), r"votes\.csv:2: comparison '1-0-99' is unknown: ballot 1 ends sheet 0 at '1-0-\d'"),
         (row("2-0-0", "left"), r"votes\.csv:2: comparison '2-0-0' is unknown: ballot 2 has not been opened"),
@@ -159,9 +159,9 @@ def test_late_answers_are_kept_and_do_not_count(campaign):
         (row("1-p0", "left"), r'an id like "2-0-17": ballot, sheet and position; got \'1-p0\''),
     ],
 )
-def test_an_invalid_row_refuses_the_file(campaign, came, message):
+def test_an_invalid_row_refuses_the_file(campaign, invalid_row, message):
     with pytest.raises(VoteError, match=message):
-        record(campaign, *(row(name, "left") for name in pair_ids(campaign)[-2:]), came)
+        record(campaign, *(row(name, "left") for name in pair_ids(campaign)[-2:]), invalid_row)
     assert query(campaign, "SELECT count(*) FROM vote_event") == [(0,)]
 
 

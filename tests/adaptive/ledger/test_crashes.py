@@ -64,7 +64,7 @@ def wait_for_server(campaign):
     """Wait until PostgreSQL has finished the work of a killed client, which it may still commit."""
     busy = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'"
     if not campaign.database.is_sqlite:
-        eventually(lambda: not query(campaign, f"{busy} AND pid <> pg_backend_pid()"), what="the end of its sessions")
+        eventually(lambda: not query(campaign, f"{busy} AND pid <> pg_backend_pid()"), goal="the end of its sessions")
 
 
 def votes_of(campaign):
@@ -84,10 +84,10 @@ def test_a_vote_killed_at_any_point_and_sent_again_is_stored_once(ledger):
         place, _, voter = asked_comparisons(campaign)[0]
         return campaign.cast(vote(voter, place, event_id=event_id))
 
-    def check(campaign, done):
+    def check(campaign, is_finished):
         before = votes_of(campaign)
         assert before in ([], [(0, 1, "cast", 1)])
-        assert before or not done
+        assert before or not is_finished
         assert cast(campaign).repeated == bool(before)
         assert votes_of(campaign) == [(0, 1, "cast", 1)]
 
@@ -111,10 +111,10 @@ def test_retractions_and_corrections_are_atomic(ledger):
 
     for step, event in ((take_back, (0, 2, "retract", None)), (put_right, (0, 2, "cast", 0))):
 
-        def check(campaign, done, step=step, event=event):
+        def check(campaign, is_finished, step=step, event=event):
             before = votes_of(campaign)
             assert before in ([(0, 1, "cast", 1)], [(0, 1, "cast", 1), event])
-            assert len(before) == 2 or not done
+            assert len(before) == 2 or not is_finished
             assert step(campaign).repeated == (len(before) == 2)
             assert votes_of(campaign) == [(0, 1, "cast", 1), event]
 
@@ -140,20 +140,20 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_has_one_holder(ledger):
     def leases(campaign):
         return in_ballots(campaign, "t.sheet, t.voter_id", "lease", "AND t.ended_at IS NULL")
 
-    def check_claim(campaign, done):
+    def check_claim(campaign, is_finished):
         before = leases(campaign)
-        assert len(before) == 1 or not (before or done)
+        assert len(before) == 1 or not (before or is_finished)
         lease = claim(campaign)
         assert leases(campaign) == [(lease.sheet, first)]
         assert not before or before == leases(campaign)
 
-    def check_give(campaign, done):
+    def check_give(campaign, is_finished):
         before = leases(campaign)
         if before:
             with pytest.raises(LedgerError, match="already belongs to this voter"):
                 give(campaign)
         else:
-            assert not done
+            assert not is_finished
             give(campaign)
         assert leases(campaign) == [(0, second)]
 
@@ -176,9 +176,9 @@ def test_another_process_closes_a_ballot_whose_closer_was_killed(ledger):
 
     expected = close(answered_campaign(ledger))
 
-    def check(campaign, done):
+    def check(campaign, is_finished):
         state = campaign.ballots()[0].state
-        assert state in (["closed"] if done else ["open", "closing", "closed"])
+        assert state in (["closed"] if is_finished else ["open", "closing", "closed"])
         if state == "closing":
             with pytest.raises(
                 ConflictError,
@@ -225,23 +225,23 @@ def test_creating_campaigns_and_ballots_is_atomic(ledger):
         campaign.close(1)
         return campaign
 
-    def check_open(campaign, done):
-        drawn = query(
+    def check_open(campaign, is_finished):
+        ballot_counts = query(
             ledger,
             "SELECT b.n_comparisons, (SELECT count(*) FROM comparison c WHERE c.ballot_id = b.id) FROM ballot b "
             "WHERE campaign_id = :id AND number = 2",
             id=campaign.info.id,
         )
-        assert drawn or not done
-        assert all(expected == result for expected, result in drawn)
-        if not drawn:
+        assert ballot_counts or not is_finished
+        assert all(expected == result for expected, result in ballot_counts)
+        if not ballot_counts:
             assert campaign.open_next() == 2
         answer_all(campaign, 2)
         campaign.close(2)
 
-    def check_reopened(campaign, done):
+    def check_reopened(campaign, is_finished):
         state = campaign.ballots()[0].state
-        assert state == "open" or not done
+        assert state == "open" or not is_finished
         if state == "closed":
             campaign.reopen(1, "again")
         campaign.close(1)
@@ -257,13 +257,13 @@ def test_creating_tables_is_atomic(empty_target):
     n_points = int(processes.run(lambda report: report(str(_points_of_create(ledger))))[0])
     assert n_points > 60
     for point in [3, n_points // 2, n_points - 2, n_points - 1]:
-        _emptied(ledger)
+        empty_target_of(ledger)
         child = processes.start(lambda _, p=point: _points_of_create(ledger, p))
         assert child.lines() == []
         assert child.wait() == -signal.SIGKILL
-        made = Ledger.create(empty_target)
-        campaign_of(made)
-        made.close()
+        new_ledger = Ledger.create(empty_target)
+        campaign_of(new_ledger)
+        new_ledger.close()
 
 
 def _points_of_create(ledger, fatal=None):
@@ -272,7 +272,7 @@ def _points_of_create(ledger, fatal=None):
     return points.n_passed
 
 
-def _emptied(ledger):
+def empty_target_of(ledger):
     if ledger.database.is_sqlite:
         ledger.close()
         for path in ledger.database.path.parent.glob("ledger.db*"):
@@ -307,7 +307,7 @@ def test_randomly_killed_processes_lose_and_duplicate_no_votes(ledger):
     expected = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
     acknowledged, rng = set(), random.Random(1)
     for round_ in range(1, 4):
-        left = [each for each in expected if each[0] not in acknowledged]
+        left = [vote_key for vote_key in expected if vote_key[0] not in acknowledged]
         halves = left[::2], left[1::2]
         children = [processes.start(lambda report, h=half: crowd(campaign, h, report)) for half in halves]
         assert any(child.has_reported() for child in children)
@@ -375,7 +375,7 @@ def source(tmp_path):
     ledger.close()
 
 
-def whole(path, expected):
+def is_complete(path, expected):
     """Whether the ledger exists; if so, it must hold the campaign, without leftover files next to it."""
     if not path.exists():
         return False
@@ -390,12 +390,12 @@ def whole(path, expected):
 def test_a_backup_killed_at_any_line_is_complete_or_absent(source, tmp_path):
     copy, expected = tmp_path / "copy.db", source.bundle(names=True)
 
-    def check(done):
-        assert whole(copy, expected) or not done
+    def check(is_finished):
+        assert is_complete(copy, expected) or not is_finished
         assert source.bundle(names=True) == expected
         copy.unlink(missing_ok=True)
         database.back_up(source.database, copy)  # leftover files do no harm
-        assert whole(copy, expected)
+        assert is_complete(copy, expected)
         copy.unlink()
 
     assert killed_at_each_line(database, lambda: database.back_up(source.database, copy), check) > 15
@@ -410,8 +410,8 @@ def test_an_import_killed_at_any_line_leaves_a_complete_ledger_or_none(source, t
     copy, expected = tmp_path / "copy.db", source.bundle(names=True)
     (tmp_path / "b.zip").write_bytes(expected)
 
-    def check(done):
-        assert whole(copy, expected) or not done
+    def check(is_finished):
+        assert is_complete(copy, expected) or not is_finished
         copy.unlink(missing_ok=True)
 
     def step():
@@ -419,7 +419,7 @@ def test_an_import_killed_at_any_line_leaves_a_complete_ledger_or_none(source, t
 
     assert killed_at_each_line(adaptive._cli.run.ledgers, step, check) > 10
     step()
-    assert whole(copy, expected)
+    assert is_complete(copy, expected)
 
 
 def test_an_import_killed_at_any_statement_is_atomic(ledger, source, tmp_path):
@@ -440,9 +440,9 @@ def test_an_import_killed_at_any_statement_is_atomic(ledger, source, tmp_path):
         assert beside.bundle() == before
     assert point > 20
     (key,) = query(ledger, "SELECT key FROM campaign ORDER BY id")[-1]
-    made = ledger.campaign(key)
-    made.verify()
-    assert made.bundle(names=True) == (tmp_path / "b.zip").read_bytes()
+    restored = ledger.campaign(key)
+    restored.verify()
+    assert restored.bundle(names=True) == (tmp_path / "b.zip").read_bytes()
 
 
 def test_a_file_created_during_an_import_is_not_replaced(source, tmp_path):
@@ -450,9 +450,9 @@ def test_a_file_created_during_an_import_is_not_replaced(source, tmp_path):
     copy = tmp_path / "copy.db"
     with (  # noqa: PT012
         pytest.raises(adaptive._cli.run.ledgers.TableError, match=r"copy\.db: cannot be created: File exists"),
-        adaptive._cli.run.ledgers.create_ledger(str(copy)) as made,
+        adaptive._cli.run.ledgers.create_ledger(str(copy)) as new_ledger,
     ):
-        made.restore(tmp_path / "b.zip")
+        new_ledger.restore(tmp_path / "b.zip")
         copy.write_text("of somebody else")
     assert copy.read_text() == "of somebody else"
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []

@@ -32,14 +32,9 @@ from tests.adaptive.ledger.campaigns import (
     target_of,
     vote,
 )
-from tests.processes import guarded
+from tests.processes import guard
 
 pytestmark = pytest.mark.wide
-
-
-def of_sqlite(ledger):
-    if not ledger.database.is_sqlite:
-        pytest.skip("of SQLite alone")
 
 
 def of_postgresql(ledger):
@@ -129,10 +124,12 @@ def test_unicode_survives_a_database_with_encoding_sql_ascii(database, monkeypat
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
     with closing(Ledger.create(database("ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'"))) as ledger:
         items = ["\u0416\u0443\u043a", "caf\u00e9", "\u866b", "ant"]
-        made = ledger.new_campaign(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), items, ["\u0416"], 1)
-        made.open_next()
-        assert made.record({pair.id: "left" for pair in made.asked()}).n_new == 4
-        result = ledger.campaign(made.key)
+        campaign = ledger.new_campaign(
+            plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), items, ["\u0416"], 1
+        )
+        campaign.open_next()
+        assert campaign.record({pair.id: "left" for pair in campaign.asked()}).n_new == 4
+        result = ledger.campaign(campaign.key)
         assert result.info.items == tuple(items)
         assert [row.name for row in result.voters.rows(names=True)] == ["\u0416"]
 
@@ -145,10 +142,10 @@ def test_a_database_with_a_limited_encoding_is_refused(database):
         Ledger.create(url)
     with closing(Ledger(url)) as ledger:  # as one that an earlier release made
         ledger.database.write(create_tables)
-        made = ledger.new_campaign(PLAN, 6, ["Ann"], 1)
+        campaign = ledger.new_campaign(PLAN, 6, ["Ann"], 1)
         with pytest.raises(LedgerError, match=r"has no equivalent in encoding .* the database needs the encoding UTF8"):
-            made.voters.invite(["\u0416"])
-        made.voters.invite(["Ann\u00e9"])
+            campaign.voters.invite(["\u0416"])
+        campaign.voters.invite(["Ann\u00e9"])
 
 
 def test_an_unreachable_server_is_reported_at_once():
@@ -171,8 +168,8 @@ def test_a_forked_child_opens_new_connections(ledger):
     campaign = campaign_of(ledger)
     places = [(place, voter) for place, _, voter in asked_comparisons(campaign)]
     n_votes = min(8, len(places) // 2)
-    with ledger.database.engine.connect() as held:  # in use while the process forks
-        held.execute(sa.text("SELECT 1"))
+    with ledger.database.engine.connect() as connection:  # in use while the process forks
+        connection.execute(sa.text("SELECT 1"))
         mine = ledger.database.engine
 
         def votes(report):
@@ -189,7 +186,7 @@ def test_a_forked_child_opens_new_connections(ledger):
         assert child.lines() == ["voted"]
         assert child.wait() == 0
         assert ledger.database.engine is mine
-        assert held.execute(sa.text("SELECT count(*) FROM vote_event")).scalar() == 2 * n_votes
+        assert connection.execute(sa.text("SELECT count(*) FROM vote_event")).scalar() == 2 * n_votes
     check_ledger(ledger)
 
 
@@ -260,23 +257,23 @@ def test_a_blocked_step_is_refused_and_changes_nothing(ledger):
     campaign, place, voter = first_comparison(ledger)
     ballot = campaign.ballots()[0].id
     hasty = Ledger.create(target_of(ledger), patience=0.3)
-    held, done = threading.Event(), threading.Event()
+    has_lock, may_release = threading.Event(), threading.Event()
 
     def hold(connection):
         lock_ballot(connection, ballot, exclusive=True)
-        held.set()
-        done.wait(60)
+        has_lock.set()
+        may_release.wait(60)
 
     thread = threading.Thread(target=lambda: ledger.database.write(hold))
     thread.start()
-    assert held.wait(60)
+    assert has_lock.wait(60)
     began = time.monotonic()
     try:
         with pytest.raises(LedgerBusyError, match=r"busy for 0.3 s, .* nothing was changed"):
             hasty.campaign(campaign.key).cast(vote(voter, place))
         assert 0.3 <= time.monotonic() - began < PATIENCE_SECONDS  # not as long as others hold the lock
     finally:
-        done.set()
+        may_release.set()
         thread.join()
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(0,)]
     assert hasty.campaign(campaign.key).cast(vote(voter, place)).revision == 1
@@ -353,7 +350,7 @@ def pooler(server):
     rights = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
     with (
         (server.folder / "pooler").open("wb") as log,
-        guarded([shutil.which("pgbouncer"), settings], stdout=log, stderr=log, cwd=server.folder, **rights),
+        guard([shutil.which("pgbouncer"), settings], stdout=log, stderr=log, cwd=server.folder, **rights),
     ):
         end = time.monotonic() + 60
         with socket.socket() as listening:
@@ -436,8 +433,8 @@ def test_a_read_only_server_refuses_votes(database):
 
 def test_the_first_writable_host_is_used(database):
     url = sa.make_url(database())
-    several = f"postgresql://{url.username}:a,b@127.0.0.1:1,{url.host}:{url.port or 5432}/{url.database}"
-    with closing(Ledger.create(f"{several}?target_session_attrs=read-write")) as ledger:
+    hosts_url = f"postgresql://{url.username}:a,b@127.0.0.1:1,{url.host}:{url.port or 5432}/{url.database}"
+    with closing(Ledger.create(f"{hosts_url}?target_session_attrs=read-write")) as ledger:
         assert ledger.name == f"postgresql://127.0.0.1:1,{url.host}:{url.port or 5432}/{url.database}"
         campaign, place, voter = first_comparison(ledger)
         assert campaign.cast(vote(voter, place)).revision == 1
@@ -478,7 +475,8 @@ def test_a_campaign_lost_in_a_crash_is_not_acknowledged(server):
 
 
 def test_a_full_disk_refuses_votes_and_loses_none(ledger):
-    of_sqlite(ledger)
+    if not ledger.database.is_sqlite:
+        pytest.skip("of SQLite alone")
     campaign = campaign_of(ledger)
     places = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
     (n_pages,) = query(ledger, "PRAGMA page_count")[0]
@@ -545,16 +543,16 @@ def test_a_clock_an_hour_off_in_some_processes_loses_nothing(ledger, hours, monk
     places = [(place, voter) for place, _, voter in asked_comparisons(campaign)]
     true_time = time.time_ns
 
-    def shifted():
+    def shift_clock():
         monkeypatch.setattr(time, "time_ns", lambda: true_time() + hours * 3_600_000_000_000)
 
     def votes(report):
-        shifted()
+        shift_clock()
         for place, voter in places[::2]:
             report(campaign.cast(vote(voter, place)).event_id)
 
     def die_while_closing(_report):
-        shifted()
+        shift_clock()
         ledger.database.read = lambda _: os.kill(os.getpid(), signal.SIGKILL)
         campaign.close(1)
 
@@ -588,7 +586,7 @@ def test_a_file_of_other_software_is_refused_and_not_changed(tmp_path):
     with pytest.raises(RevisionError, match="has tables of other software: bookmarks"):
         Ledger.create(path)
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["bookmarks.db"]
+    assert [path.name for path in tmp_path.iterdir()] == ["bookmarks.db"]
 
 
 def soon():

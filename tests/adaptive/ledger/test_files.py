@@ -34,14 +34,14 @@ NOBODY = 65534
 @pytest.fixture
 def folder():
     """A folder that others may read."""
-    made = Path(tempfile.mkdtemp(prefix="rankcorr-read-only-"))
-    made.chmod(0o755)
-    yield made
-    made.chmod(0o755)
-    shutil.rmtree(made)
+    readable_folder = Path(tempfile.mkdtemp(prefix="rankcorr-read-only-"))
+    readable_folder.chmod(0o755)
+    yield readable_folder
+    readable_folder.chmod(0o755)
+    shutil.rmtree(readable_folder)
 
 
-def voted(folder):
+def answered_ledger(folder):
     ledger = Ledger.create(folder / "ledger.db")
     campaign = answered_campaign(ledger)
     return ledger, campaign
@@ -67,7 +67,7 @@ def as_reader(folder, work):
 
 
 def test_a_ledger_in_a_read_only_folder_is_read(folder):
-    ledger, campaign = voted(folder)
+    ledger, campaign = answered_ledger(folder)
     expected = campaign.bundle()
     campaign.result(interim=True)  # compile the kernels first: the reader could not cache them
     ledger.close()
@@ -92,7 +92,7 @@ def test_a_ledger_in_a_read_only_folder_is_read(folder):
 
 
 def test_writing_to_a_read_only_ledger_is_refused(folder):
-    ledger, _ = voted(folder)
+    ledger, _ = answered_ledger(folder)
     ledger.close()
 
     def writes():
@@ -104,9 +104,9 @@ def test_writing_to_a_read_only_ledger_is_refused(folder):
 
 
 def test_a_read_only_ledger_is_read_while_another_process_writes(folder):
-    ledger, _ = voted(folder)
-    with ledger.database.engine.connect() as held:
-        held.exec_driver_sql("SELECT count(*) FROM vote_event").scalar()
+    ledger, _ = answered_ledger(folder)
+    with ledger.database.engine.connect() as connection:
+        connection.exec_driver_sql("SELECT count(*) FROM vote_event").scalar()
         (folder / "new").mkdir()
         for path in folder.glob("ledger.db*"):
             shutil.copy(path, folder / "new")
@@ -117,7 +117,7 @@ def test_a_read_only_ledger_is_read_while_another_process_writes(folder):
         mine = result.campaign()
         return mine.status().n_votes
 
-    assert sorted(each.name for each in (folder / "new").iterdir()) == ["ledger.db", "ledger.db-shm", "ledger.db-wal"]
+    assert sorted(path.name for path in (folder / "new").iterdir()) == ["ledger.db", "ledger.db-shm", "ledger.db-wal"]
     assert as_reader(folder / "new", reads) == ["12"]
     (folder / "new").chmod(0o755)
     (folder / "new" / "ledger.db-shm").unlink()
@@ -127,7 +127,7 @@ def test_a_read_only_ledger_is_read_while_another_process_writes(folder):
 
 
 def test_a_lockless_read_during_a_write_is_discarded(folder, monkeypatch):
-    ledger, campaign = voted(folder)
+    ledger, campaign = answered_ledger(folder)
     ledger.close()
     monkeypatch.setattr(database, "is_read_only", lambda _: True)
     assert campaign.status().n_votes == 12
@@ -141,12 +141,12 @@ def test_a_lockless_read_during_a_write_is_discarded(folder, monkeypatch):
     ledger.close()
 
 
-@pytest.mark.parametrize(("free", "said"), [(0, "the disk is full"), (2**30, "disk I/O error")])
-def test_disk_errors_are_reported(free, said, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("free", "expected"), [(0, "the disk is full"), (2**30, "disk I/O error")])
+def test_disk_errors_are_reported(free, expected, monkeypatch, tmp_path):
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free, f_frsize=1))
-    assert reason(OperationalError("", None, error), tmp_path / "ledger.db") == said
+    assert reason(OperationalError("", None, error), tmp_path / "ledger.db") == expected
 
 
 @pytest.fixture
@@ -218,10 +218,10 @@ def votes_go_on(ledger, campaign, places, acknowledged):
 def campaign(tmp_path):
     """A campaign in a file, with one vote, whose connections stay open."""
     ledger = Ledger.create(tmp_path / "votes.db", patience=0.5)
-    made = campaign_of(ledger)
-    place, _, voter = asked_comparisons(made)[0]
-    made.cast(vote(voter, place))
-    yield made
+    new_campaign = campaign_of(ledger)
+    place, _, voter = asked_comparisons(new_campaign)[0]
+    new_campaign.cast(vote(voter, place))
+    yield new_campaign
     ledger.close()
 
 
@@ -240,8 +240,8 @@ def replace(path):
 
 
 def delete_all(path):
-    for each in (path, log_of(path), Path(f"{path}-shm")):
-        each.unlink()
+    for file in (path, log_of(path), Path(f"{path}-shm")):
+        file.unlink()
 
 
 def log_of(path):

@@ -91,11 +91,11 @@ def test_votes_with_grades_are_cast_corrected_and_taken_back(ledger):
 
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
 def test_ballots_close_as_without_grades(items, sqlite, other):
-    with_grades, without = graded(sqlite, 0, items=items), voted_campaign(other, 0, n_opened=0, items=items)
-    without.open_next()
+    with_grades, without_grades = graded(sqlite, 0, items=items), voted_campaign(other, 0, n_opened=0, items=items)
+    without_grades.open_next()
     rows = rows_of(with_grades, 1, 1, words=GRADED)
-    record(without, [row._replace(answer=row.answer.removesuffix(" 2").removesuffix(" 3")) for row in rows])
-    closed, expected = with_grades.close(1), without.close(1)
+    record(without_grades, [row._replace(answer=row.answer.removesuffix(" 2").removesuffix(" 3")) for row in rows])
+    closed, expected = with_grades.close(1), without_grades.close(1)
     assert_array_equal(closed.ybar, expected.ybar)
     assert_array_equal(closed.tally.wins, expected.tally.wins)
 

@@ -51,8 +51,8 @@ def test_simultaneous_imports_record_each_vote_once(ledger):
 
     with ThreadPoolExecutor(4) as pool:
         result = list(pool.map(record, parts))
-    assert sum(each.n_new for each in result) == 12
-    assert sum(each.n_new + each.n_known for each in result) == sum(map(len, parts))
+    assert sum(receipt.n_new for receipt in result) == 12
+    assert sum(receipt.n_new + receipt.n_known for receipt in result) == sum(map(len, parts))
     assert query(ledger, "SELECT count(*), max(revision) FROM vote_event") == [(12, 1)]
     assert query(ledger, "SELECT sum(n_answered) FROM sheet") == [(12,)]
 
@@ -65,7 +65,7 @@ def test_during_a_reassignment_all_votes_of_a_sheet_count_or_are_late(ledger):
     ids = pair_ids(campaign)
     first = VoteFile("votes.csv", tuple(VoteRow(2, ids[place], "0", None, None, "left") for place in places))
 
-    def given():
+    def give_to_dora():
         try:
             write(campaign, give_sheet, ballot, 0, write(campaign, register, "Dora"))
         except LedgerError as error:
@@ -73,7 +73,7 @@ def test_during_a_reassignment_all_votes_of_a_sheet_count_or_are_late(ledger):
         return None
 
     with ThreadPoolExecutor(2) as pool:
-        giving = pool.submit(given)
+        giving = pool.submit(give_to_dora)
         result = pool.submit(record_file, campaign, first).result()
         refused = giving.result()
     if refused is None:
@@ -106,8 +106,8 @@ def test_importing_again_does_not_restore_corrected_or_voided_votes(ledger):
     assert record_file(campaign, file_of(campaign, [1], "right")).n_new == 1
 
 
-def decided(campaign):
-    return [each.corrected for each in read(campaign, conflicts)]
+def are_corrected(campaign):
+    return [conflict.corrected for conflict in read(campaign, conflicts)]
 
 
 @pytest.mark.parametrize("hours", [1, -1])
@@ -121,10 +121,10 @@ def test_resolved_conflicts_are_recognised_by_revision_not_by_time(ledger, monke
     correct(campaign, new_id(), 1, 0, "tie", "misread")
     shift = 0
     assert record_file(campaign, file_of(campaign, [0], "right")).n_conflicts == 1
-    assert decided(campaign) == [False]
+    assert are_corrected(campaign) == [False]
     shift = hours
     correct(campaign, new_id(), 1, 0, "tie", "asked the voter")
-    assert decided(campaign) == [True]
+    assert are_corrected(campaign) == [True]
 
 
 def test_a_late_vote_resent_with_its_id_counts_after_reopening(ledger):
@@ -138,7 +138,10 @@ def test_a_late_vote_resent_with_its_id_counts_after_reopening(ledger):
             campaign.cast(late)
     campaign.reopen(1, "votes of one group came late")
     receipts = [campaign.cast(late) for _ in range(2)]
-    assert [(each.revision, each.kind, each.repeated) for each in receipts] == [(1, "cast", False), (1, "cast", True)]
+    assert [(receipt.revision, receipt.kind, receipt.repeated) for receipt in receipts] == [
+        (1, "cast", False),
+        (1, "cast", True),
+    ]
     assert query(ledger, "SELECT count(*) FROM late_vote") == [(1,)]
     assert query(ledger, "SELECT sum(n_answered) FROM sheet") == [(12,)]
     campaign.close(1)
@@ -153,19 +156,19 @@ def test_a_resent_late_vote_stays_late_if_another_voter_has_the_pair(ledger):
     record_file(campaign, file_of(campaign, range(10)))
     campaign.close(1, least_answered=0.5)
     (first, _, voter), (second, sheet, other) = asked_comparisons(campaign)[10:]
-    answered, given = vote(voter, first), vote(other, second)
-    for late in (answered, given):
+    first_late, second_late = vote(voter, first), vote(other, second)
+    for late in (first_late, second_late):
         with pytest.raises(LateVoteError, match="ballot 1 is closed"):
             campaign.cast(late)
     campaign.reopen(1, "again")
     assert campaign.cast(vote(voter, first, "right")).revision == 1
     ballot = campaign.ballots()[0].id
     write(campaign, give_sheet, ballot, sheet, write(campaign, register, "Dora"))
-    for late in (answered, given):
+    for late in (first_late, second_late):
         with pytest.raises(LateVoteError, match="does not count"):
             campaign.cast(late)
     write(campaign, give_sheet, ballot, sheet, other)
-    assert campaign.cast(given).revision == 1  # the sheet is back
+    assert campaign.cast(second_late).revision == 1  # the sheet is back
     check_ledger(ledger)
 
 
@@ -184,6 +187,6 @@ def test_a_restored_ledger_keeps_conflicts_of_files(ledger, tmp_path):
     assert dora == theirs or not ledger.database.is_sqlite
     write(restored, give_sheet, restored.ballots()[0].id, sheet, dora)
     assert record_file(restored, file_of(campaign, places[:1], "tie")).n_conflicts == 1
-    assert decided(restored) == [False, False]
+    assert are_corrected(restored) == [False, False]
     check_ledger(other)
     other.close()

@@ -130,6 +130,19 @@ def test_a_file_is_read_like_its_table(tmp_path):
         ({"completion_code": "a b"}, "completion_code must be"),
         ({"completion_url": "javascript:alert(1)"}, "must begin with https://"),
         ({"completion_url": "http://a.example/"}, "must begin with https://"),
+        ({"screened_out_code": "A"}, "screened_out_code is for participants of a platform"),
+        (
+            {"quota_full_code": "A"},
+            "quota_full_code is for participants of a platform, but the campaign has no platform",
+        ),
+        ({"study_minutes": 30}, "study_minutes is for participants of a platform"),
+        ({"platform": "prolific", "study_minutes": 0}, "study_minutes must be a finite number above 0; got 0"),
+        ({"platform": "prolific", "study_minutes": float("nan")}, "study_minutes must be a finite number above 0"),
+        ({"platform": "prolific", "quota_full_code": "a b"}, "quota_full_code must be letters, digits, - and _"),
+        (
+            {"platform": "prolific", "completion_code": "A", "quota_full_code": "A"},
+            "the codes must differ, because the platform tells outcomes apart by them",
+        ),
     ],
 )
 def test_invalid_pages_are_refused(changes, message):
@@ -180,7 +193,7 @@ def test_text_of_any_script_is_kept_unchanged(text, ledger):
 def test_only_one_of_several_simultaneous_changes_of_pages_succeeds(ledger):
     campaign, start = campaign_of(ledger), Barrier(4)
 
-    def changed(number):
+    def change_pages(number):
         start.wait()
         try:
             return campaign.set_pages(VotingPages(sheets=number), replaces=0)
@@ -188,28 +201,5 @@ def test_only_one_of_several_simultaneous_changes_of_pages_succeeds(ledger):
             return str(error)
 
     with ThreadPoolExecutor(4) as threads:
-        result = sorted(map(str, threads.map(changed, range(1, 5))))
+        result = sorted(map(str, threads.map(change_pages, range(1, 5))))
     assert result == ["1"] + ["the pages now have version 1, but the change was made to version 0"] * 3
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"screened_out_code": "A"}, "screened_out_code is for participants of a platform"),
-        (
-            {"quota_full_code": "A"},
-            "quota_full_code is for participants of a platform, but the campaign has no platform",
-        ),
-        ({"study_minutes": 30}, "study_minutes is for participants of a platform"),
-        ({"platform": "prolific", "study_minutes": 0}, "study_minutes must be a finite number above 0; got 0"),
-        ({"platform": "prolific", "study_minutes": float("nan")}, "study_minutes must be a finite number above 0"),
-        ({"platform": "prolific", "quota_full_code": "a b"}, "quota_full_code must be letters, digits, - and _"),
-        (
-            {"platform": "prolific", "completion_code": "A", "quota_full_code": "A"},
-            "the codes must differ, because the platform tells outcomes apart by them",
-        ),
-    ],
-)
-def test_invalid_codes_and_times_are_refused(fields, message):
-    with pytest.raises(LedgerError, match=message):
-        VotingPages(**fields)

@@ -33,12 +33,12 @@ from tests.adaptive.strategies import PLAN, PLANS, SEEDS, Voting, answers_to, ch
 @pytest.fixture(scope="module")
 def memory():
     """One ledger for many campaigns, because creating the tables takes a fifth of a second."""
-    made = Ledger.in_memory()
-    yield made
-    made.close()
+    new_ledger = Ledger.in_memory()
+    yield new_ledger
+    new_ledger.close()
 
 
-def drawn(campaign, number):
+def load_draw(campaign, number):
     stored = campaign.ballots()[number - 1]
     ballot = campaign.read(load_ballot, stored)
     return replace(ballot, voters=tuple(campaign.info.slots))
@@ -46,7 +46,7 @@ def drawn(campaign, number):
 
 def votes_on(campaign, number, seed):
     """A vote for most comparisons of a ballot, by id; every item has one."""
-    ballot, pairs = drawn(campaign, number), campaign.asked(number=number)
+    ballot, pairs = load_draw(campaign, number), campaign.asked(number=number)
     words = {1: "left", 0: "tie", -1: "right"}
     answers = {}
     for place, code in enumerate(answers_to(ballot, seed).tolist()):
@@ -64,7 +64,7 @@ def test_votes_in_any_order_and_in_parts_follow_the_papers_protocol(plan, seed, 
     ballots = []
     for number in range(1, plan.n_ballots + 1):
         assert straight.open_next() == scattered.open_next() == number
-        assert drawn(straight, number) == drawn(scattered, number)
+        assert load_draw(straight, number) == load_draw(scattered, number)
         votes = votes_on(straight, number, seed)
         assert straight.record(votes).n_new == len(votes)
         parts = random.sample(list(votes.items()), len(votes))
@@ -73,8 +73,8 @@ def test_votes_in_any_order_and_in_parts_follow_the_papers_protocol(plan, seed, 
         assert scattered.record(dict(parts)).n_new == len(parts) - cut
         again = scattered.record(votes)
         assert (again.n_new, again.n_known) == (0, len(votes))
-        shown = [(pair.left, pair.right, votes.get(pair.id)) for pair in straight.asked(number=number)]
-        ballots.append((list(drawn(straight, number).items), shown))
+        answers = [(pair.left, pair.right, votes.get(pair.id)) for pair in straight.asked(number=number)]
+        ballots.append((list(load_draw(straight, number).items), answers))
         record = straight.close(number, least_answered=0.1)
         assert scattered.close(number, least_answered=0.1) == record
         check_record(record, naive.protocol(ballots)[-1])
@@ -86,7 +86,7 @@ def test_the_seed_decides_the_ballots(memory):
     def first(seed):
         campaign = memory.new_campaign(PLAN, 8, 5, seed)
         campaign.open_next()
-        return drawn(campaign, 1)
+        return load_draw(campaign, 1)
 
     assert first(1) == first(1)
     assert first(1) != first(2)
@@ -101,19 +101,19 @@ def test_each_ballot_has_separate_random_streams_for_its_draw_and_its_cut(memory
     campaign, items = memory.new_campaign(PLAN, 8, 5, 1), list(range(8))
     for number, size in enumerate(PLAN.sizes, start=1):
         campaign.open_next()
-        assert drawn(campaign, number) == draw_ballot(items, 3, 5, stream(number, 0))
+        assert load_draw(campaign, number) == draw_ballot(items, 3, 5, stream(number, 0))
         campaign.record({pair.id: "tie" for pair in campaign.asked()})
         record = campaign.close(number)
         if number < 3:
             assert record.n_tied_at_cut == size
-            chosen = select_top(record.ybar, PLAN.sizes[number], stream(number, 1)).places
-            items = [items[place] for place in chosen]
+            places = select_top(record.ybar, PLAN.sizes[number], stream(number, 1)).places
+            items = [items[place] for place in places]
 
 
 def test_comparisons_have_the_names_of_voters_and_items(memory):
     campaign = memory.new_campaign(PLAN, PAIRS, ["Ann", "Bob", "Eve"], 1)
     campaign.open_next()
-    ballot = drawn(campaign, 1)
+    ballot = load_draw(campaign, 1)
     rows = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
     expected = [(ballot.voters[voter], PAIRS[left], PAIRS[right]) for voter, left, right in rows]
     assert sorted((pair.voter, pair.left, pair.right) for pair in campaign.asked(number=1)) == sorted(expected)
@@ -169,15 +169,16 @@ def test_a_ballot_full_of_answers_that_do_not_count_says_which_to_void(memory, a
     campaign.record({p.id: "cannot say" if {item, other} & {p.left, p.right} else "left" for p in campaign.asked()})
     if excluded:
         voters[0].exclude("a test")
-    seen = campaign.preview(least_answered=0).of_ballot
+    review = campaign.preview(least_answered=0).of_ballot
     pairs = {file_id(pair.id): {pair.left, pair.right} for pair in campaign.asked()}
-    assert {item, other} <= set(seen.silent)
-    assert all(set(seen.silent) & pairs[name] for name in seen.to_void)
-    assert set(seen.silent) <= set.union(*(pairs[name] for name in seen.to_void))  # nothing is open, so all are stuck
-    assert f"; void {', '.join(seen.to_void[:5])}" in seen.reason
-    with pytest.raises(NotReadyError, match=f"without any: .*; void {seen.to_void[0]}.* with `ballots run correct`"):
+    assert {item, other} <= set(review.silent)
+    assert all(set(review.silent) & pairs[name] for name in review.to_void)
+    # Nothing is open, so all are stuck.
+    assert set(review.silent) <= set.union(*(pairs[name] for name in review.to_void))
+    assert f"; void {', '.join(review.to_void[:5])}" in review.reason
+    with pytest.raises(NotReadyError, match=f"without any: .*; void {review.to_void[0]}.* with `ballots run correct`"):
         campaign.close(1, least_answered=0)
-    for name in seen.to_void:
+    for name in review.to_void:
         campaign.correct(name, None, "to be answered")
     assert campaign.preview(least_answered=0).of_ballot.to_void == ()  # now open
     if assigned:
@@ -193,8 +194,8 @@ def test_batches_without_a_ranking_can_be_reviewed_and_closed(memory):
     campaign = memory.new_campaign(ContinuousPlan(5, 20, 10), 5, 2, 1)
     campaign.open_next()
     campaign.record({pair.id: "cannot say" for pair in campaign.asked()})
-    seen = campaign.preview()
-    assert (seen.is_ready, seen.reason, seen.expected, campaign.close(1)) == (True, "", None, None)
+    progress = campaign.preview()
+    assert (progress.is_ready, progress.reason, progress.expected, campaign.close(1)) == (True, "", None, None)
 
 
 @pytest.mark.parametrize(

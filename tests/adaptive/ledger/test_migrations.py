@@ -29,9 +29,9 @@ from tests.adaptive.ledger.campaigns import (
 @pytest.fixture
 def ledger(empty_target):
     """A ledger whose tables a test may change."""
-    made = Ledger.create(empty_target)
-    yield made
-    made.close()
+    new_ledger = Ledger.create(empty_target)
+    yield new_ledger
+    new_ledger.close()
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def full(ledger):
     return ledger
 
 
-def refused(ledger, statement):
+def is_refused(ledger, statement):
     """Whether the statement is refused and nothing has changed."""
     tables = sorted(schema.metadata.tables)
     before = [sorted(map(str, query(ledger, f"SELECT * FROM {table}"))) for table in tables]
@@ -61,23 +61,23 @@ def refused(ledger, statement):
 
 def check_not_emptied(full, table):
     if full.database.is_sqlite:
-        assert refused(full, f"REPLACE INTO {table} SELECT * FROM {table}")
+        assert is_refused(full, f"REPLACE INTO {table} SELECT * FROM {table}")
     else:
-        assert refused(full, f"TRUNCATE {table} CASCADE")
+        assert is_refused(full, f"TRUNCATE {table} CASCADE")
 
 
 @pytest.mark.parametrize("table", schema.HISTORY)
 def test_rows_of_history_are_neither_changed_nor_deleted(full, table):
     assert query(full, f"SELECT count(*) FROM {table}") > [(0,)]
-    for column in (each.name for each in schema.metadata.tables[table].c):
-        assert refused(full, f"UPDATE {table} SET {column} = {column}")
-    assert refused(full, f"DELETE FROM {table}")
+    for name in (column.name for column in schema.metadata.tables[table].c):
+        assert is_refused(full, f"UPDATE {table} SET {name} = {name}")
+    assert is_refused(full, f"DELETE FROM {table}")
     check_not_emptied(full, table)
 
 
 @pytest.mark.parametrize("table", ["campaign", "ballot", "sheet", "voter", "lease", "token"])
 def test_mutable_rows_are_never_deleted_and_keep_their_identity(full, table):
-    assert refused(full, f"DELETE FROM {table}")
+    assert is_refused(full, f"DELETE FROM {table}")
     fixed = {
         "campaign": ["key", "mode", "plan", "slots", "seed", "hash_key", "created_at"],
         "ballot": ["number", "places", "presentations", "n_comparisons", "draw_digest", "opened_at"],
@@ -87,7 +87,7 @@ def test_mutable_rows_are_never_deleted_and_keep_their_identity(full, table):
         "token": ["hash", "campaign_id", "kind", "voter_id", "made_at"],
     }
     for column in fixed[table]:
-        assert refused(full, f"UPDATE {table} SET {column} = {column}")
+        assert is_refused(full, f"UPDATE {table} SET {column} = {column}")
     check_not_emptied(full, table)
 
 
@@ -109,8 +109,8 @@ def check_tables(ledger):
         assert compare_metadata(context, schema.metadata) == []
         result = sa.inspect(connection)
         for table in schema.metadata.sorted_tables:  # not compared by alembic
-            expected = {each.name for each in table.constraints if isinstance(each, sa.CheckConstraint)}
-            assert expected == {each["name"] for each in result.get_check_constraints(table.name)}
+            expected = {check.name for check in table.constraints if isinstance(check, sa.CheckConstraint)}
+            assert expected == {check["name"] for check in result.get_check_constraints(table.name)}
 
 
 def test_tables_are_those_of_the_schema(ledger):
@@ -128,7 +128,7 @@ def test_a_ledger_of_the_first_release_is_upgraded_with_its_votes(full):
     check_tables(full)
     assert query(full, "SELECT * FROM vote_event") == votes
     assert full.campaign().verify().n_comparisons == full.campaign().ballots()[0].n_comparisons
-    assert refused(full, "UPDATE comparison SET other_items = NULL")
+    assert is_refused(full, "UPDATE comparison SET other_items = NULL")
 
 
 def test_a_change_of_the_tables_has_a_revision():
@@ -151,7 +151,7 @@ def test_each_table_of_history_has_its_triggers(ledger):
     assert {f"tr_{table}_{verb}" for table in schema.HISTORY for verb in verbs} <= result
 
 
-LATER = """
+NEW_REVISION = """
 import sqlalchemy as sa
 from alembic import op
 from adaptive.ledger._store.migrations import triggers
@@ -169,9 +169,9 @@ def upgrade():
 
 
 @pytest.fixture
-def later(full, tmp_path, monkeypatch):
+def old_ledger(full, tmp_path, monkeypatch):
     """A ledger with rows, and a patched release whose new revision adds a column to the votes."""
-    (tmp_path / "0005_later.py").write_text(LATER)
+    (tmp_path / "0005_later.py").write_text(NEW_REVISION)
     folder = Path(migrations.__path__[0])
     scripts = ScriptDirectory(str(folder), version_locations=[str(folder / "versions"), str(tmp_path)])
     monkeypatch.setattr(migrations, "_scripts", lambda: scripts)
@@ -179,28 +179,30 @@ def later(full, tmp_path, monkeypatch):
     return full
 
 
-def test_an_older_ledger_is_upgraded_with_its_votes_and_digests(later):
-    campaign = later.campaign()
+def test_an_older_ledger_is_upgraded_with_its_votes_and_digests(old_ledger):
+    campaign = old_ledger.campaign()
     for place, _, voter in asked_comparisons(campaign)[1:]:
         campaign.cast(vote(voter, place))
     campaign.close(1)
     with pytest.raises(RevisionError, match="has tables of revision 0004, but this release reads 0005"):
-        later.check()
-    assert later.migrate() == "0004"
-    assert later.migrate() is None
-    later.check()
+        old_ledger.check()
+    assert old_ledger.migrate() == "0004"
+    assert old_ledger.migrate() is None
+    old_ledger.check()
     assert campaign.verify().n_closed == 1  # draws, votes and the chain keep their digests
-    rows = query(later, "SELECT event_id, place, voter_id, answer FROM vote_event WHERE note = 'written before 0005'")
+    rows = query(
+        old_ledger, "SELECT event_id, place, voter_id, answer FROM vote_event WHERE note = 'written before 0005'"
+    )
     assert len(rows) == campaign.ballots()[0].n_comparisons
     event_id, place, voter, answer = rows[0]
     assert campaign.cast(vote(voter, place, answer_name(answer), event_id=event_id)).repeated
-    assert refused(later, "UPDATE vote_event SET note = NULL")
+    assert is_refused(old_ledger, "UPDATE vote_event SET note = NULL")
     campaign.open_next()
     for place, _, voter in asked_comparisons(campaign, 2):
         campaign.cast(vote(voter, place, "right", number=2))
     campaign.close(2)
     assert campaign.verify().n_closed == 2
-    check_ledger(later)
+    check_ledger(old_ledger)
 
 
 def test_a_revision_without_an_upgrade_is_refused_and_not_changed(full):

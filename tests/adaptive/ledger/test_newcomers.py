@@ -131,7 +131,7 @@ def test_invited_voters_are_not_limited_by_address(campaign):
 
 def test_addresses_are_hashed_to_24_bits(campaign):
     hashes = {Origin(address, 1).hash_address(campaign.info) for address in ("192.0.2.1", "192.0.2.2", "unknown")}
-    assert {len(each) for each in hashes} == {6}
+    assert {len(digest) for digest in hashes} == {6}
     assert len(hashes) == 3
 
 
@@ -144,7 +144,7 @@ def test_voters_with_an_answer_are_not_limited_by_address(campaign):
 
 
 @pytest.fixture
-def ended(ledger):
+def closed_ballot(ledger):
     """Campaign, voter and sheet: the ballot was closed when the voter had given one answer."""
     campaign = web_campaign(ledger, least_answered=0.0)
     voter, hand, _ = come(campaign)
@@ -155,16 +155,16 @@ def ended(ledger):
     return campaign, voter, hand
 
 
-def test_a_sheet_unfinished_at_the_close_does_not_count_as_done(ended):
-    campaign, voter, _ = ended
+def test_a_sheet_unfinished_at_the_close_does_not_count_as_done(closed_ballot):
+    campaign, voter, _ = closed_ballot
     campaign.open_next()
     assert come(campaign, voter=voter)[1].number == 2
     assert query(campaign, "SELECT end_reason FROM lease WHERE ended_at IS NOT NULL") == [("closed",)]
     assert journey(campaign, voter).n_sheets_done == 0
 
 
-def test_a_vote_on_a_sheet_lost_at_the_close_counts_after_reopening(ended):
-    campaign, voter, hand = ended
+def test_a_vote_on_a_sheet_lost_at_the_close_counts_after_reopening(closed_ballot):
+    campaign, voter, hand = closed_ballot
     assert come(campaign, voter=voter)[1] is None
     campaign.reopen(1, "too soon")
     answer(campaign, voter, hand, 1)
@@ -202,8 +202,8 @@ def test_hashes_of_addresses_end_with_the_ballot_and_are_in_no_bundle(ledger):
 
 
 def test_newcomers_are_told_when_a_sheet_becomes_free(campaign):
-    held = [come(campaign) for _ in range(6)]
-    assert {hand.sheet for _, hand, _ in held} == set(range(6))
+    arrivals = [come(campaign) for _ in range(6)]
+    assert {hand.sheet for _, hand, _ in arrivals} == set(range(6))
     late, hand, reason = come(campaign)
     assert (hand, reason) == (None, "wait")
     result = journey(campaign, late)
@@ -232,18 +232,18 @@ def test_a_voter_is_not_promised_a_sheet_of_known_pairs(ledger):
 
 
 def test_the_organiser_sees_held_sheets_and_when_they_become_free(campaign):
-    def seen():
+    def read_awaited():
         return read(campaign, awaited_sheets)
 
-    assert seen() is None
+    assert read_awaited() is None
     for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2", None):
         come(campaign, address)
-    assert (seen().n_sheets, seen().n_of_one_address) == (4, 2)
+    assert (read_awaited().n_sheets, read_awaited().n_of_one_address) == (4, 2)
     voter, hand, _ = come(campaign)
     answer(campaign, voter, hand, 0)
-    assert seen().n_sheets == 4
+    assert read_awaited().n_sheets == 4
     pass_time(campaign, 2 * MINUTE)
-    assert seen() is None
+    assert read_awaited() is None
 
 
 def of_study(campaign, pages=STUDY):

@@ -37,7 +37,7 @@ from tests.adaptive.ledger.campaigns import (
     vote,
     write,
 )
-from tests.adaptive.ledger.test_races import at_once
+from tests.adaptive.ledger.test_races import run_at_once
 
 PAGES = VotingPages(open_link=True)
 
@@ -75,13 +75,13 @@ def test_a_voter_joins_consents_votes_and_finishes(ledger):
     assert journey(campaign, voter, pages).step == "consent"
     write(campaign, consent, pages, voter, "1")
     assert journey(campaign, voter, pages).step == "vote"
-    for done in range(2):
+    for n_sheets_done in range(2):
         hand, reason = claim_sheet(campaign, voter, pages)
         assert (len(hand.pairs), hand.answers, reason) == (2, {}, None)
         answer(campaign, voter, hand, 0)
         again, _ = claim_sheet(campaign, voter, pages)
         assert (again.sheet, sorted(again.answers), [pair.position for pair in again.missing]) == (hand.sheet, [0], [1])
-        assert journey(campaign, voter, pages).n_sheets_done == done
+        assert journey(campaign, voter, pages).n_sheets_done == n_sheets_done
         answer(campaign, voter, hand, 1)
     assert claim_sheet(campaign, voter, pages) == (None, "limit")
     end = journey(campaign, voter, pages)
@@ -138,10 +138,10 @@ def test_a_skipped_check_keeps_the_sheet_leased(ledger):
 def test_a_new_version_of_the_consent_text_needs_consent_again(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
-    later = VotingPages(open_link=True, consent_version="2")
-    assert journey(campaign, voter, later).step == "consent"
+    new_pages = VotingPages(open_link=True, consent_version="2")
+    assert journey(campaign, voter, new_pages).step == "consent"
     with pytest.raises(LedgerError, match=r"the consent text has version 2; got '1'"):
-        write(campaign, consent, later, voter, "1")
+        write(campaign, consent, new_pages, voter, "1")
     kinds = query(campaign, "SELECT kind, details FROM audit_event WHERE kind = 'consented'")
     assert kinds == [("consented", '{"version":"1"}')]
 
@@ -161,9 +161,9 @@ def test_leaving_erases_the_voter_and_voids_votes_of_open_ballots(ledger):
     assert campaign.read(holder_of, token, ["session"]) is None
     assert journey(campaign, other).n_answers == 2
     third = join_campaign(campaign)
-    taken, _ = claim_sheet(campaign, third)
-    assert taken.sheet == hand.sheet  # another voter is asked the voided pairs
-    answer(campaign, third, taken)
+    reissued, _ = claim_sheet(campaign, third)
+    assert reissued.sheet == hand.sheet  # another voter is asked the voided pairs
+    answer(campaign, third, reissued)
     check_ledger(campaign)
 
 
@@ -229,13 +229,13 @@ def test_only_the_hash_of_an_invitation_is_stored(ledger):
     campaign = web_campaign(ledger)
     tokens = campaign.voters.invite(["Ann", "Bob"])
     assert len({*tokens}) == 2
-    held = [campaign.read(holder_of, token, ["invitation"]) for token in tokens]
-    assert [each.campaign_key for each in held] == [campaign.key] * 2
-    assert len({each.voter_id for each in held}) == 2
+    holders = [campaign.read(holder_of, token, ["invitation"]) for token in tokens]
+    assert [holder.campaign_key for holder in holders] == [campaign.key] * 2
+    assert len({holder.voter_id for holder in holders}) == 2
     dump = str([query(campaign, f"SELECT * FROM {table}") for table in ("token", "voter", "audit_event")])
     assert not any(token in dump for token in tokens)
     again = campaign.voters.invite(["Ann"])[0]
-    assert campaign.read(holder_of, again, ["invitation"]).voter_id == held[0].voter_id
+    assert campaign.read(holder_of, again, ["invitation"]).voter_id == holders[0].voter_id
     with pytest.raises(LedgerError, match="names must be unique"):
         campaign.voters.invite(["Cid", "Cid"])
 
@@ -274,8 +274,8 @@ def test_every_version_of_the_pages_is_kept(ledger):
 def test_items_have_contents(ledger):
     contents = [ItemContent(), ItemContent("markdown", "**fir**"), ItemContent("image", "trees/oak.png", "an oak")]
     contents += [ItemContent("text", "a tree") for _ in range(3)]
-    made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=CampaignSettings(assigned=False), contents=contents)
-    assert made.contents() == tuple(contents)
+    campaign = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=CampaignSettings(assigned=False), contents=contents)
+    assert campaign.contents() == tuple(contents)
     with pytest.raises(LedgerError, match="one for each of the 6 items; got 1"):
         ledger.new_campaign(PLAN, ITEMS, 3, 1, contents=contents[:1])
 
@@ -304,9 +304,9 @@ def test_an_event_is_found_by_its_id(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
     hand, _ = claim_sheet(campaign, voter)
-    given = vote(voter, hand.pairs[1].place)
-    campaign.cast(given)
-    result = read(campaign, pair_of_event, given.event_id)
+    cast_vote = vote(voter, hand.pairs[1].place)
+    campaign.cast(cast_vote)
+    result = read(campaign, pair_of_event, cast_vote.event_id)
     assert result == VoteEvent(1, hand.pairs[1].place, f"1-{hand.sheet}-1", voter)
     assert read(campaign, pair_of_event, new_id()) is None
 
@@ -330,8 +330,8 @@ def test_no_voter_gets_a_pair_of_an_earlier_batch_again(ledger):
     assert before[0]
     assert (after := pairs_of(voters[0]))
     assert not set(before[0]) & set(after)
-    drawn = query(campaign, "SELECT left_item, right_item FROM comparison WHERE ballot_id = 2")
-    assert {frozenset(pair) for pair in drawn} & set(before[0])  # the remaining pairs are left for other voters
+    rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE ballot_id = 2")
+    assert {frozenset(pair) for pair in rows} & set(before[0])  # the remaining pairs are left for other voters
 
 
 def test_an_excluded_voter_gets_no_further_sheet(ledger):
@@ -373,33 +373,33 @@ def exclude(campaign, voter, excluded=True):
     (campaign.voter(voter).exclude if excluded else campaign.voter(voter).include)("too fast")
 
 
-def reassigned(campaign, voter):
+def give_to_others(campaign, voter):
     return write(campaign, ask_others, voter)
 
 
 def test_comparisons_of_an_excluded_voter_are_given_to_others(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
-    done, _ = claim_sheet(campaign, voter)
-    answer(campaign, voter, done)
-    begun, _ = claim_sheet(campaign, voter)
-    answer(campaign, voter, begun, 0)
+    full_hand, _ = claim_sheet(campaign, voter)
+    answer(campaign, voter, full_hand)
+    begun_hand, _ = claim_sheet(campaign, voter)
+    answer(campaign, voter, begun_hand, 0)
     with pytest.raises(LedgerError, match="the voter is not excluded"):
-        reassigned(campaign, voter)
+        give_to_others(campaign, voter)
     exclude(campaign, voter)
-    assert reassigned(campaign, voter) == 3
+    assert give_to_others(campaign, voter) == 3
     check_ledger(campaign)
     assert query(campaign, "SELECT DISTINCT reason FROM vote_event WHERE kind = 'void'") == [("asked of others",)]
     assert journey(campaign, voter).sheet is None
     assert claim_sheet(campaign, voter) == (None, "none left")
     other = join_campaign(campaign)
-    taken = [claim_sheet(campaign, other)[0] for _ in (done, begun)]
-    answer(campaign, other, taken[0])
-    taken[1] = claim_sheet(campaign, other)[0]
-    assert {hand.sheet for hand in taken} == {done.sheet, begun.sheet}
-    assert [len(hand.pairs) for hand in taken] == [2, 2]
-    answer(campaign, other, taken[1])
-    assert reassigned(campaign, voter) == 0  # answers of others are kept
+    others_hands = [claim_sheet(campaign, other)[0] for _ in (full_hand, begun_hand)]
+    answer(campaign, other, others_hands[0])
+    others_hands[1] = claim_sheet(campaign, other)[0]
+    assert {hand.sheet for hand in others_hands} == {full_hand.sheet, begun_hand.sheet}
+    assert [len(hand.pairs) for hand in others_hands] == [2, 2]
+    answer(campaign, other, others_hands[1])
+    assert give_to_others(campaign, voter) == 0  # answers of others are kept
     exclude(campaign, voter, False)
     assert journey(campaign, other).n_answers == 4
     assert journey(campaign, voter).n_answers == 0
@@ -409,7 +409,7 @@ def test_comparisons_of_an_excluded_voter_are_given_to_others(ledger):
 def test_votes_of_closed_ballots_cannot_be_voided(ledger):
     campaign, voters = with_closed_ballot(ledger)
     exclude(campaign, voters[0])
-    assert reassigned(campaign, voters[0]) == 0
+    assert give_to_others(campaign, voters[0]) == 0
     assert not query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")
 
 
@@ -445,7 +445,7 @@ def test_after_the_end_an_answer_can_be_changed_but_not_retracted(ledger):
     receipt = voter.cast(other)
     assert (receipt.revision, receipt.answer, voter.cast(other).repeated) == (2, "right", True)
     assert voter.state(STUDY_PAGES).n_answers == len(votes)
-    assert [each.decision for each in read(campaign, platform_voters).participants] == ["approve"]
+    assert [participant.decision for participant in read(campaign, platform_voters).participants] == ["approve"]
     check_ledger(campaign)
 
 
@@ -476,7 +476,7 @@ def test_simultaneous_claims_respect_the_limit_of_their_address(ledger):
     origin = Origin("192.0.2.7", most=3)
     voters = [campaign.voter(join_campaign(campaign)) for _ in range(MANY)]
     pages = VotingPages(open_link=True)
-    at_once(*[lambda voter=voter: voter.next_sheet(pages, origin) for voter in voters])
+    run_at_once(*[lambda voter=voter: voter.next_sheet(pages, origin) for voter in voters])
     assert query(campaign, "SELECT count(*) FROM lease WHERE unanswered AND ended_at IS NULL") == [(3,)]
 
 
@@ -484,8 +484,8 @@ def test_a_clock_jump_of_a_day_blocks_no_sheet(ledger):
     campaign = web_campaign(ledger, sheet_size=None, lease_minutes=30)
     first = join_campaign(campaign)
     n_sheets = query(campaign, "SELECT count(*) FROM sheet")[0][0]
-    held = [first] + [join_campaign(campaign) for _ in range(n_sheets - 1)]
-    for voter in held:
+    voters = [first] + [join_campaign(campaign) for _ in range(n_sheets - 1)]
+    for voter in voters:
         assert claim_sheet(campaign, voter)[0] is not None
     newcomer = join_campaign(campaign)
     assert not read(campaign, is_more_left, newcomer)

@@ -98,9 +98,9 @@ def test_a_continuous_campaign_ends_at_its_budget_or_at_all_pairs(
     n_items, n_voters, n_slots, budget, batch, sheet_size, probing, seed
 ):
     ledger = Ledger.in_memory()
-    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
+    settings = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
     plan = ContinuousPlan(n_items, budget, batch=batch)
-    campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
+    campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=settings)
     campaign.open_next()
     voters = vote_to_the_end(campaign, n_voters, Random(seed))
     possible = min(budget, n_voters * comb(n_items, 2))
@@ -129,9 +129,9 @@ def test_a_ballot_ends_when_each_pair_has_the_votes_that_its_voters_can_give(
     n_items, presentations, n_voters, n_slots, sheet_size, probing, random
 ):
     ledger = Ledger.in_memory()
-    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
+    settings = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
     plan = plan_ballots(n_items, n_ballots=2, fraction=0.7, presentations=presentations)
-    campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
+    campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=settings)
     campaign.open_next()
     rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE probe IS NULL")
     pair_counts = Counter(frozenset(row) for row in rows)
@@ -149,8 +149,8 @@ def test_a_ballot_ends_when_each_pair_has_the_votes_that_its_voters_can_give(
 def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
     """Twelve items, three voters and a little overlap once stopped at 90 to 108 of 120 answers."""
     ledger = Ledger.in_memory()
-    chosen = CampaignSettings(assigned=False, sheet_size=20, lease_minutes=30, probing=Probing(overlap=0.05))
-    campaign = ledger.new_campaign(ContinuousPlan(12, 120, batch=12), 12, 3, seed, settings=chosen)
+    settings = CampaignSettings(assigned=False, sheet_size=20, lease_minutes=30, probing=Probing(overlap=0.05))
+    campaign = ledger.new_campaign(ContinuousPlan(12, 120, batch=12), 12, 3, seed, settings=settings)
     campaign.open_next()
     vote_to_the_end(campaign, 3, Random(seed), lapse=0.0)
     status = campaign.status()
@@ -162,9 +162,9 @@ def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
 def test_a_voter_whose_copies_are_withheld_is_told_of_further_sheets(seed):
     """Fewer voters than slots: copies of comparisons that need these voters are withheld, and the pairs stay open."""
     ledger = Ledger.in_memory()
-    chosen = CampaignSettings(assigned=False, probing=Probing(overlap=0.5))
+    settings = CampaignSettings(assigned=False, probing=Probing(overlap=0.5))
     plan = plan_ballots(3, n_ballots=2, fraction=0.7, presentations=6)
-    campaign = ledger.new_campaign(plan, 3, 4, seed, settings=chosen)
+    campaign = ledger.new_campaign(plan, 3, 4, seed, settings=settings)
     campaign.open_next()
     vote_to_the_end(campaign, 3, Random(seed), lapse=0.0)
     assert campaign.status().n_answered == 9
@@ -174,9 +174,9 @@ def test_a_voter_whose_copies_are_withheld_is_told_of_further_sheets(seed):
 def campaign_of_sheets(n_items, budget):
     """A continuous campaign whose batches have one sheet of four pairs, or of all pairs if these are fewer."""
     size = min(4, comb(n_items, 2))
-    chosen = CampaignSettings(assigned=False, sheet_size=size, lease_minutes=30)
+    settings = CampaignSettings(assigned=False, sheet_size=size, lease_minutes=30)
     campaign = Ledger.in_memory().new_campaign(
-        ContinuousPlan(n_items, budget, batch=size), n_items, 1, 1, settings=chosen
+        ContinuousPlan(n_items, budget, batch=size), n_items, 1, 1, settings=settings
     )
     campaign.open_next()
     return campaign

@@ -65,11 +65,11 @@ def steps_of_status(ledger, n_items):
         nonlocal n_steps
         n_steps += 1
 
-    def counted(transaction):
+    def count_steps(transaction):
         transaction.connection.connection.dbapi_connection.set_progress_handler(count, 100)
         return status_of(transaction)
 
-    assert campaign.read(counted).n_voters == 3
+    assert campaign.read(count_steps).n_voters == 3
     return n_steps
 
 
@@ -117,13 +117,13 @@ def test_the_pace_ignores_old_events(ledger, monkeypatch):
 def test_answers_of_excluded_voters_do_not_count(ledger):
     campaign = answered_campaign(ledger)
     _, _, voter = asked_comparisons(campaign)[0]
-    assert len([each for each in asked_comparisons(campaign) if each[2] == voter]) == 4  # of 12, among 3 voters
+    assert len([pair for pair in asked_comparisons(campaign) if pair[2] == voter]) == 4  # of 12, among 3 voters
     campaign.voter(voter).exclude("asked to")
     now = campaign.status()
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
-    seen = campaign.preview().of_ballot
-    assert seen.n_answered == now.n_counted
-    assert min(answers for _, answers in seen.fewest) == min(answers_by_item(campaign).values()) < 4
+    progress = campaign.preview().of_ballot
+    assert progress.n_answered == now.n_counted
+    assert min(answers for _, answers in progress.fewest) == min(answers_by_item(campaign).values()) < 4
     campaign.close(1, least_answered=0.5)
     campaign.voter(voter).include("it was a mistake")
     (first,) = campaign.ballot_progress()
@@ -134,16 +134,16 @@ def answers_by_item(campaign):
     """Number of answers on each item by voters who are not excluded, counted one by one."""
     out = set(campaign.read(Transaction.excluded_voters))
     left = campaign.read(current_votes, campaign.ballots()[0].id)
-    drawn = campaign.read(drawn_columns, campaign.ballots()[0].id)
+    draw = campaign.read(drawn_columns, campaign.ballots()[0].id)
     result = dict.fromkeys(range(campaign.info.n_items), 0)
     for place, voter in zip(left.place.tolist(), left.voter.tolist(), strict=True):
         if voter not in out:
-            result[int(drawn.left[place])] += 1
-            result[int(drawn.right[place])] += 1
+            result[int(draw.left[place])] += 1
+            result[int(draw.right[place])] += 1
     return result
 
 
-def test_the_progress_of_ballots(ledger):
+def test_the_progress_of_ballots_has_counts_and_times(ledger):
     campaign = campaign_in_second_ballot(ledger)
     first, second = campaign.ballot_progress()
     assert (first.ballot, first.state, first.n_items, first.n_answered, first.n_comparisons) == (1, "closed", 6, 12, 12)
@@ -257,8 +257,8 @@ def of_ballot(campaign, number=1):
 
 def test_the_stamp_of_a_campaign_changes_with_every_event(ledger):
     campaign, place, voter = first_comparison(ledger)
-    seen = [stamp(campaign)]
-    assert stamp(campaign) == seen[0]
+    stamps = [stamp(campaign)]
+    assert stamp(campaign) == stamps[0]
     steps = [
         lambda: campaign.cast(vote(voter, place)),
         lambda: campaign.voters.invite(["Ada"]),
@@ -271,8 +271,8 @@ def test_the_stamp_of_a_campaign_changes_with_every_event(ledger):
     ]
     for step in steps:
         step()
-        seen.append(stamp(campaign))
-    assert len(set(seen)) == len(seen)
+        stamps.append(stamp(campaign))
+    assert len(set(stamps)) == len(stamps)
 
 
 def answer_rest(campaign):
@@ -301,11 +301,11 @@ def test_the_stamp_of_a_ballot_depends_on_its_state_and_on_exclusions(ledger):
 
 def test_a_ballot_closes_only_in_the_reviewed_state(ledger):
     campaign = answered_campaign(ledger)
-    seen = of_ballot(campaign)
+    reviewed_stamp = of_ballot(campaign)
     campaign.voter(asked_comparisons(campaign)[0][2]).exclude("x")
     with pytest.raises(ChangedError, match=r"ballot 1 has changed since you reviewed it \(state or voters\)"):
-        campaign.close(1, least_answered=0.1, stamp=seen)
-    assert [each.state for each in campaign.ballots()] == ["open"]
+        campaign.close(1, least_answered=0.1, stamp=reviewed_stamp)
+    assert [ballot.state for ballot in campaign.ballots()] == ["open"]
     campaign.close(1, least_answered=0.1, stamp=of_ballot(campaign))
     check_ledger(campaign)
 
@@ -314,13 +314,13 @@ def test_a_continuous_campaign_ends_only_in_the_reviewed_state(ledger):
     plan = ContinuousPlan(6, 20, batch=5)
     campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=CampaignSettings(least_answered=0))
     draw_batch(campaign)
-    seen = of_ballot(campaign)
+    reviewed_stamp = of_ballot(campaign)
     draw_batch(campaign, at_once=True)
     with pytest.raises(ChangedError, match=r"campaign has changed since you reviewed it \(batches or voters\)"):
-        close_batches(campaign, stamp=seen)
+        close_batches(campaign, stamp=reviewed_stamp)
     with pytest.raises(ChangedError, match="closes it only if it is the last, 2"):
         campaign.close(1, stamp=of_ballot(campaign, 1))
-    assert {each.state for each in campaign.ballots()} == {"open"}
+    assert {ballot.state for ballot in campaign.ballots()} == {"open"}
     assert campaign.preview(1).stamp == campaign.preview(2).stamp == of_ballot(campaign, 2)
     assert close_batches(campaign, stamp=campaign.preview(1).stamp) == 2
 

@@ -34,9 +34,9 @@ pytestmark = pytest.mark.wide
 PATIENCE = 60.0  # seconds for results that come at once unless the machine stalls
 
 
-def at_once(*works):
+def run_at_once(*functions):
     """Run functions in threads that start together; return the result or the error of each, in order."""
-    barrier = threading.Barrier(len(works))
+    barrier = threading.Barrier(len(functions))
 
     def run(work):
         try:
@@ -45,8 +45,8 @@ def at_once(*works):
         except Exception as error:
             return error
 
-    with ThreadPoolExecutor(len(works)) as pool:
-        return list(pool.map(run, works))
+    with ThreadPoolExecutor(len(functions)) as pool:
+        return list(pool.map(run, functions))
 
 
 @pytest.mark.parametrize("round_", range(2))
@@ -78,7 +78,7 @@ def test_five_closers_and_twelve_voters_give_one_record_of_all_counted_votes(led
             seconds.append(time.monotonic() - start)
 
     works = [close] * 5 + [lambda at=at: voting(places[at::12]) for at in range(12)]
-    for result in at_once(*works)[:5]:
+    for result in run_at_once(*works)[:5]:
         assert not isinstance(result, Exception) or isinstance(result, AdaptiveError), result
     assert len(counted) + len(late) == len(places)
     if campaign.ballots()[0].state == "open":  # every closer was too early: some items had no answer yet
@@ -162,7 +162,7 @@ def test_a_sheet_released_by_another_claim_is_found(ledger):
         answered.set()
         return result
 
-    failed, lease = at_once(lambda: campaign.write(claim_and_fail), claim_next)
+    failed, lease = run_at_once(lambda: campaign.write(claim_and_fail), claim_next)
     assert isinstance(failed, KeyError)
     assert lease.sheet == 0
 
@@ -171,14 +171,14 @@ def test_simultaneous_voters_get_different_sheets(ledger):
     plan = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
     campaign = campaign_of(ledger, n_voters=2, plan=plan, assigned=False, sheet_size=2)
     voters = voters_of(campaign, 10)
-    leases = at_once(*(lambda v=v: write(campaign, claim_sheet, v) for v in voters))
+    leases = run_at_once(*(lambda v=v: write(campaign, claim_sheet, v) for v in voters))
     assert sorted(lease.sheet for lease in leases) == list(range(10))
 
 
 def test_a_voter_with_two_tabs_gets_one_sheet(ledger):
     campaign = campaign_of(ledger, assigned=False, sheet_size=2)
     (voter,) = voters_of(campaign, 1)
-    result = at_once(*[lambda: write(campaign, claim_sheet, voter)] * 4)
+    result = run_at_once(*[lambda: write(campaign, claim_sheet, voter)] * 4)
     assert [lease.sheet for lease in result] == [0] * 4
     assert query(ledger, "SELECT count(*) FROM lease") == [(1,)]
 
@@ -190,7 +190,7 @@ def test_simultaneous_registrations_make_one_voter(ledger):
     def join():
         return write(campaign, register, "60d9aadeb86739de712faee0", source="prolific")
 
-    assert len(set(at_once(*[join] * 4))) == 1
+    assert len(set(run_at_once(*[join] * 4))) == 1
     assert query(ledger, "SELECT count(*) FROM voter") == [(known + 1,)]
 
 
@@ -198,10 +198,12 @@ def test_one_of_two_simultaneous_votes_counts(ledger):
     campaign = campaign_of(ledger)
     for place, _, voter in asked_comparisons(campaign):
         answers = ["left", "right"]
-        result = at_once(*(lambda a=a, p=place, v=voter: campaign.cast(vote(v, p, a)) for a in answers))
-        assert sorted(type(each).__name__ for each in result) == ["ConflictError", "Receipt"]
-        stands = next(each.answer for each in result if not isinstance(each, Exception))
-        assert f"already has the vote {stands!r}" in str(next(each for each in result if isinstance(each, Exception)))
+        result = run_at_once(*(lambda a=a, p=place, v=voter: campaign.cast(vote(v, p, a)) for a in answers))
+        assert sorted(type(outcome).__name__ for outcome in result) == ["ConflictError", "Receipt"]
+        counted_answer = next(outcome.answer for outcome in result if not isinstance(outcome, Exception))
+        assert f"already has the vote {counted_answer!r}" in str(
+            next(outcome for outcome in result if isinstance(outcome, Exception))
+        )
     check_ledger(ledger)
 
 
@@ -209,7 +211,7 @@ def test_one_event_sent_several_times_at_once_is_one_vote(ledger):
     campaign = campaign_of(ledger)
     for place, _, voter in asked_comparisons(campaign)[:4]:
         one = vote(voter, place)
-        result = at_once(*[lambda one=one: campaign.cast(one)] * 5)
+        result = run_at_once(*[lambda one=one: campaign.cast(one)] * 5)
         assert sorted(receipt.repeated for receipt in result) == [False, True, True, True, True]
         assert {receipt.revision for receipt in result} == {1}
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(4,)]
@@ -221,9 +223,9 @@ def test_a_sheet_reassigned_during_a_vote_counts_for_one_voter(ledger):
     place, sheet, voter = asked_comparisons(campaign)[0]
     (heir,) = [write(campaign, register, "somebody new")]
     one, other = vote(voter, place), vote(heir, place, "right")
-    cast, given = at_once(lambda: campaign.cast(one), lambda: write(campaign, give_sheet, ballot, sheet, heir))
-    assert not isinstance(given, Exception)
-    if isinstance(cast, LateVoteError):
+    receipt, lease = run_at_once(lambda: campaign.cast(one), lambda: write(campaign, give_sheet, ballot, sheet, heir))
+    assert not isinstance(lease, Exception)
+    if isinstance(receipt, LateVoteError):
         assert campaign.cast(other).revision == 1
     else:
         with pytest.raises(ConflictError, match="already has the vote 'left'"):
@@ -234,14 +236,14 @@ def test_a_sheet_reassigned_during_a_vote_counts_for_one_voter(ledger):
 
 
 def test_ballots_and_tables_are_created_once(empty_target):
-    ledgers = at_once(*[lambda: Ledger.create(empty_target)] * 3)
+    ledgers = run_at_once(*[lambda: Ledger.create(empty_target)] * 3)
     first = ledgers[0]
     campaign = first.new_campaign(PLAN, 6, 3, 1)
-    result = at_once(*[campaign.open_next] * 3)
+    result = run_at_once(*[campaign.open_next] * 3)
     assert result.count(1) == 1
-    refused = [each for each in result if each != 1]
-    assert all(isinstance(each, LedgerError) for each in refused)
-    assert all("at the same moment" in str(each) or "is open" in str(each) for each in refused)
+    errors = [error for error in result if error != 1]
+    assert all(isinstance(error, LedgerError) for error in errors)
+    assert all("at the same moment" in str(error) or "is open" in str(error) for error in errors)
     assert query(first, "SELECT count(*) FROM ballot") == [(1,)]
     for ledger in ledgers:
         ledger.close()
@@ -252,9 +254,9 @@ def test_a_ballot_is_reopened_or_followed_by_the_next_but_not_both(ledger):
         campaign = campaign_of(ledger, seed=seed)
         answer_all(campaign)
         campaign.close(1)
-        opened, reopened = at_once(campaign.open_next, lambda c=campaign: c.reopen(1, "a mistake"))
+        opened, reopened = run_at_once(campaign.open_next, lambda c=campaign: c.reopen(1, "a mistake"))
         assert isinstance(opened, LedgerError) != isinstance(reopened, LedgerError)
-        states = [each.state for each in campaign.ballots()]
+        states = [ballot.state for ballot in campaign.ballots()]
         assert states == (["open"] if isinstance(opened, Exception) else ["closed", "open"])
 
 
@@ -344,6 +346,6 @@ def test_a_voter_who_leaves_during_a_claim_holds_no_sheet(ledger):
         assert claimed.wait(PATIENCE)
         return campaign.voter(voter).leave()
 
-    lease, n_voided = at_once(lambda: campaign.write(claim), go)
+    lease, n_voided = run_at_once(lambda: campaign.write(claim), go)
     assert (lease.sheet, n_voided) == (0, 0)
     assert query(ledger, "SELECT end_reason FROM lease") == [("withdrawn",)]

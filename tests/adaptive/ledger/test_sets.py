@@ -43,17 +43,14 @@ def campaign_of_sets(ledger, n_items=12, *, set_size=4, budget=40, n_voters=4, s
     return ledger.new_campaign(plan, items or LABELS[:n_items], n_voters, 1, settings=settings)
 
 
-def answer_to(pair, rng, doubt):
-    """Items with smaller numbers are better; voters err more often with a greater `doubt`."""
-    heard = -np.array(pair.items) + doubt * rng.gumbel(size=len(pair.items))
-    return f"best {heard.argmax() + 1} worst {heard.argmin() + 1}"
-
-
 def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
-    """Let all voters answer sheet by sheet until none is left; return the sets of each voter."""
+    """Let all voters answer sheet by sheet until none is left; return the sets of each voter.
+
+    Items with smaller numbers are better; voters err more often with a greater `doubt`.
+    """
     rng = np.random.default_rng(0)
     voters = [campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(n_voters)]
-    asked = defaultdict(list)
+    sets_by_voter = defaultdict(list)
     waiting = list(voters)
     while waiting:
         for voter in list(waiting):
@@ -62,10 +59,11 @@ def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
                 waiting.remove(voter)
                 continue
             for pair in sheet.missing:
-                asked[voter.id].append(tuple(sorted(pair.items)))
-                answer = answer_to(pair, rng, doubt)
+                sets_by_voter[voter.id].append(tuple(sorted(pair.items)))
+                heard = -np.array(pair.items) + doubt * rng.gumbel(size=len(pair.items))
+                answer = f"best {heard.argmax() + 1} worst {heard.argmin() + 1}"
                 voter.cast(VoteCast(new_id(), sheet.number, pair.place, voter.id, answer))
-    return asked
+    return sets_by_voter
 
 
 def rows_of(campaign):
@@ -115,9 +113,9 @@ def test_voters_who_never_err_find_the_order_of_the_top(ledger):
 @pytest.mark.parametrize(("n_items", "set_size", "n_voters"), [(4, 4, 3), (5, 4, 2), (5, 3, 3)])
 def test_no_voter_gets_a_set_twice_and_all_sets_can_be_asked(n_items, set_size, n_voters, ledger):
     campaign = campaign_of_sets(ledger, n_items, set_size=set_size, budget=60, n_voters=n_voters, sheet_size=3)
-    asked = vote_to_the_end(campaign, n_voters)
+    sets_by_voter = vote_to_the_end(campaign, n_voters)
     every = set(combinations(range(n_items), set_size))
-    for sets in asked.values():
+    for sets in sets_by_voter.values():
         assert len(sets) == len(set(sets))
         assert set(sets) == every
     assert campaign.info.plan.n_possible(n_voters) == min(60, n_voters * len(every))
@@ -355,7 +353,7 @@ def of_files(ledger, items=None):
     return ledger.new_campaign(plan, items or LABELS[:12], 3, 1)
 
 
-def filled(campaign, number, path, *, only=slice(None)):
+def write_answers(campaign, number, path, *, only=slice(None)):
     """Write the file of a batch with the answers of voters who never err."""
     rows = list(csv.DictReader(io.StringIO(set_file(campaign.asked(number=number), campaign.info))))
     for row in rows[only]:
@@ -371,7 +369,7 @@ def test_sets_are_exported_answered_and_imported(items, ledger, tmp_path):
     by_voter = defaultdict(list)
     for number in range(1, 6):
         campaign.open_next()
-        rows = filled(campaign, number, path)
+        rows = write_answers(campaign, number, path)
         for row in rows:
             by_voter[row["voter"]].append(tuple(sorted(row[f"item_{at}"] for at in range(1, 5))))
         assert campaign.import_votes(path).n_new == len(rows) > 8
@@ -389,7 +387,7 @@ def test_sets_are_exported_answered_and_imported(items, ledger, tmp_path):
 def test_a_file_with_some_answers_leaves_the_others_open(ledger, tmp_path):
     campaign, path = of_files(ledger), tmp_path / "votes.csv"
     campaign.open_next()
-    filled(campaign, 1, path, only=slice(5))
+    write_answers(campaign, 1, path, only=slice(5))
     assert campaign.import_votes(path).n_new == 5
     assert len(campaign.asked(unanswered=True)) == len(campaign.asked()) - 5
     text = path.read_text("utf-8").splitlines()
@@ -414,7 +412,7 @@ def test_a_file_with_some_answers_leaves_the_others_open(ledger, tmp_path):
 def test_a_mismatched_file_changes_nothing(change_of, message, ledger, tmp_path):
     campaign, path = of_files(ledger), tmp_path / "votes.csv"
     campaign.open_next()
-    rows = filled(campaign, 1, path)
+    rows = write_answers(campaign, 1, path)
     change_of(rows[0])
     write_rows(path, rows)
     with pytest.raises(VoteError, match=message):
@@ -429,7 +427,7 @@ def test_a_mismatched_file_changes_nothing(change_of, message, ledger, tmp_path)
 def test_options_for_votes_on_pairs_are_refused(options, sqlite, tmp_path):
     campaign, path = of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
     campaign.open_next()
-    filled(campaign, 1, path)
+    write_answers(campaign, 1, path)
     with pytest.raises(OptionError, match="apply to votes on pairs, not on sets"):
         campaign.import_votes(path, **options)
     assert campaign.events_after(0) == ()
@@ -439,7 +437,7 @@ def test_options_for_votes_on_pairs_are_refused(options, sqlite, tmp_path):
 def test_files_of_sets_in_other_forms(ending, sqlite, tmp_path):
     campaign, path = of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
     campaign.open_next()
-    rows = filled(campaign, 1, path)
+    rows = write_answers(campaign, 1, path)
     data = path.read_bytes()
     other = tmp_path / f"votes{ending}"
     forms = {

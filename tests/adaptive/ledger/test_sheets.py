@@ -15,22 +15,22 @@ from adaptive.ledger._closing import close_batches
 from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots, query
 from tests.adaptive.ledger.test_batches import continuous
 from tests.adaptive.ledger.test_participation import answer, claim_sheet, join_campaign, journey, web_campaign
-from tests.adaptive.ledger.test_races import at_once
+from tests.adaptive.ledger.test_races import run_at_once
 
 LABELS = list("abcdefgh")
 PLAN = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=6)  # 24 comparisons in the first ballot
 
 
-def asked(campaign, which="t.probe IS NULL"):
+def pairs_by_sheet(campaign, condition="t.probe IS NULL"):
     """Sheet and items of the comparisons of the first ballot."""
-    rest = f"AND b.number = 1 AND {which} ORDER BY t.sheet"
+    rest = f"AND b.number = 1 AND {condition} ORDER BY t.sheet"
     return in_ballots(campaign, "t.sheet, t.left_item, t.right_item", "comparison", rest)
 
 
-def drawn(campaign):
+def item_pairs_by_sheet(campaign):
     """The pairs of items of each sheet of the first ballot."""
     result = defaultdict(set)
-    for sheet, left, right in asked(campaign):
+    for sheet, left, right in pairs_by_sheet(campaign):
         result[sheet].add(frozenset([left, right]))
     return dict(result)
 
@@ -40,21 +40,21 @@ def practised_on(ledger):
     """A campaign of two slots with sheets of 4, and its only practice pair, which its first sheet compares too."""
     options = {"plan": PLAN, "items": LABELS, "n_voters": 2, "assigned": False, "sheet_size": 4}
     with_none = campaign_of(ledger, **options)
-    sheets = drawn(with_none)
+    sheets = item_pairs_by_sheet(with_none)
     practice = next(pair for pair in sheets[0] if sum(pair in pairs for pairs in sheets.values()) == 1)
     known = KnownPair("practice", *(LABELS[item] for item in sorted(practice)), "left")
     campaign = campaign_of(ledger, **options, lease_minutes=60, probing=Probing((known,)))
-    assert drawn(campaign) == sheets  # drawn as without probes
+    assert item_pairs_by_sheet(campaign) == sheets  # drawn as without probes
     return campaign, practice
 
 
-def pair_of(shown):
-    return frozenset([shown.left, shown.right])
+def pair_of(comparison):
+    return frozenset([comparison.left, comparison.right])
 
 
 def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(practised_on):
     campaign, practice = practised_on
-    practised = asked(campaign, "t.probe = 'practice'")
+    practised = pairs_by_sheet(campaign, "t.probe = 'practice'")
     # Other sheets of the slot go to any voter, and have the practice pair too.
     assert [sheet for sheet, *_ in practised] == [1, 2, 3, 4, 5]
     assert {frozenset(pair) for _, *pair in practised} == {practice}
@@ -95,17 +95,17 @@ def test_a_voter_who_voted_without_practice_gets_none_later(practised_on):
 
 def test_a_sheet_with_answered_practice_goes_to_a_voter_who_has_begun(practised_on):
     campaign, _ = practised_on
-    gone, known = join_campaign(campaign), join_campaign(campaign)
-    left, _ = claim_sheet(campaign, gone)
-    answer(campaign, gone, left, 0, 1)  # the practice, and one comparison
-    answer(campaign, known, claim_sheet(campaign, known)[0])
-    change(campaign, "UPDATE lease SET expires_at = 0 WHERE voter_id = :voter", voter=gone)
+    leaver, finisher = join_campaign(campaign), join_campaign(campaign)
+    unfinished, _ = claim_sheet(campaign, leaver)
+    answer(campaign, leaver, unfinished, 0, 1)  # the practice, and one comparison
+    answer(campaign, finisher, claim_sheet(campaign, finisher)[0])
+    change(campaign, "UPDATE lease SET expires_at = 0 WHERE voter_id = :voter", voter=leaver)
     new, _ = claim_sheet(campaign, join_campaign(campaign))
-    assert new.sheet != left.sheet
+    assert new.sheet != unfinished.sheet
     assert new.pairs[0].is_practice
-    taken, _ = claim_sheet(campaign, known)
-    assert taken.sheet == left.sheet
-    assert not any(pair.is_practice for pair in taken.pairs)
+    reissued, _ = claim_sheet(campaign, finisher)
+    assert reissued.sheet == unfinished.sheet
+    assert not any(pair.is_practice for pair in reissued.pairs)
 
 
 def test_sheets_whose_pairs_the_voter_knows_are_skipped(ledger, monkeypatch):
@@ -116,11 +116,11 @@ def test_sheets_whose_pairs_the_voter_knows_are_skipped(ledger, monkeypatch):
     voter = join_campaign(campaign)
     while (hand := claim_sheet(campaign, voter)[0]) is not None:
         answer(campaign, voter, hand)
-    asked = []
+    locked = []
     lock_sheet = sheets._lock_sheet
-    monkeypatch.setattr(sheets, "_lock_sheet", lambda *given, **how: asked.append(given) or lock_sheet(*given, **how))
+    monkeypatch.setattr(sheets, "_lock_sheet", lambda *args, **kw: locked.append(args) or lock_sheet(*args, **kw))
     assert claim_sheet(campaign, voter) == (None, "none left")
-    assert asked == []
+    assert locked == []
     assert not journey(campaign, voter).available
     assert claim_sheet(campaign, join_campaign(campaign))[0] is not None
 
@@ -131,9 +131,9 @@ def test_a_campaign_that_ends_while_a_batch_is_drawn_gets_no_batch(ledger, monke
     draw_batch(campaign)
     result = batches.next_comparisons
 
-    def end_meanwhile(*given, **options):
+    def end_meanwhile(*arguments, **options):
         close_batches(campaign, least_answered=0.0)
-        return result(*given, **options)
+        return result(*arguments, **options)
 
     monkeypatch.setattr(batches, "next_comparisons", end_meanwhile)
     with pytest.raises(LedgerError, match="has ended"):
@@ -171,7 +171,7 @@ def test_waiting_voters_share_one_fit(ledger, monkeypatch):
         return fit(*votes)
 
     monkeypatch.setattr(drawing, "interim_strengths", wait_for_others)
-    states = at_once(*[lambda voter=voter: voter.next_sheet(PAGES) for voter in voters])
+    states = run_at_once(*[lambda voter=voter: voter.next_sheet(PAGES) for voter in voters])
     assert [state.reason for state in states] == [None] * MANY
     assert len({(state.sheet.number, state.sheet.sheet) for state in states}) == MANY
     assert len(fits) <= 2  # the first batch was drawn for the voters present at that time

@@ -56,13 +56,13 @@ class Ballot:
     def had(self, sheet, voter):
         return any(lease.voter == voter for lease in self.leases.get(sheet, []))
 
-    def standing(self, place):
+    def counted_vote(self, place):
         """Answer and voter of the counted vote."""
         events = self.events.get(place, [])
         return (events[-1][1], events[-1][2]) if events and events[-1][0] == "cast" else None
 
-    def answered(self, sheet):
-        return sum(1 for place, (of, _) in enumerate(self.pairs) if of == sheet and self.standing(place))
+    def count_answered(self, sheet):
+        return sum(1 for place, (of, _) in enumerate(self.pairs) if of == sheet and self.counted_vote(place))
 
     def size(self, sheet):
         return sum(1 for of, _ in self.pairs if of == sheet)
@@ -100,16 +100,16 @@ class Model:
                 lease = ballot.holder(sheet)
                 if lease is None or lease.voter != voter or not lease.exclusive:
                     continue
-                if ballot.state == "open" and ballot.answered(sheet) < ballot.size(sheet):
+                if ballot.state == "open" and ballot.count_answered(sheet) < ballot.size(sheet):
                     lease.expired = lease.expired and not lease.answered  # asking again does not prolong the lease
                     return number, sheet
-                lease.end = "done" if ballot.answered(sheet) == ballot.size(sheet) else "closed"
+                lease.end = "done" if ballot.count_answered(sheet) == ballot.size(sheet) else "closed"
         for number, ballot in enumerate(self.ballots, 1):
             if ballot.state != "open":
                 continue
-            for sheet in sorted(ballot.sheets(), key=lambda sheet: (ballot.answered(sheet) == 0, sheet)):
+            for sheet in sorted(ballot.sheets(), key=lambda sheet: (ballot.count_answered(sheet) == 0, sheet)):
                 lease = ballot.holder(sheet)
-                if ballot.answered(sheet) == ballot.size(sheet) or ballot.asked_before(sheet, voter):
+                if ballot.count_answered(sheet) == ballot.size(sheet) or ballot.asked_before(sheet, voter):
                     continue
                 if lease is not None and not (lease.expired or lease.voter in self.excluded):
                     continue
@@ -122,7 +122,7 @@ class Model:
     def give(self, number, sheet, voter):
         ballot = self.ballots[number - 1]
         lease = ballot.holder(sheet)
-        if ballot.state == "closed" or voter in self.withdrawn or ballot.answered(sheet) == ballot.size(sheet):
+        if ballot.state == "closed" or voter in self.withdrawn or ballot.count_answered(sheet) == ballot.size(sheet):
             return "LedgerError"
         if (lease is not None and lease.voter == voter) or ballot.asked_before(sheet, voter):
             return "LedgerError"
@@ -150,12 +150,12 @@ class Model:
             why = "closed"
         elif not (last.voter == voter and last.end in (None, "done", "closed")):
             why = "reassigned"
-        if again and (why or ballot.standing(place)):
+        if again and (why or ballot.counted_vote(place)):
             return "LateVoteError"
         if why:
             ballot.late.append((place, answer, why))
             return "LateVoteError"
-        if ballot.standing(place):
+        if ballot.counted_vote(place):
             return "ConflictError"
         if holder is not None:
             holder.expired, holder.answered = False, True
@@ -168,7 +168,7 @@ class Model:
         events, holder = ballot.events.get(place), ballot.holder(ballot.pairs[place][0])
         if events and events[-1][2] == voter and holder is not None and holder.voter != voter:
             return "LateVoteError"  # the pair belongs to the new holder
-        if ballot.standing(place) is None or ballot.standing(place)[1] != voter:
+        if ballot.counted_vote(place) is None or ballot.counted_vote(place)[1] != voter:
             return "ConflictError"
         return self._event(ballot, place, "retract", None, voter)
 
@@ -176,10 +176,10 @@ class Model:
         ballot = self.ballots[number - 1]
         if ballot.state == "closed":
             return "LateVoteError"
-        standing = ballot.standing(place)
-        if standing is None:
+        counted_vote = ballot.counted_vote(place)
+        if counted_vote is None:
             return "ConflictError"
-        return self._event(ballot, place, "void" if answer is None else "cast", answer, standing[1])
+        return self._event(ballot, place, "void" if answer is None else "cast", answer, counted_vote[1])
 
     def withdraw(self, voter):
         self.withdrawn.add(voter)
@@ -194,8 +194,8 @@ class Model:
         if number > len(self.ballots) or self.ballots[number - 1].state == "closed":
             return "LedgerError"
         ballot = self.ballots[number - 1]
-        standing = {place: ballot.standing(place) for place in range(len(ballot.pairs)) if ballot.standing(place)}
-        counted = {place: answer for place, (answer, voter) in standing.items() if voter not in self.excluded}
+        counted_votes = {place: vote for place in range(len(ballot.pairs)) if (vote := ballot.counted_vote(place))}
+        counted = {place: answer for place, (answer, voter) in counted_votes.items() if voter not in self.excluded}
         if len(counted) < least * len(ballot.pairs):
             return "NotReadyError"
         before = ballot.counted
@@ -267,14 +267,14 @@ def steps(ledger):
             number = len(self.model.ballots) if pick % 4 else 1 + pick // 4 % len(self.model.ballots)
             return number, pick // 16 % len(self.model.ballots[number - 1].pairs)
 
-        def sent(self, event_id, step, expected, *, kept=()):
-            """Send a step and compare the answer with the model's; errors in `kept` store the event too."""
+        def send(self, event_id, step, expected, *, stored_errors=()):
+            """Send a step and compare the answer with the model's; errors in `stored_errors` store the event too."""
             result = self.answer_of(step)
             if isinstance(expected, str):
                 assert result == expected
             else:
                 assert (result.event_id, result.revision, result.repeated) == (event_id, expected, False)
-            if not isinstance(expected, str) or expected in kept:
+            if not isinstance(expected, str) or expected in stored_errors:
                 self.acknowledged[event_id] = step, result
 
         @rule()
@@ -283,8 +283,8 @@ def steps(ledger):
             pairs = []
             if isinstance(result, int):
                 stored = self.campaign.ballots()[-1]
-                drawn = self.campaign.read(drawn_columns, stored.id)
-                sides = zip(drawn.sheet.tolist(), drawn.left.tolist(), drawn.right.tolist(), strict=True)
+                draw = self.campaign.read(drawn_columns, stored.id)
+                sides = zip(draw.sheet.tolist(), draw.left.tolist(), draw.right.tolist(), strict=True)
                 pairs = [(sheet, frozenset({ITEMS[left], ITEMS[right]})) for sheet, left, right in sides]
             expected = self.model.open(pairs)
             assert result == (len(self.model.ballots) if expected == "ok" else expected)
@@ -320,7 +320,7 @@ def steps(ledger):
             event_id = new_id()
             cast = vote(self.voters[voter], place, answer, number=number, event_id=event_id)
             expected = self.model.cast(number, place, voter, answer)
-            self.sent(event_id, lambda: self.campaign.cast(cast), expected, kept=["LateVoteError"])
+            self.send(event_id, lambda: self.campaign.cast(cast), expected, stored_errors=["LateVoteError"])
             if expected == "LateVoteError":
                 self.late[event_id] = number, place, voter, answer
 
@@ -345,7 +345,7 @@ def steps(ledger):
             """A late vote counts once its ballot is open, its voter holds the sheet, and no other vote counts."""
             event_id = self.some(pick, self.late)
             expected = self.model.cast(*self.late[event_id], again=True)
-            self.sent(event_id, self.acknowledged[event_id][0], expected, kept=["LateVoteError"])
+            self.send(event_id, self.acknowledged[event_id][0], expected, stored_errors=["LateVoteError"])
             if expected != "LateVoteError":
                 del self.late[event_id]
 
@@ -378,12 +378,12 @@ def steps(ledger):
         @rule(pick=PICKS, voter=VOTERS)
         def take_back(self, pick, voter):
             number, place = self.place(pick)
-            standing = self.model.ballots[number - 1].standing(place)
-            voter = standing[1] if standing and pick % 3 else voter
+            counted_vote = self.model.ballots[number - 1].counted_vote(place)
+            voter = counted_vote[1] if counted_vote and pick % 3 else voter
             event_id = new_id()
             expected = self.model.retract(number, place, voter)
             step = lambda: retract(self.campaign, event_id, number, place, self.voters[voter])  # noqa: E731
-            self.sent(event_id, step, expected)
+            self.send(event_id, step, expected)
 
         @rule(pick=PICKS, answer=st.none() | ANSWERS)
         def correct_a_vote(self, pick, answer):
@@ -391,7 +391,7 @@ def steps(ledger):
             event_id = new_id()
             expected = self.model.correct(number, place, answer)
             step = lambda: correct(self.campaign, event_id, number, place, answer, "misread")  # noqa: E731
-            self.sent(event_id, step, expected)
+            self.send(event_id, step, expected)
 
         @precondition(lambda self: len(self.model.withdrawn) < N_VOTERS - 3)
         @rule(voter=VOTERS)
@@ -423,7 +423,7 @@ def steps(ledger):
             ballot = self.model.ballots[-1]
             for place, (sheet, _) in enumerate(ballot.pairs):
                 lease = ballot.holder(sheet)
-                if ballot.state == "open" and lease is not None and ballot.standing(place) is None:
+                if ballot.state == "open" and lease is not None and ballot.counted_vote(place) is None:
                     self.vote(number, place, lease.voter, answers[place % 5])
             self.close(number - 1, 0.0)
 
@@ -436,7 +436,7 @@ def steps(ledger):
         def check_replay(self, protocol):
             """The stored records follow from the votes, and the status equals that of the pure state machine."""
             info, ballots = self.campaign.info, self.campaign.ballots()
-            records, standing = self.campaign.position()
+            records, position = self.campaign.position()
             assert records == protocol.records
             if len(records) == PLAN.n_ballots:
                 assert np.array_equal(self.campaign.paper_result().ybar, protocol.result().ybar)
@@ -448,7 +448,7 @@ def steps(ledger):
                 votes = self.campaign.read(current_votes, stored.id).excluding(excluded)
                 record, after = record_and_position(info, stored, ballot, votes, before)
                 assert record_dict(record, after, votes.n_answered, excluded.values()) == stored.record
-            assert standing.n_closed == len(records)
+            assert position.n_closed == len(records)
 
         @invariant()
         def the_ledger_holds_what_it_acknowledged(self):
@@ -457,9 +457,9 @@ def steps(ledger):
             codes = {"left": 1, "right": -1, "tie": 0, "cannot say": 2, None: None}
             for number, ballot in enumerate(self.model.ballots, 1):
                 for place in range(len(ballot.pairs)):
-                    wanted = [(kind, codes[a], self.voters[v]) for kind, a, v in ballot.events.get(place, [])]
-                    assert [row[2:5] for row in events if row[:2] == (number, place)] == wanted
-            assert len(events) == sum(len(each) for b in self.model.ballots for each in b.events.values())
+                    expected = [(kind, codes[a], self.voters[v]) for kind, a, v in ballot.events.get(place, [])]
+                    assert [row[2:5] for row in events if row[:2] == (number, place)] == expected
+            assert len(events) == sum(len(history) for b in self.model.ballots for history in b.events.values())
             columns = "b.number, t.place, t.answer, t.why, t.event_id"
             late = in_ballots(self.campaign, columns, "late_vote", "ORDER BY t.id")
             for number, ballot in enumerate(self.model.ballots, 1):
@@ -471,7 +471,7 @@ def steps(ledger):
             rows = in_ballots(self.campaign, "b.number, t.number, t.n_answered, t.n_comparisons", "sheet")
             for number, sheet, n_answered, n_comparisons in rows:
                 ballot = self.model.ballots[number - 1]
-                assert (n_answered, n_comparisons) == (ballot.answered(sheet), ballot.size(sheet))
+                assert (n_answered, n_comparisons) == (ballot.count_answered(sheet), ballot.size(sheet))
 
     return Steps
 

@@ -35,46 +35,42 @@ def plan(**changes):
     return lambda data: edit_json(data, "plan.json", lambda value: value.update(changes))
 
 
-def ballot(which, /, **changes):
-    return ballots(lambda value: value["ballots"][which - 1].update(changes))
+def change_ballot(number, /, **changes):
+    return ballots(lambda value: value["ballots"][number - 1].update(changes))
 
 
 def record(number, name, change):
-    def changed(value):
-        kept = value["ballots"][number - 1]["record"]
-        kept[name] = change(kept[name])
+    def change_ballots(value):
+        ballot_record = value["ballots"][number - 1]["record"]
+        ballot_record[name] = change(ballot_record[name])
 
-    return ballots(changed)
+    return ballots(change_ballots)
 
 
-def replaced(name, old, new):
+def replace_text(name, old, new):
     return lambda data: edit_member(data, name, lambda text: text.replace(old, new, 1))
 
 
-def line(what, /, **changes):
-    return lambda data: edit_line(data, what, lambda row: row.update(changes))
+def change_line(kind, /, **changes):
+    return lambda data: edit_line(data, kind, lambda row: row.update(changes))
 
 
-def gone(kind):
-    return lambda data: edit_line(data, kind, lambda row: False)  # noqa: ARG005
-
-
-def rows_changed(change):
+def change_rows(change):
     """Change rows of comparisons.csv, which has no quotes: `change` gets lists of cells, the header first."""
 
-    def changed(text):
+    def change_text(text):
         rows = [row.split(",") for row in text.split("\n")]
         change(rows)
         return "\n".join(",".join(row) for row in rows)
 
-    return lambda data: edit_member(data, "comparisons.csv", changed)
+    return lambda data: edit_member(data, "comparisons.csv", change_text)
 
 
 def cells(row, column, value):
-    return rows_changed(lambda rows: rows[row].__setitem__(column, value))
+    return change_rows(lambda rows: rows[row].__setitem__(column, value))
 
 
-def flipped(data):
+def flip_vote(data):
     """Reverse a vote of a closed ballot."""
 
     def change(row):
@@ -89,9 +85,9 @@ def swapped_draws(rows):
 
 
 EDITS = [
-    (rows_changed(swapped_draws), "draw of ballot 1: its comparisons and checks do not have the digest draw_digest"),
-    (replaced("comparisons.csv", "1-0-0,", "1-0-9,"), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
-    (replaced("comparisons.csv", "1-0-0,", "1-9-0,"), "draw of ballot 1: its sheets are not those of its slots"),
+    (change_rows(swapped_draws), "draw of ballot 1: its comparisons and checks do not have the digest draw_digest"),
+    (replace_text("comparisons.csv", "1-0-0,", "1-0-9,"), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
+    (replace_text("comparisons.csv", "1-0-0,", "1-9-0,"), "draw of ballot 1: its sheets are not those of its slots"),
     (cells(1, 2, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
     (cells(1, 2, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
     (cells(1, 2, "x"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers are expected"),
@@ -99,47 +95,56 @@ EDITS = [
     (cells(1, 4, "gold"), r"comparisons\.csv: row 2: the checks of a ballot come after its other"),
     (cells(1, 2, "04"), r"comparisons\.csv: is not in the form of a bundle: line 2"),
     (cells(0, 0, "id"), r"comparisons\.csv: the columns comparison, slot"),
-    (replaced("comparisons.csv", "1-0-0,", "1-0-0,1,"), r"comparisons\.csv: row \d+ must have 7 cells"),
-    (replaced("comparisons.csv", "1-0-0,", '"1-0-0'), r"comparisons\.csv: cannot be read as CSV"),
-    (replaced("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons and checks do not have the digest"),
-    (ballot(1, kind="batch"), "ballot 1: its kind is not that of the campaign's mode"),
-    (ballot(3, state="opened"), "ballot 3: is neither open nor closed"),
+    (replace_text("comparisons.csv", "1-0-0,", "1-0-0,1,"), r"comparisons\.csv: row \d+ must have 7 cells"),
+    (replace_text("comparisons.csv", "1-0-0,", '"1-0-0'), r"comparisons\.csv: cannot be read as CSV"),
+    (replace_text("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons and checks do not have the digest"),
+    (change_ballot(1, kind="batch"), "ballot 1: its kind is not that of the campaign's mode"),
+    (change_ballot(3, state="opened"), "ballot 3: is neither open nor closed"),
     (record(1, "excluded", lambda _: ["x"]), "record of ballot 1: a voter who is left out is not among the voters"),
-    (replaced("items.csv", '"""plum"""', "plum"), "has a value that no ledger writes: JSONDecodeError"),
-    (replaced("items.csv", "\n1,", "\n0,"), "items: place 1 is missing or listed twice"),
-    (replaced("items.csv", "\n1,", "\nx,"), r"items\.csv: row 2: place must be a whole number"),
-    (flipped, "votes of ballot 1: its events do not have the digest votes_digest"),
-    (gone("vote"), "votes of ballot 1: its events do not have the digest votes_digest"),
-    (line("vote", voter="x"), "votes: a row is by a voter who is not among the voters"),
-    (line("vote", ballot=7), "votes: a row is of ballot 7, which is missing"),
-    (line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
-    (line("vote", revision=2), "votes of ballot 1: revisions of the comparison in place 0 are not 1, 2"),
-    (line("vote", answer=None), "votes of ballot 1: event .* has no answer, or one too many"),
-    (line("vote", kind="void"), "votes of ballot 1: event .* has no answer, or one too many"),
-    (line("vote", answer="both"), "votes of ballot 1: event .* has no answer"),
-    (line("vote", revision="1"), r"events\.jsonl:\d+: revision must be of type int"),
-    (line("vote", revision=2**70), r"events\.jsonl:\d+: revision is too large"),
-    (line("vote", comment=1), r"events\.jsonl:\d+: missing or unknown: 'comment'"),
-    (line("vote", type="ballot"), r"events\.jsonl:\d+: an object of one of the types lease, vote, late_vote, audit"),
-    (line("lease", exclusive=1), r"events\.jsonl:1: exclusive must be of type bool"),
-    (replaced("events.jsonl", "{", "["), r"events\.jsonl:1: cannot be read as JSON"),
-    (replaced("events.jsonl", '"expires_at":null', '"expires_at":NaN'), r"events\.jsonl:1: NaN is not a number of"),
-    (replaced("events.jsonl", '"ballot":1', '"ballot": 1'), r"events\.jsonl: is not in the form of a bundle: line 1"),
+    (replace_text("items.csv", '"""plum"""', "plum"), "has a value that no ledger writes: JSONDecodeError"),
+    (replace_text("items.csv", "\n1,", "\n0,"), "items: place 1 is missing or listed twice"),
+    (replace_text("items.csv", "\n1,", "\nx,"), r"items\.csv: row 2: place must be a whole number"),
+    (flip_vote, "votes of ballot 1: its events do not have the digest votes_digest"),
+    (
+        lambda data: edit_line(data, "vote", lambda _: False),
+        "votes of ballot 1: its events do not have the digest votes_digest",
+    ),
+    (change_line("vote", voter="x"), "votes: a row is by a voter who is not among the voters"),
+    (change_line("vote", ballot=7), "votes: a row is of ballot 7, which is missing"),
+    (change_line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
+    (change_line("vote", revision=2), "votes of ballot 1: revisions of the comparison in place 0 are not 1, 2"),
+    (change_line("vote", answer=None), "votes of ballot 1: event .* has no answer, or one too many"),
+    (change_line("vote", kind="void"), "votes of ballot 1: event .* has no answer, or one too many"),
+    (change_line("vote", answer="both"), "votes of ballot 1: event .* has no answer"),
+    (change_line("vote", revision="1"), r"events\.jsonl:\d+: revision must be of type int"),
+    (change_line("vote", revision=2**70), r"events\.jsonl:\d+: revision is too large"),
+    (change_line("vote", comment=1), r"events\.jsonl:\d+: missing or unknown: 'comment'"),
+    (
+        change_line("vote", type="ballot"),
+        r"events\.jsonl:\d+: an object of one of the types lease, vote, late_vote, audit",
+    ),
+    (change_line("lease", exclusive=1), r"events\.jsonl:1: exclusive must be of type bool"),
+    (replace_text("events.jsonl", "{", "["), r"events\.jsonl:1: cannot be read as JSON"),
+    (replace_text("events.jsonl", '"expires_at":null', '"expires_at":NaN'), r"events\.jsonl:1: NaN is not a number of"),
+    (
+        replace_text("events.jsonl", '"ballot":1', '"ballot": 1'),
+        r"events\.jsonl: is not in the form of a bundle: line 1",
+    ),
     (record(1, "n_answered", lambda value: value - 1), "chain of ballot 1: the ballot before, the draw, the votes and"),
     (record(2, "ybar", lambda value: value[::-1]), "chain of ballot 2"),
-    (ballot(1, chain_digest="0"), "chain of ballot 1"),
-    (ballot(1, votes_digest="0"), "votes of ballot 1: its events do not have the digest"),
-    (ballot(1, draw_digest="0"), "draw of ballot 1: its comparisons and checks do not have the digest"),
-    (ballot(1, number=2), "ballots: number 1 is missing or listed twice"),
-    (ballot(1, places=[99]), "draw of ballot 1: its places are not those of items"),
-    (ballot(1, places=[]), "draw of ballot 1: a comparison has an item that is not among its places"),
-    (ballot(1, places=["x"]), r"ballots\.json: ballots\[0\]: places must be whole numbers"),
-    (ballot(1, n_comparisons=3), "draw of ballot 1: 3 comparisons are expected"),
-    (ballot(1, state="open"), "ballot 1 is open, and has a record"),
-    (ballot(3, state="closed"), "ballot 3 is closed, and has no record"),
-    (ballot(1, presentations=2**40), "ballot 1: 1099511627776 presentations give another number of comparisons"),
-    (ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
-    (ballot(3, more=1), r"ballots\.json: ballots\[2\]: missing or unknown: 'more'"),
+    (change_ballot(1, chain_digest="0"), "chain of ballot 1"),
+    (change_ballot(1, votes_digest="0"), "votes of ballot 1: its events do not have the digest"),
+    (change_ballot(1, draw_digest="0"), "draw of ballot 1: its comparisons and checks do not have the digest"),
+    (change_ballot(1, number=2), "ballots: number 1 is missing or listed twice"),
+    (change_ballot(1, places=[99]), "draw of ballot 1: its places are not those of items"),
+    (change_ballot(1, places=[]), "draw of ballot 1: a comparison has an item that is not among its places"),
+    (change_ballot(1, places=["x"]), r"ballots\.json: ballots\[0\]: places must be whole numbers"),
+    (change_ballot(1, n_comparisons=3), "draw of ballot 1: 3 comparisons are expected"),
+    (change_ballot(1, state="open"), "ballot 1 is open, and has a record"),
+    (change_ballot(3, state="closed"), "ballot 3 is closed, and has no record"),
+    (change_ballot(1, presentations=2**40), "ballot 1: 1099511627776 presentations give another number of comparisons"),
+    (change_ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
+    (change_ballot(3, more=1), r"ballots\.json: ballots\[2\]: missing or unknown: 'more'"),
     (
         ballots(lambda v: v["ballots"].pop()),
         "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3",
@@ -152,9 +157,9 @@ EDITS = [
     (plan(plan={}), "has a value that no ledger writes|plan"),
     (plan(seed="x"), "has a value that no ledger writes"),
     (plan(settings={"a": 1}), "has a value that no ledger writes"),
-    (replaced("votes.csv", "left", "right"), r"votes\.csv: is not what the other files give"),
-    (replaced("result.csv", "1.0", "2.0"), r"result\.csv: is not what the other files give"),
-    (replaced("voters.csv", ",file,", ",mail,"), None),  # holds no votes: checksums and metadata protect it
+    (replace_text("votes.csv", "left", "right"), r"votes\.csv: is not what the other files give"),
+    (replace_text("result.csv", "1.0", "2.0"), r"result\.csv: is not what the other files give"),
+    (replace_text("voters.csv", ",file,", ",mail,"), None),  # holds no votes: checksums and metadata protect it
 ]
 
 
@@ -176,7 +181,7 @@ def test_verification_names_the_edited_part(edit, message, good, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def probed(tmp_path_factory):
+def bundle_with_checks(tmp_path_factory):
     """Bytes of a bundle with checks and an answer to each."""
     known = (KnownPair("gold", "plum", "kiwi", "left"),)
     path = str(tmp_path_factory.mktemp("probed") / "ledger.db")
@@ -207,7 +212,7 @@ def swapped_checks(rows):
 
 def check_cells(column, value):
     """Edit a cell of the first check."""
-    return rows_changed(lambda rows: rows[checks_in(rows)[0]].__setitem__(rows[0].index(column), value))
+    return change_rows(lambda rows: rows[checks_in(rows)[0]].__setitem__(rows[0].index(column), value))
 
 
 @pytest.mark.parametrize(
@@ -222,33 +227,33 @@ def check_cells(column, value):
         (check_cells("expected", "left"), "an id like 2-0-17 and whole numbers are expected"),
         (check_cells("left_item", "99"), "checks of ballot 1: one has an item or a sheet that is missing"),
         (check_cells("comparison", "1-99-0"), r"comparisons\.csv: is not in the form of a bundle"),
-        (rows_changed(moved_check), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
+        (change_rows(moved_check), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
         (check_cells("comparison", "9-0-0"), "comparisons.csv: is not in the form of a bundle"),
-        (rows_changed(swapped_checks), "checks of ballot 1: they are not in the order of their sheets and positions"),
-        (line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
+        (change_rows(swapped_checks), "checks of ballot 1: they are not in the order of their sheets and positions"),
+        (change_line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
     ],
 )
-def test_edited_checks_are_found(edit, message, probed, tmp_path):
-    (tmp_path / "b.zip").write_bytes(edit(probed))
+def test_edited_checks_are_found(edit, message, bundle_with_checks, tmp_path):
+    (tmp_path / "b.zip").write_bytes(edit(bundle_with_checks))
     if message is None:
-        assert ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip").bundle() == probed
+        assert ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip").bundle() == bundle_with_checks
         return
     with pytest.raises(BundleError, match=message):
         verify_bundle(tmp_path / "b.zip")
 
 
-def resealed(data, change):
+def reseal(data, change):
     """The bundle with a changed record, and a recomputed chain of digests."""
 
-    def changed(value):
+    def change_ballots(value):
         change(value["ballots"])
         previous = ""
-        for each in value["ballots"]:
-            if each["state"] == "closed":
-                lines = [previous, each["draw_digest"], each["votes_digest"], json_of(each["record"])]
-                previous = each["chain_digest"] = digest_of(lines)
+        for ballot in value["ballots"]:
+            if ballot["state"] == "closed":
+                lines = [previous, ballot["draw_digest"], ballot["votes_digest"], json_of(ballot["record"])]
+                previous = ballot["chain_digest"] = digest_of(lines)
 
-    return ballots(changed)(data)
+    return ballots(change_ballots)(data)
 
 
 def next_float(values):
@@ -271,7 +276,7 @@ def next_float(values):
     ],
 )
 def test_a_record_with_a_new_chain_must_still_follow_from_the_votes(change, message, good, tmp_path):
-    (tmp_path / "b.zip").write_bytes(resealed(good, change))
+    (tmp_path / "b.zip").write_bytes(reseal(good, change))
     with pytest.raises(BundleError, match=message):
         verify_bundle(tmp_path / "b.zip")
 
@@ -279,10 +284,10 @@ def test_a_record_with_a_new_chain_must_still_follow_from_the_votes(change, mess
 def test_a_bundle_without_its_last_ballot_is_another_campaign(good, tmp_path):
     """The open ballot and its rows are removed; the chain of the closed ballots stays valid."""
     members = members_of(good)
-    kept = [row for row in map(json.loads, members["events.jsonl"].splitlines()) if row.get("ballot") != 3]
+    remaining_rows = [row for row in map(json.loads, members["events.jsonl"].splitlines()) if row.get("ballot") != 3]
     value = json.loads(members["ballots.json"])
     value["ballots"].pop()
-    members["events.jsonl"] = "".join(json_of(row) + "\n" for row in kept)
+    members["events.jsonl"] = "".join(json_of(row) + "\n" for row in remaining_rows)
     members["ballots.json"] = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
     lines = members["comparisons.csv"].splitlines(keepends=True)
     members["comparisons.csv"] = "".join(row for row in lines if not row.startswith("3-"))

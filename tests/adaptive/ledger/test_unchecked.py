@@ -30,7 +30,7 @@ CONTENTS = [ItemContent("image", "plum.png", "A plum.")] * len(ITEMS)
 PROBING = Probing((KnownPair("gold", "plum", "kiwi", "left"),), 1, 0.2, 0.2)
 
 
-def filled(campaign, last):
+def fill_campaign(campaign, last):
     """The bundle of a campaign in which most fields are filled."""
     names = check_ids(campaign, last)
     assert names
@@ -56,7 +56,7 @@ def ballots(tmp_path_factory):
             campaign.close(number)
     record(campaign, rows_of(campaign, 1)[:3])  # too late
     assert campaign.ballots()[0].record["n_tied_at_cut"] > 1
-    return filled(campaign, 3)
+    return fill_campaign(campaign, 3)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def batches(tmp_path_factory):
     for number in (1, 2):
         draw_batch(campaign)
         record(campaign, rows_of(campaign, number, number, silent=0.05))
-    return filled(campaign, 2)
+    return fill_campaign(campaign, 2)
 
 
 def leaves(value, path=()):
@@ -96,13 +96,13 @@ def others(value):
     return [1, "x", {"x": 1}] if value is None else [["x"], [0], {"x": 1}]
 
 
-def changed(value, path, new):
+def change_leaf(value, path, new):
     """The document with a changed leaf."""
     if not path:
         return new
-    again = value.copy()
-    again[path[0]] = changed(value[path[0]], path[1:], new)
-    return again
+    copy = value.copy()
+    copy[path[0]] = change_leaf(value[path[0]], path[1:], new)
+    return copy
 
 
 def leaf(value, path):
@@ -115,8 +115,8 @@ def edits(name, text):
         value = json.loads(text)
         for path in leaves(value):
             for new in others(leaf(value, path)):
-                again = json.dumps(changed(value, path, new), ensure_ascii=False, sort_keys=True, indent=1)
-                yield named(path), again + "\n"
+                again = json.dumps(change_leaf(value, path, new), ensure_ascii=False, sort_keys=True, indent=1)
+                yield field_name(path), again + "\n"
         yield "end", text + "}"
     elif name.endswith(".csv"):
         header, first, *rows = csv.reader(io.StringIO(text, newline=""))
@@ -132,40 +132,40 @@ def edits(name, text):
                 field = "vote.answer to a check" if kind == "vote" and place == places[-1] else "vote.answer"
                 for path in leaves(rows[place]):
                     for new in others(leaf(rows[place], path)):
-                        again = json_of(changed(rows[place], path, new))
+                        again = json_of(change_leaf(rows[place], path, new))
                         text = "\n".join([*lines[:place], again, *lines[place + 1 :], ""])
-                        yield named((kind, *path)).replace("vote.answer", field), text
+                        yield field_name((kind, *path)).replace("vote.answer", field), text
     else:
         yield "text", text.replace("1", "2", 1)
 
 
-def named(path):
+def field_name(path):
     """Name of a field, without indices into lists."""
     return ".".join(part for part in path if isinstance(part, str))
 
 
-def forged(members, edited):
+def forge(members, edited_name):
     """The files with recomputed digests, data sheet and metadata, except `edited` and unreadable ones."""
     try:
         contents = parse_contents(members)
         by_ballot, previous = events_by_ballot(contents), None
         for ballot, stored in zip(contents.ballots, contents.stored_ballots, strict=True):
-            drawn = contents.comparisons[stored.number]
-            ballot["draw_digest"] = draw_digest(contents.info, drawn, contents.checks[stored.number])
+            draw = contents.comparisons[stored.number]
+            ballot["draw_digest"] = draw_digest(contents.info, draw, contents.checks[stored.number])
             if ballot["record"] is not None:
                 ballot["votes_digest"] = digest_of(map(vote_line, by_ballot[stored.number]))
                 numbers = (ballot["draw_digest"], ballot["votes_digest"], ballot["record"])
                 previous = ballot["chain_digest"] = chain_digest(previous, *numbers)
-        again = {**members, **data_members(contents)}
-        if edited in ("README.md", "croissant.json"):
+        recomputed = {**members, **data_members(contents)}
+        if edited_name in ("README.md", "croissant.json"):
             return members
-        described = {name: text for name, text in again.items() if name not in ("croissant.json", SUMS)}
-        contents = parse_contents(again)
+        documented = {name: text for name, text in recomputed.items() if name not in ("croissant.json", SUMS)}
+        contents = parse_contents(recomputed)
         result = checked(contents)
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError):
         return members  # with invalid digests or unreadable content
-    described["README.md"] = data_sheet(contents, result)
-    return {**described, "croissant.json": croissant(contents, described)}
+    documented["README.md"] = data_sheet(contents, result)
+    return {**documented, "croissant.json": croissant(contents, documented)}
 
 
 @pytest.mark.wide
@@ -175,36 +175,36 @@ def test_every_field_is_checked_or_listed_as_unchecked(mode, name, request, tmp_
     members = members_of(request.getfixturevalue(mode))
     path = tmp_path / "b.zip"
     path.write_bytes(pack_members(members))
-    named = set(verify_bundle(path).unchecked.get(name, ()))
+    unchecked = set(verify_bundle(path).unchecked.get(name, ()))
     slipped, n_edits = set(), 0
     for field, text in edits(name, members[name]):
-        again = {**members, name: text}
+        edited_members = {**members, name: text}
         if name != SUMS:
-            again = forged(again, name)
-        if name != SUMS and again | {SUMS: ""} == members | {SUMS: ""}:  # a digest, which was recomputed
+            edited_members = forge(edited_members, name)
+        if name != SUMS and edited_members | {SUMS: ""} == members | {SUMS: ""}:  # a digest, which was recomputed
             continue
         n_edits += 1
-        path.write_bytes(pack_members(again, sealed=name != SUMS))
+        path.write_bytes(pack_members(edited_members, sealed=name != SUMS))
         try:
             verify_bundle(path)
         except BundleError:
             continue
-        slipped.add(next((each for each in named if f"{field}.".startswith(f"{each}.")), field))
+        slipped.add(next((entry for entry in unchecked if f"{field}.".startswith(f"{entry}.")), field))
     assert n_edits
-    assert slipped <= named
+    assert slipped <= unchecked
     if mode == "ballots":  # it has rows of all kinds
-        assert slipped == named
+        assert slipped == unchecked
 
 
-def reseeded(members):
+def change_seed(members):
     """The bundle with another seed, and with matching metadata and checksums."""
     plan = members["plan.json"].replace('"seed": "1"', '"seed": "2"')
-    return pack_members(forged({**members, "plan.json": plan}, ""))
+    return pack_members(forge({**members, "plan.json": plan}, ""))
 
 
 def test_the_seed_must_give_the_draws_and_break_the_ties(ballots, tmp_path, monkeypatch):
     path, members = tmp_path / "b.zip", members_of(ballots)
-    path.write_bytes(reseeded(members))
+    path.write_bytes(change_seed(members))
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other comparisons"):
         verify_bundle(path)
     ledger_at(str(tmp_path / "other.db")).restore(path)  # the draw itself is in its rows
@@ -218,7 +218,7 @@ def test_a_seed_is_not_checked_under_another_numpy(ballots, tmp_path, monkeypatc
     monkeypatch.setattr("numpy.__version__", "99.0")
     path.write_bytes(pack_members(members))
     assert "seed" not in verify_bundle(path).unchecked["plan.json"]
-    path.write_bytes(reseeded(members))
+    path.write_bytes(change_seed(members))
     assert "seed" in verify_bundle(path).unchecked["plan.json"]
 
 

@@ -59,18 +59,18 @@ def test_exported_votes_are_imported_into_another_ledger(form, items, guard, sql
     source, other = voted_campaign(sqlite, 0, items=items), twin(other, items)
     export = source.export_votes(form, names=True, guard=guard, unanswered=True)
     path = written(export, tmp_path)
-    brought = other.import_votes(path, form, guard=guard)
-    came = {vote.comparison: vote for vote in all_of(other)}
+    receipt = other.import_votes(path, form, guard=guard)
+    imported = {vote.comparison: vote for vote in all_of(other)}
     for vote in all_of(source):
-        again = came[vote.comparison]
-        assert (again.left, again.right, again.voter) == (vote.left, vote.right, vote.voter)
-        assert again.answer == (vote.answer if vote.answer in EXPRESSES[form] else None)
+        copy = imported[vote.comparison]
+        assert (copy.left, copy.right, copy.voter) == (vote.left, vote.right, vote.voter)
+        assert copy.answer == (vote.answer if vote.answer in EXPRESSES[form] else None)
         if form == "csv" and vote.answer is not None:
-            extra = {name: cell for name, cell in again.extra.items() if name != "received_at"}
-            assert (again.response_ms, extra) == (vote.response_ms, vote.extra)
-    assert brought.n_new == export.n_votes > 0
-    again = other.import_votes(path, form, guard=guard)
-    assert (again.n_new, again.n_known, again.n_conflicts) == (0, export.n_votes, 0)
+            extra = {name: cell for name, cell in copy.extra.items() if name != "received_at"}
+            assert (copy.response_ms, extra) == (vote.response_ms, vote.extra)
+    assert receipt.n_new == export.n_votes > 0
+    copy = other.import_votes(path, form, guard=guard)
+    assert (copy.n_new, copy.n_known, copy.n_conflicts) == (0, export.n_votes, 0)
 
 
 @pytest.mark.parametrize("form", ["csv", "arena", "label_studio", "potato"])
@@ -164,9 +164,9 @@ TASK = {"data": {"text1": "a", "text2": "b", "voter": "Ann"}}
 @pytest.fixture
 def campaign(sqlite):
     """Every pair of four items once, without votes."""
-    made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("abcd"), VOTERS, 1, settings=CampaignSettings())
-    made.open_next()
-    return made
+    new_campaign = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("abcd"), VOTERS, 1, settings=CampaignSettings())
+    new_campaign.open_next()
+    return new_campaign
 
 
 def arena(**fields):
@@ -244,7 +244,7 @@ def test_invalid_files_are_refused(form, text, error, message, campaign, tmp_pat
     assert campaign.export_votes("csv").n_votes == 0
 
 
-def test_an_unknown_format(campaign, tmp_path):
+def test_an_unknown_format_is_refused(campaign, tmp_path):
     (tmp_path / "v.csv").write_text("left,right,winner\na,b,left\n")
     for step in (lambda: campaign.import_votes(tmp_path / "v.csv", "brat"), lambda: campaign.export_votes("brat")):
         with pytest.raises(OptionError, match="format must be one of"):
@@ -267,10 +267,10 @@ def test_both_bad_is_a_tie_and_cancelled_annotations_do_not_count(campaign, tmp_
     assert campaign.import_votes(tmp_path / "studio", "label_studio").n_new == 0
 
 
-def test_output_of_potato_itself(campaign, tmp_path):
+def test_output_of_potato_itself_is_imported(campaign, tmp_path):
     path = tmp_path / "annotated_instances.jsonl"
-    shown = campaign.export_votes("potato", unanswered=True, names=True).files["instances.jsonl"].splitlines()
-    first = json.loads(shown[0])
+    instances = campaign.export_votes("potato", unanswered=True, names=True).files["instances.jsonl"].splitlines()
+    first = json.loads(instances[0])
     entry = {"instance_id": first["id"], "label_annotations": {"preference": {"selection": "B"}}}
     path.write_text(json.dumps({**entry, "user_id": first["user_id"], "responses": first["responses"]}))
     assert campaign.import_votes(path, "potato").n_new == 1
@@ -291,15 +291,15 @@ def test_exports_are_recognised(campaign, tmp_path):
 
 
 def test_ambiguous_numbers_are_refused(sqlite, tmp_path):
-    made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("4321"), VOTERS, 1, settings=CampaignSettings())
-    made.open_next()
+    campaign = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("4321"), VOTERS, 1, settings=CampaignSettings())
+    campaign.open_next()
     (tmp_path / "v").write_text("winner,loser\n2,1\n")
     with pytest.raises(
         TableError, match="numbers may name the items or count them from 0; choose the format 'pairs' for"
     ):
-        made.import_votes(tmp_path / "v")
-    assert made.import_votes(tmp_path / "v", "pairs").n_new == 1
-    assert made.import_votes(tmp_path / "v", "choix").n_new == 1  # items 2 and 1 are "2" and "3"
+        campaign.import_votes(tmp_path / "v")
+    assert campaign.import_votes(tmp_path / "v", "pairs").n_new == 1
+    assert campaign.import_votes(tmp_path / "v", "choix").n_new == 1  # items 2 and 1 are "2" and "3"
 
 
 def test_votes_without_a_winner_do_not_count(campaign, tmp_path):
@@ -371,7 +371,7 @@ def with_contents(sqlite, other, tmp_path, items=ITEMS):
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
 def test_tasks_of_label_studio_have_the_content_of_items(items, sqlite, other, tmp_path):
     campaign = with_contents(sqlite, other, tmp_path, items)
-    first, last = (each if isinstance(each, str) else " ".join(each) for each in (items[0], items[-1]))
+    first, last = (label if isinstance(label, str) else " ".join(label) for label in (items[0], items[-1]))
     expected = {first: PLUM, last: KIWI}
     export = campaign.export_votes("label_studio", unanswered=True, names=True)
     tasks = json.loads(export.files["tasks.json"])
@@ -392,10 +392,10 @@ def test_instances_of_potato_have_the_content_of_items(sqlite, other, tmp_path):
     export = campaign.export_votes("potato", unanswered=True, names=True)
     for line in export.files["instances.jsonl"].splitlines():
         instance = json.loads(line)
-        shown = [expected.get(label, ("text", label, "")) for label in instance["responses"]]
-        assert instance["kinds"] == [kind for kind, _, _ in shown]
-        assert instance["contents"] == [content for _, content, _ in shown]
-        alt_texts = [alt_text or None for _, _, alt_text in shown]
+        contents = [expected.get(label, ("text", label, "")) for label in instance["responses"]]
+        assert instance["kinds"] == [kind for kind, _, _ in contents]
+        assert instance["contents"] == [content for _, content, _ in contents]
+        alt_texts = [alt_text or None for _, _, alt_text in contents]
         assert instance.get("alt_texts", [None, None]) == alt_texts
     (tmp_path / "instances.jsonl").write_text(export.files["instances.jsonl"], encoding="utf-8")
     assert campaign.import_votes(tmp_path / "instances.jsonl", "potato").n_known == export.n_votes > 0

@@ -51,7 +51,7 @@ def test_a_matched_ballot_has_the_guarantees_of_a_drawn_one(n_chosen, presentati
     ballot = draw_matched_ballot(strengths, places, presentations, rng=rng, noise=noise)
     assert ballot.items == tuple(places.tolist())
     broken = ballot.certificate().broken
-    assert [each for each in broken if "not connected" not in each] == []
+    assert [violation for violation in broken if "not connected" not in violation] == []
 
 
 @given(st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**20))
@@ -59,11 +59,11 @@ def test_without_noise_the_distances_are_nearly_minimal(half, presentations, see
     n_items = 2 * half
     strengths = fitted(n_items, 3, 2, seed)
     order = np.argsort(-strengths.theta, kind="stable")
-    one = draw_matched_ballot(strengths, order, 1, rng=np.random.default_rng(seed), noise=0)
-    assert mean_distance(one) == 1  # 1 with 2, 3 with 4, ...
-    several = draw_matched_ballot(strengths, order, presentations, rng=np.random.default_rng(seed), noise=0)
+    single_round = draw_matched_ballot(strengths, order, 1, rng=np.random.default_rng(seed), noise=0)
+    assert mean_distance(single_round) == 1  # 1 with 2, 3 with 4, ...
+    drawn_ballot = draw_matched_ballot(strengths, order, presentations, rng=np.random.default_rng(seed), noise=0)
     # A random pair is (n + 1) / 3 apart in the mean.
-    assert mean_distance(several) <= (n_items + 1) / 3 + 1e-9
+    assert mean_distance(drawn_ballot) <= (n_items + 1) / 3 + 1e-9
 
 
 @pytest.mark.parametrize("n_items", [60, 61])
@@ -134,10 +134,10 @@ def test_voters_must_be_known():
 
 def test_certain_voters_give_the_true_top():
     plan = MatchedBallots().plan(16, 400)
-    seen = []
+    ballots = []
 
     def vote(ballot):
-        seen.append(ballot)
+        ballots.append(ballot)
         items = np.array(ballot.items)
         return np.sign(items[ballot.right] - items[ballot.left])
 
@@ -145,28 +145,28 @@ def test_certain_voters_give_the_true_top():
     ranks = strengths.ranking.ranks
     assert_array_equal(ranks[:8], np.arange(1, 9))
     assert np.abs(ranks - np.arange(1, 17)).max() <= 1  # neighbours further down may not have been compared
-    assert tuple(ballot.n_items for ballot in seen) == plan.sizes
+    assert tuple(ballot.n_items for ballot in ballots) == plan.sizes
     assert strengths.comparisons.n_comparisons == plan.n_comparisons
     assert strengths.model.voters
     # From ballot 2 on, the items are the best of all previous ballots.
-    votes = Comparisons.from_ballots([(seen[0], vote(seen[0]))], n_items=16)
+    votes = Comparisons.from_ballots([(ballots[0], vote(ballots[0]))], n_items=16)
     best = np.argsort(-bradley_terry(votes, prior=2, ties="half").theta)[: plan.sizes[1]]
-    assert set(seen[1].items) == set(best.tolist())
+    assert set(ballots[1].items) == set(best.tolist())
 
 
 def test_the_first_ballot_is_that_of_the_paper():
     plan = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=3)
-    seen = []
+    ballots = []
 
     def vote(ballot):
-        seen.append(ballot)
+        ballots.append(ballot)
         return np.ones(ballot.n_comparisons, int)
 
     run_matched_ballots(plan, vote, items=10, rng=np.random.default_rng(6), voters=4)
-    assert seen[0] == draw_ballot(10, 3, 4, np.random.default_rng(6))
+    assert ballots[0] == draw_ballot(10, 3, 4, np.random.default_rng(6))
 
 
-def test_labels_of_any_kind():
+def test_labels_may_be_of_any_kind():
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=3)
     items = [("a", 1), ("a", 2), "b", "3", ("c",), "d"]
     voters, rng = ["Ann", "Bob"], np.random.default_rng(6)

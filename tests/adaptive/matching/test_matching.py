@@ -25,7 +25,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 CODES = st.sampled_from([LEFT, TIE, RIGHT, UNANSWERED])
 
 
-def pairs_shown(columns):
+def voter_pairs(columns):
     """Voter and pair of each row."""
     rows = zip(columns.voter.tolist(), columns.left.tolist(), columns.right.tolist(), strict=True)
     return [(voter, frozenset(pair)) for voter, *pair in rows]
@@ -51,11 +51,11 @@ def test_a_voter_never_gets_a_shown_pair_again(votes, data, size, seed):
     )
     assert partly.n_unanswered == codes.count(UNANSWERED)
     matches = next_comparisons(bradley_terry(partly, prior=1.0), size, rng=np.random.default_rng(seed))
-    new, shown = pairs_shown(matches), set(pairs_shown(votes))
+    new, past = voter_pairs(matches), set(voter_pairs(votes))
     assert len(set(new)) == len(new)
-    assert not set(new) & shown
+    assert not set(new) & past
     n_pairs = votes.n_items * (votes.n_items - 1) // 2
-    assert len(new) == min(size, 3 * n_pairs - len(shown))
+    assert len(new) == min(size, 3 * n_pairs - len(past))
     assert (len(new) < size) == bool(matches.reason)
 
 
@@ -83,7 +83,7 @@ def test_shown_pairs_count_as_load():
 def test_each_pair_is_asked_once_before_any_is_asked_twice():
     votes = Comparisons(5, [], [], [], 4, [])
     matches = next_comparisons(bradley_terry(votes), 40, rng=np.random.default_rng(1))
-    pairs = [pair for _, pair in pairs_shown(matches)]
+    pairs = [pair for _, pair in voter_pairs(matches)]
     assert len(set(pairs[:10])) == 10
     assert all(pairs.count(pair) == 4 for pair in pairs)
     assert matches.reason == ""
@@ -169,9 +169,9 @@ def test_a_history_with_equal_items_is_accepted():
     votes = Comparisons(3, [0, 1], [1, 2], [1, 1], 2, [0, 1])
     history = replace(votes, items=(0, 1, 2))
     rng = np.random.default_rng(1)
-    for strengths, shown in ((votes, history), (history, votes)):
-        matches = next_comparisons(bradley_terry(strengths), 4, rng=rng, voter_history=shown)
-        assert not set(pairs_shown(matches)) & set(pairs_shown(votes))
+    for strengths, shown_votes in ((votes, history), (history, votes)):
+        matches = next_comparisons(bradley_terry(strengths), 4, rng=rng, voter_history=shown_votes)
+        assert not set(voter_pairs(matches)) & set(voter_pairs(votes))
     assert bradley_terry(history, start=bradley_terry(votes)).converged
 
 
@@ -213,7 +213,7 @@ def test_half_of_the_votes_tie_at_the_informative_distance(nu):
     assert information(np.array(distance)) >= 0.9 * information(np.linspace(0, 25, 2000)).max()
 
 
-def nearly_alike(n_items, reach, rng):
+def votes_with_ties(n_items, reach, rng):
     """Votes on all pairs of a line of items, who tie if they are less than `reach` places apart."""
     left, right = np.triu_indices(n_items, 1)
     turned = rng.random(left.size) < 0.5
@@ -223,7 +223,7 @@ def nearly_alike(n_items, reach, rng):
 
 @pytest.mark.parametrize(("reach", "least", "most"), [(1, 1, 3), (20, 8, 30)])
 def test_opponents_are_farther_where_neighbours_tie(reach, least, most):
-    strengths = bradley_terry(nearly_alike(60, reach, np.random.default_rng(1)))
+    strengths = bradley_terry(votes_with_ties(60, reach, np.random.default_rng(1)))
     rng = np.random.default_rng(2)
     # Calls ask for a tenth of the items, because more comparisons would use the same items at larger distances.
     calls = [next_comparisons(strengths, 6, rng=rng, voters=60) for _ in range(10)]
@@ -243,9 +243,9 @@ def test_all_pairs_are_asked_if_all_votes_tie(votes, size, seed):
     strengths = bradley_terry(ties, prior=1.0)
     assert informative_distance(strengths.tie_parameter) > 0
     matches = next_comparisons(strengths, size, rng=np.random.default_rng(seed), first=0)
-    new, shown = pairs_shown(matches), set(pairs_shown(votes))
-    assert not set(new) & shown
-    assert len(set(new)) == len(new) == min(size, 3 * votes.n_items * (votes.n_items - 1) // 2 - len(shown))
+    new, past = voter_pairs(matches), set(voter_pairs(votes))
+    assert not set(new) & past
+    assert len(set(new)) == len(new) == min(size, 3 * votes.n_items * (votes.n_items - 1) // 2 - len(past))
 
 
 def test_repr_shows_the_counts():
@@ -288,17 +288,17 @@ def test_certain_voters_give_the_true_ranking():
 
 
 def test_vote_gets_matches_with_labels_and_names():
-    seen = []
+    batches = []
 
     def vote(matches):
-        seen.append(matches)
+        batches.append(matches)
         return np.ones(len(matches), int)
 
     strengths = run_matching(["a", "b", "c", "d"], vote, 5, rng=np.random.default_rng(3), voters=["Ann", "Bob"])
-    assert all(isinstance(each, Matches) for each in seen)
+    assert all(isinstance(matches, Matches) for matches in batches)
     # Two at once until every item was compared, then a batch that ends with the budget.
-    assert [len(each) for each in seen] == [2, 3]
-    assert (seen[0].items, seen[0].voters) == (("a", "b", "c", "d"), ("Ann", "Bob"))
+    assert [len(matches) for matches in batches] == [2, 3]
+    assert (batches[0].items, batches[0].voters) == (("a", "b", "c", "d"), ("Ann", "Bob"))
     assert strengths.comparisons.voters == ("Ann", "Bob")
 
 
@@ -396,12 +396,12 @@ def test_no_pair_is_asked_twice_if_votes_contradict_the_strengths():
     votes = in_circles(21, 40, seed=1)
     circle = bradley_terry(votes)
     assert circle.misfit.pairs > PAIR_SHARES[0][0]
-    asked = {pair for _, pair in pairs_shown(votes)}
-    n_open = 21 * 20 // 2 - len(asked)
+    earlier_pairs = {pair for _, pair in voter_pairs(votes)}
+    n_open = 21 * 20 // 2 - len(earlier_pairs)
     matches = next_comparisons(circle, n_open, rng=np.random.default_rng(2))
-    new = [pair for _, pair in pairs_shown(matches)]
+    new = [pair for _, pair in voter_pairs(matches)]
     assert len(set(new)) == n_open > 50
-    assert not set(new) & asked
+    assert not set(new) & earlier_pairs
     # They are asked again when no other pair is left.
     more = next_comparisons(circle, n_open + 30, rng=np.random.default_rng(2))
     assert len(more) == n_open + 30
@@ -409,7 +409,7 @@ def test_no_pair_is_asked_twice_if_votes_contradict_the_strengths():
     line = bradley_terry(replace(votes, winner=np.where(votes.left < votes.right, LEFT, RIGHT)))
     assert line.misfit.pairs < 1
     again = next_comparisons(line, n_open, rng=np.random.default_rng(2))
-    assert {pair for _, pair in pairs_shown(again)} & asked
+    assert {pair for _, pair in voter_pairs(again)} & earlier_pairs
 
 
 @pytest.mark.wide
@@ -434,9 +434,9 @@ def test_the_same_seed_asks_the_same_pairs(votes, size, seed):
     """Also if the fit is computed again, and whatever was computed from it before."""
     first, second = bradley_terry(votes), bradley_terry(votes)
     assert second.misfit.n_repeated >= 0
-    asked = [next_comparisons(each, size, rng=np.random.default_rng(seed)) for each in (first, second)]
+    matches_of_fits = [next_comparisons(fit, size, rng=np.random.default_rng(seed)) for fit in (first, second)]
     for name in ("left", "right", "voter"):
-        assert_array_equal(getattr(asked[0], name), getattr(asked[1], name))
+        assert_array_equal(getattr(matches_of_fits[0], name), getattr(matches_of_fits[1], name))
 
 
 @pytest.mark.parametrize(
@@ -468,7 +468,7 @@ def test_invalid_runs_are_refused(items, options, message):
         run_matching(items, prefer_smaller, 5, rng=np.random.default_rng(0), **options)
 
 
-@pytest.mark.parametrize("run", [lambda **given: run_matching(5, given.pop("vote"), 5, **given), _in_ballots])
+@pytest.mark.parametrize("run", [lambda **options: run_matching(5, options.pop("vote"), 5, **options), _in_ballots])
 def test_invalid_vote_functions_are_refused(run):
     with pytest.raises(ModelError, match="vote must be a function that takes comparisons and returns answers; got 3"):
         run(vote=3, rng=np.random.default_rng(0))
@@ -477,14 +477,14 @@ def test_invalid_vote_functions_are_refused(run):
 
 
 def test_a_voter_is_not_asked_an_unanswered_pair_again():
-    shown = []
+    voter_pairs_shown = []
 
     def silent(matches):
-        shown.extend(zip(matches.voter.tolist(), map(frozenset, matches.pairs), strict=True))
+        voter_pairs_shown.extend(zip(matches.voter.tolist(), map(frozenset, matches.pairs), strict=True))
         return np.full(len(matches), UNANSWERED)
 
     run_matching(4, silent, 50, rng=np.random.default_rng(1), voters=3, matching=SMALL)
-    assert len(shown) == len(set(shown)) == 18
+    assert len(voter_pairs_shown) == len(set(voter_pairs_shown)) == 18
 
 
 def test_answers_must_fit_the_matches():
@@ -493,15 +493,15 @@ def test_answers_must_fit_the_matches():
 
 
 @given(comparisons(voters=True), st.lists(st.booleans(), min_size=3, max_size=3))
-def test_pairs_seen_are_those_of_the_voters_asked(votes, asked):
+def test_pairs_seen_are_those_of_the_voters_asked(votes, is_asked):
     n_items = votes.n_items
-    result = seen_pairs(votes.left, votes.right, votes.voter, np.array(asked), n_items, 1)
-    seen = set(pairs_shown(votes))
+    result = seen_pairs(votes.left, votes.right, votes.voter, np.array(is_asked), n_items, 1)
+    pairs = set(voter_pairs(votes))
     for voter in range(3):
         for low in range(n_items):
             for high in range(low + 1, n_items):
                 key = voter * n_items**2 + key_of(n_items, low, high)
-                assert contains(result, key) == (asked[voter] and (voter, frozenset((low, high))) in seen)
+                assert contains(result, key) == (is_asked[voter] and (voter, frozenset((low, high))) in pairs)
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=9).map(np.array), SEEDS)

@@ -42,14 +42,14 @@ def test_probabilities_of_ranks_follow_from_bayes_rule(votes, estimator, oversig
     assert ((starts < result.ranks) & (result.ranks <= stops)).all()
     assert_array_equal(result.last, stops)
     for item in range(votes.n_items):
-        own = [vote for vote in rows(votes, voters) if item in vote[:2]]
+        votes_on_item = [vote for vote in rows(votes, voters) if item in vote[:2]]
         logs = []
         for level, start, stop in zip(result.strengths, starts, stops, strict=True):
             theta = at.theta.copy()
             theta[item] = level
             half = strengths.model.ties == "half"
             voter = (at.discrimination, at.oversight, at.side, at.nu, strengths.model.link, half)
-            logs.append(math.log(stop - start) + naive.log_likelihood(own, theta, *voter))
+            logs.append(math.log(stop - start) + naive.log_likelihood(votes_on_item, theta, *voter))
         weights = np.exp(np.array(logs) - max(logs))
         assert_allclose(result.chances[item], weights / weights.sum(), rtol=1e-9, atol=1e-12)
 
@@ -74,18 +74,20 @@ def test_costs_of_far_ranks_are_weighted_by_their_probabilities():
     votes, _ = simulate_votes(40, 150, seed=2)
     strengths = bradley_terry(votes)
     result, theta = RankChances.of(strengths), strengths.theta
-    own, far = strengths.ranking.ranks.copy(), theta + 0.7
+    ranks, far = strengths.ranking.ranks.copy(), theta + 0.7
     of_tau, of_rho, aim = np.empty((3, 40))
     levels = (result.strengths, result.ranks, result.last, result.chances)
-    far_rank_losses(theta, own, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
+    far_rank_losses(theta, ranks, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
     for item in range(40):
-        above = [k for k in range(result.ranks.size) if result.strengths[k] > far[item] and result.last[k] < own[item]]
+        above = [
+            k for k in range(result.ranks.size) if result.strengths[k] > far[item] and result.last[k] < ranks[item]
+        ]
         tau, rho = [0.0], [0.0]
         for place in above:
             rank, chance = result.ranks[place], result.chances[item, place]
-            weight = (rank + 2) ** -2 + (own[item] + 2) ** -2
-            tau.append(chance * abs(1 / (rank + 2) - 1 / (own[item] + 2)) * weight)
-            rho.append(chance * (rank - own[item]) ** 2 * weight)
+            weight = (rank + 2) ** -2 + (ranks[item] + 2) ** -2
+            tau.append(chance * abs(1 / (rank + 2) - 1 / (ranks[item] + 2)) * weight)
+            rho.append(chance * (rank - ranks[item]) ** 2 * weight)
         assert of_tau[item] == pytest.approx(sum(tau), rel=1e-12)
         assert of_rho[item] == pytest.approx(sum(rho), rel=1e-12)
         mean = np.dot(rho[1:], result.strengths[above]) / sum(rho) if above else theta[item]
@@ -102,7 +104,7 @@ def unlucky(n_items, n_votes):
     return bradley_terry(Comparisons(n_items + 1, left, right, winner), oversight=0.03)
 
 
-def times_chosen(strengths):
+def count_draws_of_item_0(strengths):
     """How often item 0 is in 100 draws of 10 comparisons, and how much stronger its opponents are."""
     differences = []
     for seed in range(100):
@@ -116,9 +118,9 @@ def test_a_possibly_unlucky_item_is_compared_more_often_and_with_stronger_items(
     strengths = unlucky(300, 6_000)
     result, theta = RankChances.of(strengths), strengths.theta
     assert result.chances[0] @ (result.strengths > theta[0] + FAR / math.sqrt(strengths.curvature.diagonal[0])) > 0.01
-    often, stronger = times_chosen(strengths)
+    often, stronger = count_draws_of_item_0(strengths)
     monkeypatch.setattr(matching, "FAR_SHARE", 0.0)
-    seldom, alike = times_chosen(strengths)
+    seldom, usual = count_draws_of_item_0(strengths)
     assert often > 1.5 * seldom
     assert stronger > 0.8
-    assert abs(alike) < 0.4
+    assert abs(usual) < 0.4

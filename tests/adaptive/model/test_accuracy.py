@@ -44,17 +44,17 @@ def three_items():
 
 
 @given(drawings(), st.data())
-def test_tops_sum_to_k_and_share_ties_at_the_cut(drawn, data):
-    k = data.draw(st.integers(1, len(drawn.items)))
-    result = top_probabilities_of(drawn, k)
-    assert_allclose(result.probability, naive.in_top(drawn.ranks.tolist(), k), atol=1e-12)
+def test_tops_sum_to_k_and_share_ties_at_the_cut(draws, data):
+    k = data.draw(st.integers(1, len(draws.items)))
+    result = top_probabilities_of(draws, k)
+    assert_allclose(result.probability, naive.in_top(draws.ranks.tolist(), k), atol=1e-12)
     assert_allclose(result.probability.sum(), k)
 
 
 @given(drawings(), st.floats(0.01, 0.99))
-def test_rank_intervals_are_the_narrowest_drawn_ranks_that_hold_the_tails(drawn, level):
-    result = rank_intervals_of(drawn, level)
-    expected = [naive.rank_interval(drawn.ranks[:, item].tolist(), level) for item in range(len(drawn.items))]
+def test_rank_intervals_are_the_narrowest_drawn_ranks_that_hold_the_tails(draws, level):
+    result = rank_intervals_of(draws, level)
+    expected = [naive.rank_interval(draws.ranks[:, item].tolist(), level) for item in range(len(draws.items))]
     assert_allclose(np.column_stack([result.low, result.median, result.high]), expected)
 
 
@@ -62,37 +62,37 @@ def test_rank_intervals_are_the_narrowest_drawn_ranks_that_hold_the_tails(drawn,
 def test_a_cut_over_all_orders_of_three_items_is_counted_by_sets(estimate, k):
     """Exhaustive: six equally probable orders."""
     orders = np.array(list(permutations(range(3))), float)
-    drawn = DrawnRanks.of(Ranking.from_scores(list(estimate), labels=list("abc")), orders)
-    result = cut_of(drawn, k)
-    chosen = set(np.argsort(-np.array(estimate))[:k].tolist())
-    tops = [set(np.argsort(-row)[:k].tolist()) for row in orders]
-    assert_allclose(result.confidence, np.mean([top == chosen for top in tops]))
-    assert_allclose(result.overlap, np.mean([len(top & chosen) for top in tops]))
+    draws = DrawnRanks.of(Ranking.from_scores(list(estimate), labels=list("abc")), orders)
+    result = cut_of(draws, k)
+    estimated_top = set(np.argsort(-np.array(estimate))[:k].tolist())
+    drawn_tops = [set(np.argsort(-row)[:k].tolist()) for row in orders]
+    assert_allclose(result.confidence, np.mean([top == estimated_top for top in drawn_tops]))
+    assert_allclose(result.overlap, np.mean([len(top & estimated_top) for top in drawn_tops]))
 
 
 def test_a_cut_through_very_many_ties_does_not_overflow():
     """C(1600, 800) is above 10^480: no float holds it, and its inverse is 0."""
-    drawn = DrawnRanks.of(Ranking.from_scores(np.zeros(1_600), labels=range(1_600)), np.zeros((2, 1_600)))
-    result = cut_of(drawn, 800)
+    draws = DrawnRanks.of(Ranking.from_scores(np.zeros(1_600), labels=range(1_600)), np.zeros((2, 1_600)))
+    result = cut_of(draws, 800)
     assert (result.confidence, result.overlap) == (0.0, 400.0)
 
 
 def test_a_cut_through_a_tie_is_the_mean_over_the_choices():
     scores = np.array([[4.0, 3, 2, 1], [4, 1, 3, 2]])
-    drawn = DrawnRanks.of(Ranking.from_scores([2, 1, 1, 0], labels=list("abcd")), scores)
-    result = cut_of(drawn, 2)
+    draws = DrawnRanks.of(Ranking.from_scores([2, 1, 1, 0], labels=list("abcd")), scores)
+    result = cut_of(draws, 2)
     # {a, b} and {a, c} are drawn; each choice is right in one of the two draws.
     assert (result.confidence, result.overlap) == (0.5, 1.5)
 
 
 @settings(deadline=None)
 @given(drawings())
-def test_expected_correlation_is_the_mean_over_drawn_rankings(drawn):
-    if drawn.estimate.ranks.min() == drawn.estimate.ranks.max() or (drawn.n_tied == len(drawn.items)).any():
+def test_expected_correlation_is_the_mean_over_drawn_rankings(draws):
+    if draws.estimate.ranks.min() == draws.estimate.ranks.max() or (draws.n_tied == len(draws.items)).any():
         return
     coefficient = TauW(scheme="first")
-    values = [weighted_tau(Ranking.from_ranks(row), drawn.estimate.ranks * -1.0, scheme="first") for row in drawn.ranks]
-    result = expected_correlation_of(drawn, coefficient, 0.9, None)
+    values = [weighted_tau(Ranking.from_ranks(row), draws.estimate.ranks * -1.0, scheme="first") for row in draws.ranks]
+    result = expected_correlation_of(draws, coefficient, 0.9, None)
     assert_allclose(result.values, values, atol=1e-12)
     assert_allclose(result.mean, np.mean(values), atol=1e-12)
     assert result.low <= result.high

@@ -104,10 +104,10 @@ def test_the_mean_oversight_of_voters_is_the_oversight_for_all(oversight):
     winner = np.where(rng.logistic(size=20_000) < theta[left] - theta[right], LEFT, RIGHT)
     winner = np.where(rng.random(20_000) < oversight, -winner, winner)
     votes = Comparisons(40, left, right, winner, 50, rng.integers(0, 50, 20_000))
-    result, alike = bradley_terry(votes, voters=True), bradley_terry(votes)
-    assert result.oversight == pytest.approx(alike.oversight, rel=1e-3)
-    assert result.oversight == pytest.approx(oversight, abs=0.015)
-    assert result.theta @ theta / (theta @ theta) == pytest.approx(1, abs=0.08)
+    result_by_voter, result_for_all = bradley_terry(votes, voters=True), bradley_terry(votes)
+    assert result_by_voter.oversight == pytest.approx(result_for_all.oversight, rel=1e-3)
+    assert result_by_voter.oversight == pytest.approx(oversight, abs=0.015)
+    assert result_by_voter.theta @ theta / (theta @ theta) == pytest.approx(1, abs=0.08)
     assert bradley_terry(votes, voters=True, oversight=0.03).oversight == 0.03
 
 
@@ -170,11 +170,11 @@ def test_half_of_all_votes_are_ties():
 def test_an_earlier_fit_as_start_changes_nothing(votes, model, voters):
     fit, options = model
     options = options | {"prior": 1.5, "voters": voters, "side_bias": voters}
-    whole = fit(votes, **options)
+    expected = fit(votes, **options)
     part = fit(votes.select(np.arange(votes.n_comparisons) % 2 == 0), **options)
     again = fit(votes, start=part, **options)
-    assert_allclose(again.theta, whole.theta, atol=1e-6)
-    assert fit(votes, start=whole, **options).n_iterations <= whole.n_iterations
+    assert_allclose(again.theta, expected.theta, atol=1e-6)
+    assert fit(votes, start=expected, **options).n_iterations <= expected.n_iterations
 
 
 @given(comparisons(voters=True), MODELS, st.booleans())
@@ -286,9 +286,9 @@ def matched(sd, seed, n_items=60):
     votes = Comparisons(n_items, [], [], [])
     while votes.n_comparisons < 900:
         size = n_items // 2 if not votes.n_comparisons else 30
-        chosen = next_comparisons(bradley_terry(votes, oversight=0), size, rng=rng, voters=range(40))
-        wins = rng.random(len(chosen)) < 1 / (1 + np.exp(theta[chosen.right] - theta[chosen.left]))
-        left, right = np.append(votes.left, chosen.left), np.append(votes.right, chosen.right)
+        matches = next_comparisons(bradley_terry(votes, oversight=0), size, rng=rng, voters=range(40))
+        wins = rng.random(len(matches)) < 1 / (1 + np.exp(theta[matches.right] - theta[matches.left]))
+        left, right = np.append(votes.left, matches.left), np.append(votes.right, matches.right)
         votes = Comparisons(n_items, left, right, np.append(votes.winner, np.where(wins, LEFT, RIGHT)))
     return votes, theta
 
@@ -421,7 +421,7 @@ def test_the_spread_of_many_items_agrees_with_exact_traces(monkeypatch):
 def test_a_fit_in_blocks_is_the_same_with_any_number_of_threads(monkeypatch, options):
     votes, _ = simulate_votes(30, 600, 4)
     votes = Comparisons(30, votes.left, votes.right, votes.winner, 5, np.arange(600) % 5)
-    whole = bradley_terry(votes, **options)
+    expected = bradley_terry(votes, **options)
     monkeypatch.setattr("adaptive.model._likelihood._ROWS_PER_BLOCK", 50)
     fits = []
     for workers in (1, 4):
@@ -429,7 +429,7 @@ def test_a_fit_in_blocks_is_the_same_with_any_number_of_threads(monkeypatch, opt
         fits.append(bradley_terry(votes, **options))
     assert_array_equal(fits[0].theta, fits[1].theta)
     assert fits[0].log_likelihood == fits[1].log_likelihood
-    assert_allclose(fits[0].theta, whole.theta, atol=1e-7)
+    assert_allclose(fits[0].theta, expected.theta, atol=1e-7)
 
 
 @pytest.mark.needs_numba

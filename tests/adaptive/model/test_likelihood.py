@@ -126,9 +126,9 @@ def test_the_contribution_of_a_vote_to_the_sums(margin, winner, oversight, kind)
     assert_allclose(log_likelihood, log_chance(vote, margin), rtol=1e-12, atol=1e-14)
     assert_allclose(score, slope(vote), atol=1e-6)
     assert_allclose(observed, -naive.hessian(lambda u: log_chance(vote, u[0]), [margin])[0, 0], atol=1e-5)
-    seen = naive.seen_chances(margin, oversight, nu, link)
-    assert_allclose(expected, sum(p * slope(each) ** 2 for each, p in seen.items() if p > 0), atol=1e-6)
-    assert_allclose(tie, seen["tie"], atol=1e-15)
+    chances_seen = naive.seen_chances(margin, oversight, nu, link)
+    assert_allclose(expected, sum(p * slope(answer) ** 2 for answer, p in chances_seen.items() if p > 0), atol=1e-6)
+    assert_allclose(tie, chances_seen["tie"], atol=1e-15)
     numerical = naive.gradient(lambda e: log_chance(vote, margin, e[0]), [oversight], 1e-7)[0]
     assert_allclose(in_oversight, numerical, rtol=1e-4, atol=1e-6)
 
@@ -153,14 +153,14 @@ def test_sums_over_votes_are_gradient_and_curvature_of_the_likelihood(votes, kin
     a, e, s = rng.uniform(0.5, 2, 3), rng.uniform(0.01, 0.5, 3), rng.normal(0, 0.5, 3)
     theta = rng.normal(0, 1, votes.n_items)
     at = Parameters(theta, a, e, s, nu, 2.0)
-    seen = curvature_at(result, at)
+    curvature = curvature_at(result, at)
 
     def of_theta(x):
         return naive.log_likelihood(rows(votes, True), x, a, e, s, nu, link, half)
 
-    assert_allclose(seen.log_likelihood, of_theta(theta), rtol=1e-12, atol=1e-13)
-    assert_allclose(seen.slope, naive.gradient(of_theta, theta), atol=1e-6)
-    assert_allclose(laplacian(result, seen.weights[1]), -naive.hessian(of_theta, theta), atol=1e-5)
+    assert_allclose(curvature.log_likelihood, of_theta(theta), rtol=1e-12, atol=1e-13)
+    assert_allclose(curvature.slope, naive.gradient(of_theta, theta), atol=1e-6)
+    assert_allclose(laplacian(result, curvature.weights[1]), -naive.hessian(of_theta, theta), atol=1e-5)
     # The expected curvature is the mean of the squared slope over all possible answers.
     expected = np.eye(votes.n_items) / 4
     for left, right, _, v in rows(votes, True):
@@ -175,7 +175,7 @@ def test_sums_over_votes_are_gradient_and_curvature_of_the_likelihood(votes, kin
 
                 score = naive.gradient(log_chance, [margin])[0]
                 expected += chance * score**2 * np.outer(ends, ends)
-    assert_allclose(seen.matrix(), expected, atol=1e-5)
+    assert_allclose(curvature.matrix(), expected, atol=1e-5)
 
 
 @given(comparisons(voters=True, min_size=4), KINDS, SEEDS)
@@ -217,10 +217,10 @@ def test_derivatives_by_the_parameters_of_voters_and_ties(votes, kind, seed):
         return
     step = np.concatenate([step.theta, step.groups.ravel(), [step.log_nu]])
     rest = flat + hessian @ step
-    held = np.zeros(place.size)  # the multiplier of the mean of log a
-    held[n_items:-1:3] = fit.shares
-    assert_allclose(rest, held * (rest @ held) / (held @ held), atol=1e-3 * max(1, np.abs(step).max()))
-    assert abs(step @ held) < 1e-9
+    shares = np.zeros(place.size)  # the multiplier of the mean of log a
+    shares[n_items:-1:3] = fit.shares
+    assert_allclose(rest, shares * (rest @ shares) / (shares @ shares), atol=1e-3 * max(1, np.abs(step).max()))
+    assert abs(step @ shares) < 1e-9
 
 
 @given(comparisons(min_size=1), SEEDS, st.integers(1, 3))
@@ -246,8 +246,8 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
         mixed[left, 2 * voter : 2 * voter + 2] += of_row
         mixed[right, 2 * voter : 2 * voter + 2] -= of_row
     inverse = np.linalg.inv(np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 3.0]]]) * 20 * len(votes.left))
-    held = block_diag(*inverse) @ share
-    absorbed = mixed @ (block_diag(*inverse) - np.outer(held, held) / (share @ held)) @ mixed.T
+    shares = block_diag(*inverse) @ share
+    absorbed = mixed @ (block_diag(*inverse) - np.outer(shares, shares) / (share @ shares)) @ mixed.T
     voters = Voters(rows, coupling, inverse, share)
     assert_allclose(voters.push(x), mixed.T @ x, atol=1e-12)
     assert_allclose(voters.image(mixed.T @ x), mixed @ mixed.T @ x, atol=1e-11)
@@ -280,16 +280,13 @@ def fits(draw):
     return fit(votes, **options, prior=sd, oversight=draw(OVERSIGHT), voters=with_voters, side_bias=draw(st.booleans()))
 
 
-def spelt_out(strengths):
-    """The votes without ties in the form of the naive model, and the index of each among all votes."""
-    votes = rows(strengths.comparisons, strengths.model.voters)
-    return [(place, vote) for place, vote in enumerate(votes) if vote[2] != "tie"]
-
-
 @given(fits())
 def test_misfit_statistics_are_sums_over_votes(strengths):
     votes, at = strengths.comparisons, strengths.parameters
-    kept = spelt_out(strengths)
+    # The votes without ties in the form of the naive model, each with its index among all votes.
+    decisive_votes = [
+        (place, vote) for place, vote in enumerate(rows(votes, strengths.model.voters)) if vote[2] != "tie"
+    ]
 
     def chance(vote, factor, slips):
         left, right, _, v = vote
@@ -299,8 +296,8 @@ def test_misfit_statistics_are_sums_over_votes(strengths):
         return naive.seen_chances(factor * margin + at.side[v], oversight, 0.0, strengths.model.link)["left"]
 
     def cost(log_factor, slips):
-        chances = [chance(vote, math.exp(log_factor), slips) for _, vote in kept]
-        pairs = zip(kept, chances, strict=True)
+        chances = [chance(vote, math.exp(log_factor), slips) for _, vote in decisive_votes]
+        pairs = zip(decisive_votes, chances, strict=True)
         return -sum(math.log(max(p if vote[2] == "left" else 1 - p, 1e-300)) for (_, vote), p in pairs)
 
     # From several starts, because many oversights may give more than one peak.
@@ -314,7 +311,7 @@ def test_misfit_statistics_are_sums_over_votes(strengths):
     factor = math.exp(best.x)
 
     residual, variance, favoured, distance, pair = [], [], [], [], []
-    for _, vote in kept:
+    for _, vote in decisive_votes:
         left, right, winner, v = vote
         p = chance(vote, factor, slips)
         residual.append((winner == "left") - p)
@@ -324,12 +321,12 @@ def test_misfit_statistics_are_sums_over_votes(strengths):
         distance.append(at.discrimination[v] * abs(at.theta[left] - at.theta[right]))
         pair.append(frozenset((left, right)))
 
-    def excess(values, groups, own=None):
+    def excess(values, groups, voters=None):
         both = [
             (i, j)
-            for i in range(len(kept))
-            for j in range(len(kept))
-            if i != j and groups[i] == groups[j] and (own is None or own[i] != own[j])
+            for i in range(len(decisive_votes))
+            for j in range(len(decisive_votes))
+            if i != j and groups[i] == groups[j] and (voters is None or voters[i] != voters[j])
         ]
         total = sum(values[i] * values[j] for i, j in both)
         return total / math.sqrt(2 * sum(variance[i] * variance[j] for i, j in both) + 1)
@@ -337,13 +334,13 @@ def test_misfit_statistics_are_sums_over_votes(strengths):
     def of_lower(vote, value):
         return value if vote[0] < vote[1] else -value
 
-    signed = [of_lower(vote, value) for (_, vote), value in zip(kept, residual, strict=True)]
+    signed = [of_lower(vote, value) for (_, vote), value in zip(decisive_votes, residual, strict=True)]
     mean = sum(v * d for v, d in zip(variance, distance, strict=True)) / max(sum(variance), 1e-9)
     spread = sum(v * (d - mean) ** 2 for v, d in zip(variance, distance, strict=True))
     far = sum(f * (d - mean) for f, d in zip(favoured, distance, strict=True))
     result = strengths.misfit
     assert_allclose(result.far * math.sqrt(spread), far, atol=ATOL)
-    voter = None if votes.voter is None else [int(votes.voter[place]) for place, _ in kept]
+    voter = None if votes.voter is None else [int(votes.voter[place]) for place, _ in decisive_votes]
     assert_allclose(result.pairs, excess(signed, pair, voter), atol=ATOL)
     assert_allclose(result.voters, 0.0 if voter is None else excess(favoured, voter), atol=ATOL)
     assert result.n_repeated == sum(number for number in Counter(pair).values() if number > 1)
@@ -365,14 +362,14 @@ def test_misfit_statistics_are_small_if_the_model_holds():
     votes, _ = simulate_votes(20, 600, seed=1)
     truth = bradley_terry(votes)
     result = [bradley_terry(drawn_from(truth, rng), prior=truth.prior_sd).misfit for _ in range(200)]
-    pairs, far = (np.array([getattr(each, name) for each in result]) for name in ("pairs", "far"))
+    pairs, far = (np.array([getattr(misfit, name) for misfit in result]) for name in ("pairs", "far"))
     assert pairs.max() < 3
     assert np.count_nonzero(pairs <= -3) <= 6  # its mean is -1
     assert np.abs(far).max() < 3
     # They vary about as much as they should, and are not all 0.
     assert_allclose([pairs.mean(), far.mean()], [-1, 0], atol=0.3)
     assert_allclose([pairs.std(), far.std()], 1, atol=0.3)
-    assert all(each.n_repeated > 400 for each in result)
+    assert all(misfit.n_repeated > 400 for misfit in result)
 
 
 def circle(n_rounds):
@@ -415,7 +412,7 @@ def test_neither_the_order_of_items_nor_that_of_votes_matters():
     labels = tuple(f"item {np.flatnonzero(items == place)[0]}" for place in range(8))
     some = votes.select(rows_)
     moved = Comparisons(labels, items[some.left], items[some.right], some.winner, some.voters, some.voter)
-    result, again = (bradley_terry(each, prior=2).misfit for each in (votes, moved))
+    result, again = (bradley_terry(comparisons_, prior=2).misfit for comparisons_ in (votes, moved))
     for name in ("pairs", "far", "voters"):
         assert_allclose(getattr(again, name), getattr(result, name), atol=1e-3)
     assert again.n_repeated == result.n_repeated > 0

@@ -247,8 +247,8 @@ def test_scores_are_eq_1(votes):
     scores = borda(votes)
     assert scores.items == votes.items
     assert scores.never_compared == votes.never_compared
-    wanted = [float(expected[item]) if item in expected else np.nan for item in items]
-    assert_allclose(scores.scores, wanted)
+    expected_scores = [float(expected[item]) if item in expected else np.nan for item in items]
+    assert_allclose(scores.scores, expected_scores)
     assert not scores.scores.flags.writeable
     # Items that were never compared are last and tied.
     ranks = scores.ranking.ranks
@@ -307,7 +307,7 @@ def test_invalid_arguments_are_refused(model, options, message):
         fit_named(VOTES, model, **options)
 
 
-def test_strengths_as_a_document():
+def test_a_document_has_the_strengths_best_first():
     """In JSON nan is null, tuples are lists, and items are best first."""
     votes = Comparisons.from_labels([("a", "b"), ("a", "b")], ["c", "d"], ["left", "tie"])
     strengths = bradley_terry(votes, prior=1)
@@ -344,7 +344,7 @@ def test_progress_is_called_for_each_iteration_and_may_stop_the_fit(fit):
     strengths = fit(VOTES, progress=calls.append)  # with fits at other spreads and oversights
     assert calls == [1] * strengths.n_iterations
 
-    def stop(_done):
+    def stop(_n_iterations):
         raise TimeoutError("the time is up")
 
     with pytest.raises(TimeoutError, match="the time is up"):

@@ -34,13 +34,13 @@ from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, SEEDS, comparisons, naive_posterior, simulate_votes
 
 
-def centred(covariance):
+def centre(covariance):
     """Covariance of values less their mean."""
     projection = np.eye(len(covariance)) - 1 / len(covariance)
     return projection @ covariance @ projection
 
 
-def numbered(votes):
+def number_opinions(votes):
     """Index of the opinion on either side of each vote: one for each voter and item."""
     names = {}
     sides = []
@@ -56,11 +56,11 @@ def test_the_covariance_without_voters_is_the_inverse_of_the_expected_hessian(vo
     result = fit(votes, oversight=0, prior=1.5, **options)
     assert result.opinions is None
     inverse = covariance(result.curvature, None)
-    assert_allclose(inverse, centred(np.linalg.inv(result.curvature.matrix())), atol=1e-10)
+    assert_allclose(inverse, centre(np.linalg.inv(result.curvature.matrix())), atol=1e-10)
     if options.get("ties") != "half" and not votes.n_ties and fit is bradley_terry:
         # For the logistic curve, expected and observed curvature are equal.
         numerical = -naive.hessian(lambda x: naive_posterior(result, theta=x), result.theta)
-        assert_allclose(centred(np.linalg.inv(numerical)), inverse, atol=1e-4)
+        assert_allclose(centre(np.linalg.inv(numerical)), inverse, atol=1e-4)
     if result.tie_parameter == 0:
         assert_allclose(result.standard_errors, np.sqrt(np.diag(inverse)))
 
@@ -84,7 +84,7 @@ def test_errors_include_those_of_voters(votes, model):
     point, n_items = joint.point(result.parameters), votes.n_items
     targets = [Move(unit - 1 / n_items, np.zeros((3, 3)), 0.0) for unit in np.eye(n_items)]
     columns = np.array([move.theta for move in joint.solve(point, targets, is_observed=False)])
-    assert_allclose(result.standard_errors, np.sqrt(np.diag(centred(columns))), rtol=1e-6)
+    assert_allclose(result.standard_errors, np.sqrt(np.diag(centre(columns))), rtol=1e-6)
 
 
 @pytest.mark.wide
@@ -100,19 +100,19 @@ def test_draws_have_the_covariance(fit, known, pairs_per_vote, monkeypatch):
     result = fit(votes)
     assert (result.opinion_sd > 0.1) == known
     n_draws = 40_000
-    drawn = draw_normal(result.curvature, result.parameters, result.opinions, n_draws, np.random.default_rng(1))
+    draws = draw_normal(result.curvature, result.parameters, result.opinions, n_draws, np.random.default_rng(1))
     expected = covariance(result.curvature, result.opinions)
     scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     # The standard error of a correlation of 40,000 draws is at most sqrt(2) / 200.
-    assert np.abs((np.cov(drawn.T) - expected) / scale).max() < 5 * np.sqrt(2 / n_draws)
-    assert np.abs((drawn.mean(axis=0) - result.theta) / np.sqrt(np.diag(expected))).max() < 5 / np.sqrt(n_draws)
+    assert np.abs((np.cov(draws.T) - expected) / scale).max() < 5 * np.sqrt(2 / n_draws)
+    assert np.abs((draws.mean(axis=0) - result.theta) / np.sqrt(np.diag(expected))).max() < 5 / np.sqrt(n_draws)
 
 
 @given(comparisons(voters=True, min_size=1), st.sampled_from([0.3, 1.0]))
 def test_shared_opinions_add_the_variance_of_their_effect_on_the_gradient(votes, sd):
     result = bradley_terry(votes, prior=1.0)
-    left, right, n_opinions = numbered(votes)
-    own = Opinions(sd, left, right, n_opinions)
+    left, right, n_opinions = number_opinions(votes)
+    opinions = Opinions(sd, left, right, n_opinions)
     curved = result.curvature
     # The slope of a vote changes by its curvature times the difference of the two deviations.
     moves = np.zeros((votes.n_items, n_opinions))
@@ -125,15 +125,15 @@ def test_shared_opinions_add_the_variance_of_their_effect_on_the_gradient(votes,
     behind = np.bincount(np.concatenate([left, right]), minlength=n_opinions)
     moves *= sd * np.sqrt(1 - 1 / behind)
     dense = np.linalg.inv(curved.matrix())
-    expected = centred(dense + dense @ moves @ moves.T @ dense)
-    assert_allclose(covariance(curved, own), expected, atol=1e-12)
+    expected = centre(dense + dense @ moves @ moves.T @ dense)
+    assert_allclose(covariance(curved, opinions), expected, atol=1e-12)
     # Draws are linear in the normal numbers: unit vectors give a root of the matrix, whether it is factored
     # or each draw is the solution of a system.
     n_shared = votes.n_items + np.count_nonzero(behind > 1)
     for pairs_per_vote, n_normal in ((1e9, n_shared), (0, n_shared + votes.n_comparisons)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
-            root = draw_normal(curved, result.parameters, own, n_normal, OneAtATime()) - result.theta
+            root = draw_normal(curved, result.parameters, opinions, n_normal, OneAtATime()) - result.theta
         assert_allclose(root.T @ root, expected, atol=1e-3)
 
 
@@ -159,7 +159,7 @@ def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
     # Every voter sees every pair once.
     left, right = (np.tile(side, n_voters) for side in np.triu_indices(n_items, 1))
     voter = np.repeat(np.arange(n_voters), left.size // n_voters)
-    fits, kept = [], []
+    fits, variances = [], []
     for turn in range(600):
         opinion = theta + sd * rng.standard_normal((n_voters, n_items))
         chance = 1 / (1 + np.exp(opinion[voter, right] - opinion[voter, left]))
@@ -167,12 +167,12 @@ def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
         result = bradley_terry(Comparisons(n_items, left, right, winner, n_voters, voter), oversight=0, prior=3.0)
         fits.append(result.theta)
         if turn % 20 == 0:
-            truth = Opinions(sd, *numbered(result.comparisons))
-            kept.append([np.diag(covariance(result.curvature, own)) for own in (truth, None)])
+            truth = Opinions(sd, *number_opinions(result.comparisons))
+            variances.append([np.diag(covariance(result.curvature, opinions)) for opinions in (truth, None)])
     simulated_variance = np.var(fits, axis=0).mean()
-    with_opinions, without = np.mean(kept, axis=(0, 2))
+    with_opinions, without_opinions = np.mean(variances, axis=(0, 2))
     assert_allclose(with_opinions, simulated_variance, rtol=0.12)
-    assert without < 0.8 * simulated_variance
+    assert without_opinions < 0.8 * simulated_variance
 
 
 @pytest.mark.wide
@@ -214,10 +214,10 @@ def test_a_repeated_pair_does_not_double_the_spread_of_opinions(sd):
 def test_opinions_are_those_of_voter_and_item():
     votes, _ = simulate_votes(6, 40, 1, n_voters=3)
     result = bradley_terry(votes)
-    own = shared_opinions(result.curvature, votes.voter)
-    left, right, n_opinions = numbered(votes)
-    assert own.n_opinions == n_opinions
-    for ours, spelt in ((own.left, left), (own.right, right)):
+    opinions = shared_opinions(result.curvature, votes.voter)
+    left, right, n_opinions = number_opinions(votes)
+    assert opinions.n_opinions == n_opinions
+    for ours, spelt in ((opinions.left, left), (opinions.right, right)):
         assert len(set(zip(ours.tolist(), spelt.tolist(), strict=True))) == len(set(spelt.tolist()))
 
 
@@ -226,7 +226,7 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
     """The matrices are those in the docstring of `shared_opinions`."""
     result = bradley_terry(votes, prior=1, oversight=0)
     curved, n_votes = result.curvature, votes.n_comparisons
-    left, right, _ = numbered(votes)
+    left, right, _ = number_opinions(votes)
     signs, shared = np.zeros((n_votes, votes.n_items)), np.zeros((n_votes, n_votes))
     for k in range(n_votes):
         signs[k, votes.left[k]], signs[k, votes.right[k]] = 1, -1
@@ -239,13 +239,13 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
         if near:
             patch.setattr("adaptive.model._posterior.MAX_DENSE", 1)
             inverse = np.diag(1 / curved.diagonal)
-        own = shared_opinions(curved, votes.voter)
+        opinions = shared_opinions(curved, votes.voter)
     outside = weight - weight @ signs @ inverse @ signs.T @ weight
     slope = curved.flow
     information = np.trace(shared @ outside @ shared @ outside)
     variance = slope @ shared @ slope - np.trace(shared @ outside)
     most = information * np.pi**2 / 6  # half of the variance of a logistic variable
-    assert_allclose(own.sd**2 * information, np.clip(variance, 0, most), rtol=1e-6, atol=1e-6)
+    assert_allclose(opinions.sd**2 * information, np.clip(variance, 0, most), rtol=1e-6, atol=1e-6)
 
 
 def test_a_trace_by_random_signs_hardly_changes_the_spread_of_opinions(monkeypatch):
@@ -286,9 +286,9 @@ def test_without_a_prior_draws_keep_the_mean():
     votes, _ = simulate_votes(10, 400, 2, sd=0.5)
     result = bradley_terry(votes, prior=np.inf, oversight=0)
     assert_allclose(result.theta.mean(), 0, atol=1e-12)
-    drawn = result.sample(4000, np.random.default_rng(1))
-    assert_allclose(drawn.mean(axis=1), 0, atol=1e-9)
-    assert_allclose(drawn.std(axis=0), result.standard_errors, rtol=0.08)
+    draws = result.sample(4000, np.random.default_rng(1))
+    assert_allclose(draws.mean(axis=1), 0, atol=1e-9)
+    assert_allclose(draws.std(axis=0), result.standard_errors, rtol=0.08)
     # The pseudo-inverse is the covariance of strengths whose mean is held.
     pseudo_inverse = np.linalg.pinv(result.curvature.matrix(), hermitian=True)
     assert_allclose(covariance(result.curvature, None), pseudo_inverse, atol=1e-9)
@@ -299,12 +299,12 @@ def test_normal_draws_do_not_depend_on_the_block_size(monkeypatch):
     votes, _ = simulate_votes(10, 100, 4)
     result = bradley_terry(votes)
 
-    def drawn():
+    def draw():
         return draw_normal(result.curvature, result.parameters, result.opinions, 20, np.random.default_rng(5))
 
-    at_once = drawn()
+    at_once = draw()
     monkeypatch.setattr("adaptive.model._posterior._BLOCK_NUMBERS", 1)
-    assert_allclose(drawn(), at_once, rtol=1e-12)
+    assert_allclose(draw(), at_once, rtol=1e-12)
 
 
 def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
@@ -350,12 +350,12 @@ def test_draws_need_a_generator(rng):
 
 def sweeps_of(strengths, monkeypatch):
     """The votes that each sweep reads, and the draws."""
-    seen = []
+    calls = []
     real = posterior_kernels.sweep
-    monkeypatch.setattr(posterior_kernels, "sweep", lambda *given: (seen.append(given), real(*given))[1])
-    drawn = strengths.sample(3, np.random.default_rng(1))
+    monkeypatch.setattr(posterior_kernels, "sweep", lambda *args: (calls.append(args), real(*args))[1])
+    draws = strengths.sample(3, np.random.default_rng(1))
     monkeypatch.setattr(posterior_kernels, "sweep", real)
-    return [(given[0].first[-1] + given[2].sides.size, given[4].size) for given in seen], drawn
+    return [(args[0].first[-1] + args[2].sides.size, args[4].size) for args in calls], draws
 
 
 @pytest.mark.wide
@@ -364,10 +364,10 @@ def test_a_sweep_reads_no_more_than_a_few_thousand_votes(known, monkeypatch):
     votes, _ = simulate_votes(120, 20_000, 1, n_voters=40, opinion_sd=0.5)
     if not known:
         votes = Comparisons(120, votes.left, votes.right, votes.winner)
-    read, drawn = sweeps_of(bradley_terry(votes, ties="half"), monkeypatch)
-    assert {size for _, size in read} == {120 * 120}
-    assert MOST_READ / 2 < max(each for each, _ in read) <= MOST_READ
-    assert np.isfinite(drawn).all()
+    reads, draws = sweeps_of(bradley_terry(votes, ties="half"), monkeypatch)
+    assert {size for _, size in reads} == {120 * 120}
+    assert MOST_READ / 2 < max(n_votes for n_votes, _ in reads) <= MOST_READ
+    assert np.isfinite(draws).all()
 
 
 def test_equal_votes_are_read_once(monkeypatch):
@@ -390,12 +390,12 @@ def test_draws_that_read_some_votes_agree_with_draws_that_read_all(known, of_mea
         votes = Comparisons(40, votes.left, votes.right, votes.winner)
     strengths = bradley_terry(votes, ties="half", prior=2)
     monkeypatch.setattr("adaptive.model._posterior._READS_PER_PAIR", 0.0)
-    drawn = {}
+    draws = {}
     for most in (10**9, 600):
         monkeypatch.setattr("adaptive.model._posterior.MOST_READ", most)
         theta = strengths.sample(1_500, np.random.default_rng(2))
-        drawn[most] = theta / theta.std(axis=1, keepdims=True)
-    every, some = drawn.values()
+        draws[most] = theta / theta.std(axis=1, keepdims=True)
+    every, some = draws.values()
     assert np.abs((some.mean(axis=0) - every.mean(axis=0)) / every.std(axis=0)).max() < of_mean + 0.25  # with chance
     assert np.sqrt(np.mean(((some.mean(axis=0) - every.mean(axis=0)) / every.std(axis=0)) ** 2)) < of_mean
     assert abs(np.mean(some.std(axis=0) / every.std(axis=0)) - 1) < of_sd
@@ -461,11 +461,11 @@ def test_a_model_without_persistent_opinions_gives_a_warning():
     votes, _ = simulate_votes(20, 2_000, 5, n_voters=12, opinion_sd=2.0)
     result = bradley_terry(votes)
     assert 0.7 < result.cluster_ratio < 1.3
-    without = bradley_terry(votes)
-    vars(without)["opinions"] = None
-    assert without.cluster_ratio > 1.5
-    note = f"variances are {without.cluster_ratio:.1f} times those stated: votes of one voter depend on each other"
-    assert (note in result.warnings, note in without.warnings) == (False, True)
+    simple_fit = bradley_terry(votes)
+    vars(simple_fit)["opinions"] = None
+    assert simple_fit.cluster_ratio > 1.5
+    note = f"variances are {simple_fit.cluster_ratio:.1f} times those stated: votes of one voter depend on each other"
+    assert (note in result.warnings, note in simple_fit.warnings) == (False, True)
 
 
 LEAST, MOST, WIDTH, SPREAD = 3.0, 30.0, 2.0, 1.0
@@ -554,12 +554,12 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
         left, right = pairs(n_items, n_votes, rng)
         voter = rng.integers(0, n_voters, n_votes)
         names, index = np.unique(np.concatenate([voter * n_items + left, voter * n_items + right]), return_inverse=True)
-        own = Opinions(sd, index[:n_votes], index[n_votes:], names.size)
-        opinion = own.spread * rng.standard_normal(names.size)
-        margin = theta[left] - theta[right] + opinion[own.left] - opinion[own.right]
+        opinions = Opinions(sd, index[:n_votes], index[n_votes:], names.size)
+        opinion = opinions.spread * rng.standard_normal(names.size)
+        margin = theta[left] - theta[right] + opinion[opinions.left] - opinion[opinions.right]
         winner = np.where(rng.random(n_votes) < 0.05 + 0.9 / (1 + np.exp(-margin)), 1, -1).astype(np.int8)
         rows = Rows(left, right, winner, np.zeros(n_votes, np.int32), n_items, 1, VoteModel(ties="half"))
-        pooled = PooledVotes.of(rows, np.zeros(1), own)
+        pooled = PooledVotes.of(rows, np.zeros(1), opinions)
         assert pooled.count.sum() == n_votes
         first, second = pairs(n_items, n_measured, rng)
         measured = theta[first] - theta[second] + error * rng.standard_normal(n_measured)
@@ -569,7 +569,7 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
         pull = signs.T @ (measured - signs @ theta) / error**2 if n_measured else np.empty(0)
         shape = np.array([0.0, *logs, degrees, power])
         shared = pooled.kernel_opinions(replace(rows, left=first, right=second))
-        inner = opinion[own.spread > 0].copy()
+        inner = opinion[opinions.spread > 0].copy()
         before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
         size = (3, 2 * n_items + inner.size + 5)
         sweep(
@@ -583,8 +583,8 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
         )
         if n_measured:  # the constant part is the slope at the strengths
             assert_allclose(pull, signs.T @ (measured - signs @ theta) / error**2, atol=1e-4)
-        opinion[own.spread > 0] = inner
-        margin = theta[left] - theta[right] + opinion[own.left] - opinion[own.right]
+        opinion[opinions.spread > 0] = inner
+        margin = theta[left] - theta[right] + opinion[opinions.left] - opinion[opinions.right]
         after.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
     before, after = np.array(before), np.array(after)
     assert (before != after).mean() > 0.5
@@ -604,25 +604,25 @@ def test_pooled_votes_have_the_log_likelihood_of_all(votes, sd, side_bias, group
     """For any strengths and shared opinions: a row with count 2 is two equal votes."""
     rows = rows_of(votes, VoteModel(voters=groups, side_bias=side_bias))
     result = bradley_terry(votes, prior=1.0)
-    own = replace(shared_opinions(result.curvature, votes.voter), sd=sd)
+    opinions = replace(shared_opinions(result.curvature, votes.voter), sd=sd)
     side = np.full(rows.n_groups, 0.4 * side_bias)
-    pooled = PooledVotes.of(rows, side, own)
+    pooled = PooledVotes.of(rows, side, opinions)
     assert pooled.count.sum() == votes.n_comparisons
     rng = np.random.default_rng(1)
     theta, a = rng.standard_normal(votes.n_items), rng.uniform(0.5, 2, rows.n_groups)
-    opinion = np.where(own.spread > 0, rng.standard_normal(own.n_opinions), 0.0)
-    inner = np.append(opinion[own.spread > 0], 0.0)  # the last: none
-    assert_allclose(pooled.spread, own.spread[own.spread > 0])
+    opinion = np.where(opinions.spread > 0, rng.standard_normal(opinions.n_opinions), 0.0)
+    inner = np.append(opinion[opinions.spread > 0], 0.0)  # the last: none
+    assert_allclose(pooled.spread, opinions.spread[opinions.spread > 0])
 
     def total(rows, count, left, right):
         margin = a[rows.group] * (theta[rows.left] - theta[rows.right] + left - right) + side[rows.group]
-        each = [math.log(chance(w, m, 0.1, 0.7, LOGISTIC, False)) for w, m in zip(rows.winner, margin, strict=True)]
-        return float(np.dot(count, each))
+        logs = [math.log(chance(w, m, 0.1, 0.7, LOGISTIC, False)) for w, m in zip(rows.winner, margin, strict=True)]
+        return float(np.dot(count, logs))
 
-    whole = total(rows, np.ones(votes.n_comparisons), opinion[own.left], opinion[own.right])
-    assert_allclose(total(pooled.rows, pooled.count, *inner[pooled.opinions]), whole, rtol=1e-9)
-    apart = np.arange(pooled.count.size) % 2 == 0
-    parts = [total(part.rows, part.count, 0, 0) for part in (pooled.select(apart), pooled.select(~apart))]
+    log_likelihood = total(rows, np.ones(votes.n_comparisons), opinion[opinions.left], opinion[opinions.right])
+    assert_allclose(total(pooled.rows, pooled.count, *inner[pooled.opinions]), log_likelihood, rtol=1e-9)
+    is_even = np.arange(pooled.count.size) % 2 == 0
+    parts = [total(part.rows, part.count, 0, 0) for part in (pooled.select(is_even), pooled.select(~is_even))]
     assert_allclose(sum(parts), total(pooled.rows, pooled.count, 0, 0), rtol=1e-9)
 
 

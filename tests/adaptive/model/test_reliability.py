@@ -167,17 +167,17 @@ def test_chess_is_as_published(has_draws, strengths, infit, log_likelihood):
 def test_items_never_compared_do_not_affect_reliability():
     votes, _ = simulated(8, 300, 2)
     more = Comparisons(11, votes.left, votes.right, votes.winner)
-    with_them, without = (reliability(bradley_terry(of, prior=1.5, oversight=0), n_splits=3) for of in (more, votes))
-    assert_allclose(with_them.scale_separation, without.scale_separation, rtol=1e-9)
-    assert_allclose(with_them.split_half, without.split_half, atol=1e-6)
+    larger, smaller = (reliability(bradley_terry(of, prior=1.5, oversight=0), n_splits=3) for of in (more, votes))
+    assert_allclose(larger.scale_separation, smaller.scale_separation, rtol=1e-9)
+    assert_allclose(larger.split_half, smaller.split_half, atol=1e-6)
 
 
 def test_errors_from_draws_exclude_items_never_compared():
     """Errors of more than 3,000 items are estimated; the common level dominates them."""
     votes, _ = simulated(8, 300, 2)
     more = Comparisons(3_100, votes.left, votes.right, votes.winner)
-    with_them, without = (reliability(bradley_terry(of, prior=5, oversight=0), n_splits=0) for of in (more, votes))
-    assert with_them.separation == pytest.approx(without.separation, rel=0.1)
+    larger, smaller = (reliability(bradley_terry(of, prior=5, oversight=0), n_splits=0) for of in (more, votes))
+    assert larger.separation == pytest.approx(smaller.separation, rel=0.1)
 
 
 def test_invalid_votes_are_refused():

@@ -28,11 +28,11 @@ def wealth(votes, n_items):
             for stake in STAKES:
                 of_pairs[stake] *= 1 + stake * (won[one] - won[other]) / (won[one] + won[other] + 1) * winner
             won[one if winner > 0 else other] += 1
-        for each in gamblers if winner else ():
-            mean, variance = each["mean"], each["variance"]
+        for gambler in gamblers if winner else ():
+            mean, variance = gambler["mean"], gambler["variance"]
             both = variance[one] + variance[other]
             chance = 1 / (1 + math.exp(-(mean[one] - mean[other]) / math.sqrt(1 + math.pi * both / 8)))
-            each["wealth"] *= 1 + each["stake"] * (2 * chance - 1) * winner
+            gambler["wealth"] *= 1 + gambler["stake"] * (2 * chance - 1) * winner
             curvature = chance * (1 - chance)
             part = 1 / (1 + both * curvature)
             surprise = (1 if winner > 0 else 0) - chance
@@ -40,7 +40,7 @@ def wealth(votes, n_items):
             mean[other] -= variance[other] * part * surprise
             for item in (one, other):
                 variance[item] *= 1 - variance[item] * curvature * part
-        total = sum(each["wealth"] for each in gamblers) + sum(of_pairs.values())
+        total = sum(gambler["wealth"] for gambler in gamblers) + sum(of_pairs.values())
         yield total / (len(gamblers) + len(of_pairs))
 
 
@@ -54,7 +54,7 @@ def histories(draw):
     n_items = draw(st.integers(2, 5))
     pair = st.lists(st.integers(0, n_items - 1), min_size=2, max_size=2, unique=True)
     votes = draw(st.lists(st.tuples(pair, st.sampled_from([-1, -1, 0, 1, 1])), min_size=1, max_size=30))
-    return [(*each, winner) for each, winner in votes], n_items
+    return [(*pair_of_items, winner) for pair_of_items, winner in votes], n_items
 
 
 @given(histories())
@@ -70,8 +70,8 @@ def test_the_wealth_equals_its_definition(history):
 def test_a_coin_flip_does_not_change_the_expected_wealth(history):
     votes, n_items = history
     before = [1.0, *wealth(votes, n_items)][-2]
-    *earlier, (one, other, _) = votes
-    after = [list(wealth([*earlier, (one, other, winner)], n_items))[-1] for winner in (1, -1, 0)]
+    *previous_votes, (one, other, _) = votes
+    after = [list(wealth([*previous_votes, (one, other, winner)], n_items))[-1] for winner in (1, -1, 0)]
     assert_allclose((after[0] + after[1]) / 2, before, rtol=1e-12)
     assert after[2] == pytest.approx(before, rel=1e-14)
 
@@ -80,7 +80,7 @@ def test_a_coin_flip_does_not_change_the_expected_wealth(history):
 def test_sides_and_names_do_not_matter(history):
     votes, n_items = history
     turned = [(n_items - 1 - other, n_items - 1 - one, -winner) for one, other, winner in votes]
-    result, other = (signal(ordered_comparisons(each, n_items)).log_evidence for each in (votes, turned))
+    result, other = (signal(ordered_comparisons(history, n_items)).log_evidence for history in (votes, turned))
     assert_allclose(result, other, rtol=1e-12, atol=1e-12)
 
 
@@ -114,8 +114,8 @@ def test_a_true_order_gives_a_signal_early():
         theta = rng.standard_normal(30)
 
         def vote(matches, theta=theta, rng=rng):
-            apart = theta[matches.left] - theta[matches.right]
-            return np.where(rng.random(len(matches)) < 1 / (1 + np.exp(-3 * apart)), 1, -1)
+            differences = theta[matches.left] - theta[matches.right]
+            return np.where(rng.random(len(matches)) < 1 / (1 + np.exp(-3 * differences)), 1, -1)
 
         firsts.append(signal(run_matching(30, vote, 200, rng=rng, voters=10).comparisons).first)
     assert firsts.count(None) <= 2  # 200 votes were not enough for 1 or 2 of 60 lists, as measured

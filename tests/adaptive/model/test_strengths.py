@@ -41,7 +41,7 @@ def test_any_votes_have_finite_strengths(votes, model):
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
-def test_no_votes(fit):
+def test_without_votes_all_strengths_are_0(fit):
     result = fit(Comparisons(4, [], [], []), prior=Prior(None))
     assert result.converged
     assert_array_equal(result.theta, 0)
@@ -55,7 +55,7 @@ def test_no_votes(fit):
     assert fit(Comparisons(4, [], [], [], ["Ann"], []), voters=True).converged
 
 
-def test_one_vote():
+def test_one_vote_orders_two_items_and_gives_warnings():
     result = bradley_terry(Comparisons(3, [0], [1], [LEFT]), prior=Prior(None))
     assert result.theta[0] > 0 == result.theta[2] > result.theta[1]
     assert result.never_compared == (2,)
@@ -69,7 +69,7 @@ def test_one_vote():
     )
 
 
-def test_a_graph_in_parts():
+def test_a_graph_in_parts_gives_a_warning():
     votes = Comparisons(5, [0, 1, 2, 3], [1, 0, 3, 2], [LEFT, LEFT, LEFT, LEFT], ["Ann"], [0, 0, 0, 0])
     result = bradley_terry(votes, prior=1)
     assert result.parts == 3
@@ -108,7 +108,7 @@ def test_a_spread_at_its_bounds():
 
 
 @pytest.mark.parametrize("ties", ["davidson", "half"])
-def test_nothing_but_ties(ties):
+def test_strengths_are_equal_if_all_votes_tie(ties):
     votes = Comparisons(3, [0, 1, 2], [1, 2, 0], [TIE] * 3)
     result = bradley_terry(votes, ties=ties)
     assert result.converged
@@ -147,7 +147,7 @@ def test_invalid_numbers_of_draws_are_refused(n):
         result.sample(n, np.random.default_rng(1))
 
 
-def settled(n_votes, upsets):
+def settled_strengths(n_votes, upsets):
     """Six items in the order 5, 4, .. 0; neighbours were compared so often that every draw has this order."""
     worse = np.repeat(np.arange(5), n_votes)
     winner = np.where(np.arange(worse.size) % n_votes < upsets * n_votes, -1, 1)
@@ -158,9 +158,9 @@ def settled(n_votes, upsets):
 @pytest.mark.parametrize("n0", [-0.9, 2.0])
 @pytest.mark.parametrize("upsets", [0.0, 0.15])
 def test_a_settled_order_is_compared_at_the_top(upsets, n0):
-    strengths = settled(4_000, upsets)
-    shown = [next_comparisons(strengths, 1, rng=np.random.default_rng(seed), n0=n0) for seed in range(100)]
-    counts = np.bincount(np.concatenate([[match.left[0], match.right[0]] for match in shown]), minlength=6)
+    strengths = settled_strengths(4_000, upsets)
+    matches = [next_comparisons(strengths, 1, rng=np.random.default_rng(seed), n0=n0) for seed in range(100)]
+    counts = np.bincount(np.concatenate([[match.left[0], match.right[0]] for match in matches]), minlength=6)
     assert counts[5] > counts[0]
     assert counts[5] > 20
 
@@ -176,8 +176,8 @@ def test_draws_of_two_items_are_near_the_exact_posterior(wins, losses):
     chance = 0.03 + 0.94 / (1 + np.exp(-grid))
     density = chance**wins * (1 - chance) ** losses * np.exp(-(grid**2) / (4 * 2.0**2))
     exact = density[grid > 0].sum() / density.sum()
-    drawn = strengths.sample(20_000, np.random.default_rng(1))
-    assert abs(np.mean(drawn[:, 0] > drawn[:, 1]) - exact) < 0.05
+    draws = strengths.sample(20_000, np.random.default_rng(1))
+    assert abs(np.mean(draws[:, 0] > draws[:, 1]) - exact) < 0.05
 
 
 ITEMS = tuple("abcdefgh")
@@ -210,8 +210,8 @@ def test_values_are_coefficients_with_drawn_rankings():
     shuffled = dict(reversed(system().items()))
     coefficient = TauW(scheme="first")
     result = score_system(strengths, shuffled, coefficient, **FEW)
-    drawn = strengths.drawn(200, 0)
-    values = [coefficient(Ranking.from_ranks(row, labels=ITEMS), shuffled) for row in drawn.ranks]
+    draws = strengths.drawn(200, 0)
+    values = [coefficient(Ranking.from_ranks(row, labels=ITEMS), shuffled) for row in draws.ranks]
     assert_allclose(result.values, values, atol=1e-12)
     assert_allclose(result.votes_error, np.std(values, ddof=1))
     assert result == score_system(strengths, system(), coefficient, workers=2, **FEW)
@@ -241,8 +241,8 @@ def test_missing_items_are_treated_alike_in_all_drawn_rankings(missing, n_items)
     partial = system(items=("y", "z", *ITEMS[:6]))
     result = score_system(strengths, partial, "tau", missing=missing, **FEW)
     assert result.known.n_items == n_items
-    drawn = strengths.drawn(200, 0)
-    expected = [Tau()(Ranking.from_ranks(row, labels=ITEMS), partial, missing=missing) for row in drawn.ranks[:20]]
+    draws = strengths.drawn(200, 0)
+    expected = [Tau()(Ranking.from_ranks(row, labels=ITEMS), partial, missing=missing) for row in draws.ranks[:20]]
     assert_allclose(result.values[:20], expected, atol=1e-12)
 
 

@@ -79,18 +79,18 @@ def test_errors_of_voters_follow_from_the_numerical_information():
     report = voter_report(strengths, level=0.6826894921370859)  # one standard deviation to either side
     at, prior = strengths.parameters, strengths.prior
 
-    def chances(point, own):
+    def chances(point, rows):
         a, e, s = np.exp(point[0]), 1 / (1 + np.exp(-point[1])), point[2]
-        likely = 1 / (1 + np.exp(-a * (at.theta[votes.left[own]] - at.theta[votes.right[own]]) - s))
+        likely = 1 / (1 + np.exp(-a * (at.theta[votes.left[rows]] - at.theta[votes.right[rows]]) - s))
         return (1 - e) * likely + e * (1 - likely)
 
     for voter in (0, 7):
-        own = votes.voter == voter
+        is_of_voter = votes.voter == voter
         e = at.oversight[voter]
         point = np.array([np.log(at.discrimination[voter]), np.log(e / (1 - e)), at.side[voter]])
         steps = np.eye(3) * 1e-5
-        slopes = np.array([(chances(point + d, own) - chances(point - d, own)) / 2e-5 for d in steps])
-        p = chances(point, own)
+        slopes = np.array([(chances(point + d, is_of_voter) - chances(point - d, is_of_voter)) / 2e-5 for d in steps])
+        p = chances(point, is_of_voter)
         information = (slopes / (p * (1 - p))) @ slopes.T
         information += np.diag([prior.discrimination_sd**-2, prior.oversight_votes * e * (1 - e), prior.side_sd**-2])
         errors = np.sqrt(np.diagonal(np.linalg.inv(information)))

@@ -84,16 +84,16 @@ class Backwards(Executor):
 def test_any_executor_gives_the_same_numbers(make, n_simulations):
     alone = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=n_simulations, seed=11)
     with make() as executor:
-        together = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=n_simulations, seed=11, executor=executor)
-    assert_array_equal(table(together), table(alone))
+        parallel = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=n_simulations, seed=11, executor=executor)
+    assert_array_equal(table(parallel), table(alone))
 
 
 def test_processes_give_the_same_numbers():
     options = {"n_simulations": 6, "seed": 11, "select": select_by_x, "average": latest_only}
     alone = simulate(PLAN, POPULATION, SIMILARITY, **options)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
-        together = simulate(PLAN, POPULATION, SIMILARITY, executor=executor, **options)
-    assert_array_equal(table(together), table(alone))
+        parallel = simulate(PLAN, POPULATION, SIMILARITY, executor=executor, **options)
+    assert_array_equal(table(parallel), table(alone))
 
 
 def test_more_simulations_begin_with_the_same():
@@ -113,17 +113,17 @@ def test_seeds_are_spawned_for_each_simulation_and_approach():
 
 
 def test_a_pool_keeps_its_voters_and_a_population_does_not():
-    drawn = []
+    nonconformities = []
 
     class Watched(VoterPool):
         def opinions(self, similarity, rng, *, relatedness=True):
-            drawn.append(self.nonconformity)
+            nonconformities.append(self.nonconformity)
             return super().opinions(similarity, rng, relatedness=relatedness)
 
     pool = Watched([0.1, 0.2], [0.0, 0.1])
     result = simulate(PLAN, pool, SIMILARITY, n_simulations=2, seed=1)
-    assert len(drawn) == 4
-    assert all(levels is pool.nonconformity for levels in drawn)
+    assert len(nonconformities) == 4
+    assert all(levels is pool.nonconformity for levels in nonconformities)
     assert np.unique(result.statistics["uniform"]["rho"]).size == 2
 
 
@@ -189,7 +189,7 @@ def test_adaptive_is_better_at_the_top():
     assert mean["adaptive"]["rho_w"] > mean["uniform"]["rho_w"]
 
 
-def test_mean_and_unbiased_sd():
+def test_results_have_mean_unbiased_sd_and_se():
     values = np.array([0.1, 0.4, 0.7])
     result = SimulationResult({"uniform": dict.fromkeys(COEFFICIENTS, values)})
     assert result.n_simulations == 3
@@ -257,9 +257,9 @@ def test_an_error_in_a_task_ends_the_others():
 
 
 def test_progress_counts_the_simulations_and_may_stop_them():
-    done = []
-    simulate(PLAN, POPULATION, SIMILARITY, n_simulations=5, seed=1, progress=done.append)
-    assert done == [1, 1, 1, 1, 1]
+    progress = []
+    simulate(PLAN, POPULATION, SIMILARITY, n_simulations=5, seed=1, progress=progress.append)
+    assert progress == [1, 1, 1, 1, 1]
 
     def stop(_):
         raise TimeoutError("enough")
@@ -280,21 +280,21 @@ def test_a_progress_bar_is_shown_only_on_request(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def published(script):
+def table_as_published(script):
     return script("table2_as_published")
 
 
-def cells_of_the_paper(published, n_simulations):
-    cells = published.cells(n_simulations=n_simulations, seed=1)
-    own = [cell for cell in cells if cell.similarity in {"exponential", "power_law", "embedding"}]
-    assert len(own) == 24
-    return own
+def cells_of_the_paper(table_as_published, n_simulations):
+    cells = table_as_published.cells(n_simulations=n_simulations, seed=1)
+    cells_of_table = [cell for cell in cells if cell.similarity in {"exponential", "power_law", "embedding"}]
+    assert len(cells_of_table) == 24
+    return cells_of_table
 
 
 @pytest.mark.needs_numba
-def test_a_few_simulations_are_close_to_table_2_as_published(published):
+def test_a_few_simulations_are_close_to_table_2_as_published(table_as_published):
     far = 0
-    for cell in cells_of_the_paper(published, 3):
+    for cell in cells_of_the_paper(table_as_published, 3):
         mean, sd = cell.paper
         error = sd * math.sqrt(1 / 3 + 1 / 50)  # the deviation of three simulations alone would be too uncertain
         assert abs(cell.reproduced[0] - mean) < 3 * error
@@ -304,28 +304,28 @@ def test_a_few_simulations_are_close_to_table_2_as_published(published):
 
 @pytest.mark.figures
 @pytest.mark.needs_numba
-def test_table_2_as_published_is_reproduced(published):
-    own = cells_of_the_paper(published, 50)
-    assert [cell for cell in own if abs(cell.distance) > 3] == []
+def test_table_2_as_published_is_reproduced(table_as_published):
+    cells = cells_of_the_paper(table_as_published, 50)
+    assert [cell for cell in cells if abs(cell.distance) > 3] == []
     # The definitions in the text give very different numbers.
-    assert sum(abs(cell.corrected[0] - cell.paper[0]) > 5 * cell.paper[1] / math.sqrt(50) for cell in own) > 15
+    assert sum(abs(cell.corrected[0] - cell.paper[0]) > 5 * cell.paper[1] / math.sqrt(50) for cell in cells) > 15
 
 
-def test_figures_by_the_text_are_those_of_simulate(published):
+def test_figures_by_the_text_are_those_of_simulate(table_as_published):
     simulated = table(simulate(PLAN, VoterPopulation(), SIMILARITY, n_simulations=5, seed=3))
     for approach, expected in zip(PAPER_APPROACHES, simulated, strict=True):
-        result = published.by_the_text(PLAN, SIMILARITY, approach, 5, 3)
+        result = table_as_published.by_the_text(PLAN, SIMILARITY, approach, 5, 3)
         assert_array_equal(result[:, 0].T, expected)
         assert (result[:, 1] != result[:, 0]).any()  # 24 items at 6 presentations tie
 
 
-def test_departures_from_the_text(published):
-    assert published.published_amplitude(np.array([0.5, -0.5, 1.0])).tolist() == [0.25, -0.75, 0.0]
+def test_departures_from_the_text_are_those_of_the_published_program(table_as_published):
+    assert table_as_published.published_amplitude(np.array([0.5, -0.5, 1.0])).tolist() == [0.25, -0.75, 0.0]
     x, y = np.array([0.9, 0.1]), np.array([0.5, 0.3])
-    assert published.mean_without_ballot_1(x, y, 2).tolist() == y.tolist()
-    assert_allclose(published.mean_without_ballot_1(x, y, 3), (x + y) / 2)
+    assert table_as_published.mean_without_ballot_1(x, y, 2).tolist() == y.tolist()
+    assert_allclose(table_as_published.mean_without_ballot_1(x, y, 3), (x + y) / 2)
     ranking = Ranking.from_scores([0.1, 0.9, 0.5])  # best to worst: items 1, 2, 0
-    misread = published.order_read_as_ranks(ranking, np.random.default_rng(0))
+    misread = table_as_published.order_read_as_ranks(ranking, np.random.default_rng(0))
     assert misread.ranks.tolist() == [2, 3, 1]
 
 
@@ -349,11 +349,11 @@ def test_the_number_of_comparisons_is_the_number_of_answers(monkeypatch, approac
     plan = plan_ballots(7, n_ballots=3, fraction=0.6, presentations=presentations)
     answered, answer = [], VoterPool.answer
 
-    def counted(pool, ballot, *rest):
+    def count_answers(pool, ballot, *rest):
         answered.append(ballot.left.size)
         return answer(pool, ballot, *rest)
 
-    monkeypatch.setattr(VoterPool, "answer", counted)
+    monkeypatch.setattr(VoterPool, "answer", count_answers)
     simulate_ranking(plan, POPULATION, exponential_similarity(7), approach, np.random.default_rng(1))
     assert simulated_comparisons(plan, approach) == tuple(answered)
 
@@ -379,10 +379,10 @@ def test_two_worker_processes_give_the_numbers_of_a_serial_run(client):
     arguments = plan, VoterPopulation(n_voters=9), exponential_similarity(24)
     alone = simulate(*arguments, n_simulations=13, seed=11)
     with client.get_executor() as executor:
-        together = simulate(*arguments, n_simulations=13, seed=11, executor=executor)
+        parallel = simulate(*arguments, n_simulations=13, seed=11, executor=executor)
     for approach, values_by_name in alone.statistics.items():
         for name, values in values_by_name.items():
-            assert_array_equal(together.statistics[approach][name], values)
+            assert_array_equal(parallel.statistics[approach][name], values)
             assert np.unique(values).size > 1
 
     # Equal numbers do not prove that the workers took part, so count the tasks of each.
@@ -398,7 +398,7 @@ def voting(seed):
     rng = np.random.default_rng(seed)
     voters = POPULATION.draw(rng)
     opinions = voters.opinions(SIMILARITY, rng)
-    return rng, lambda asked: voters.answer(asked, opinions, rng), opinions
+    return rng, lambda ballot: voters.answer(ballot, opinions, rng), opinions
 
 
 def test_matched_is_a_run_of_matching():
@@ -455,13 +455,13 @@ def test_voters_without_error_find_the_best_item(approach):
 
 def test_random_numbers_do_not_depend_on_the_other_approaches():
     options = {"n_simulations": 2, "seed": 5}
-    together = simulate(PLAN, POPULATION, SIMILARITY, approaches=APPROACHES, **options)
-    assert list(together.statistics) == list(APPROACHES)
+    simulation_of_all = simulate(PLAN, POPULATION, SIMILARITY, approaches=APPROACHES, **options)
+    assert list(simulation_of_all.statistics) == list(APPROACHES)
     for number, approach in enumerate(APPROACHES):
         alone = simulate(PLAN, POPULATION, SIMILARITY, approaches=(approach,), **options)
-        assert_array_equal(table(alone)[0], table(together)[number])
+        assert_array_equal(table(alone)[0], table(simulation_of_all)[number])
     # The paper's two approaches are the default, and their numbers do not change.
-    assert_array_equal(table(simulate(PLAN, POPULATION, SIMILARITY, **options)), table(together)[:2])
+    assert_array_equal(table(simulate(PLAN, POPULATION, SIMILARITY, **options)), table(simulation_of_all)[:2])
 
 
 @pytest.mark.needs_numba
@@ -475,19 +475,19 @@ def test_matching_is_better_at_the_top():
         assert mean[approach]["rho_w"] > mean["adaptive"]["rho_w"]
 
 
-def test_comparisons_of_each_approach():
+def test_approaches_have_equal_numbers_of_comparisons():
     counts = {approach: sum(simulated_comparisons(PLAN, approach)) for approach in APPROACHES}
-    own = MatchedBallots().plan(24, 126)
+    plan = MatchedBallots().plan(24, 126)
     assert counts == {
         "adaptive": 126,
         "uniform": 120,  # 10.5 presentations of 24 items, and half to even
         "matched": 126,
-        "matched_ballots": own.n_comparisons,
+        "matched_ballots": plan.n_comparisons,
         "adaptive_fitted": 126,
         "uniform_fitted": 120,
         "full_rankings": 0,
     }
-    assert own.n_comparisons <= 126
+    assert plan.n_comparisons <= 126
     few = MatchedBallots(n_ballots=2)
     assert simulated_comparisons(PLAN, "matched_ballots", matched_ballots=few) == few.plan(24, 126).comparisons
     with pytest.raises(SimilarityError, match=r"an approach must be one of 'adaptive', .*; got 'both'"):
@@ -598,7 +598,7 @@ def test_states_of_matching_and_their_json(accuracy, bench, capsys):
     assert tree["matched"]["exponential"]["126"]["tau_w"] == {"mean": mean, "se": se}
 
 
-def test_the_other_approaches(accuracy, bench, capsys):
+def test_the_other_approaches_have_a_row_each(accuracy, bench, capsys):
     accuracy.bench_all(bench, 126)
     result = [row[0] for row in rows(capsys.readouterr().out)]
     assert result == ["adaptive", "uniform", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings"]

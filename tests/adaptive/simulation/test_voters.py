@@ -94,12 +94,12 @@ def test_answers_follow_the_model(n_items, presentations, n_voters, indifference
 
 
 def test_a_ballot_of_some_items_uses_their_opinions():
-    chosen = [7, 2, 5]
+    items = [7, 2, 5]
     pool = VoterPool([0.0], [0.0])
     rng = np.random.default_rng(3)
     opinions = pool.opinions(exponential_similarity(10), rng)
-    ballot = draw_ballot(chosen, 2, 1, rng)
-    item = np.array(chosen)
+    ballot = draw_ballot(items, 2, 1, rng)
+    item = np.array(items)
     assert_array_equal(pool.answer(ballot, opinions, rng), np.sign(item[ballot.right] - item[ballot.left]))
 
 
@@ -109,7 +109,7 @@ def test_matches_are_answered_like_a_ballot():
     opinions = pool.opinions(exponential_similarity(6), rng)
     ballot = draw_ballot(6, 3, 2, rng)
     matches = Matches(range(6), range(2), ballot.left, ballot.right, ballot.voter)
-    assert_array_equal(*(pool.answer(asked, opinions, np.random.default_rng(1)) for asked in (ballot, matches)))
+    assert_array_equal(*(pool.answer(pairs, opinions, np.random.default_rng(1)) for pairs in (ballot, matches)))
 
 
 def test_voters_agree_on_synonyms():
@@ -327,14 +327,14 @@ def test_embedding_table_against_the_file(data_dir):
     assert abs(np.abs(ours).mean() - np.abs(cosines).mean()) < 2e-4
 
 
-def test_unknown_distribution():
+def test_an_unknown_distribution_is_refused():
     with pytest.raises(SimilarityError, match="one of 'exponential', 'power_law', 'embedding'; got 'gaussian'"):
         named_similarity("gaussian", 10)
 
 
 @pytest.mark.parametrize("function", SIMILARITIES.values())
 @pytest.mark.parametrize("n_items", [1, 0, -3, 2.0, True, "10", None])
-def test_number_of_items(function, n_items):
+def test_the_number_of_items_is_whole_and_at_least_2(function, n_items):
     with pytest.raises(SimilarityError, match=f"whole number of 2 or more; got {re.escape(repr(n_items))}"):
         function(n_items)
 
@@ -530,15 +530,15 @@ def test_voters_who_tie_are_indifferent():
 def test_levels_are_corrected_by_regression_on_the_estimates():
     """An exact line is inverted without error; without any relation, the error is the spread of the drawn levels."""
     rng = np.random.default_rng(1)
-    drawn = rng.uniform(0, 1, (40, 4))
+    levels = rng.uniform(0, 1, (40, 4))
     mixed = np.array([[0.7, 0.1, 0, 0], [0, 0.8, 0, 0.1], [0.2, 0, 0.5, 0], [0, 0, 0, 0.9]])
     true = np.array([0.2, 0.4, 0.1, 0.6])
-    centre, error = _predict_levels(0.1 + true @ mixed, 0.1 + drawn @ mixed, drawn)
+    centre, error = _predict_levels(0.1 + true @ mixed, 0.1 + levels @ mixed, levels)
     assert_allclose(centre, true, atol=1e-9)
     assert_allclose(error, 0, atol=1e-9)
-    centre, error = _predict_levels(np.zeros(4), np.zeros((40, 4)), drawn)
-    assert_allclose(centre, drawn.mean(axis=0))
-    assert_allclose(error, drawn.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 40))
+    centre, error = _predict_levels(np.zeros(4), np.zeros((40, 4)), levels)
+    assert_allclose(centre, levels.mean(axis=0))
+    assert_allclose(error, levels.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 40))
 
 
 @pytest.mark.parametrize("similarity", [None, "exponential"])

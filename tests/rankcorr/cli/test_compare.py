@@ -12,7 +12,7 @@ from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import contributions
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._null import null_distribution, permutation_test
-from tests.rankcorr.cli.conftest import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
+from tests.rankcorr.cli.conftest import GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.results import with_coefficient
 
 COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
@@ -47,7 +47,7 @@ def test_options_are_those_of_the_library(arguments, options):
     }
 
 
-def test_ranks():
+def test_numbers_are_read_as_ranks_on_request():
     (row,) = json.loads(run_ok("compare", "gold.csv", "system.csv", "--json", "--ranks"))["systems"]
     ranked = [Ranking.from_ranks(list(scores.values()), list(scores)) for scores in (GOLD, SYSTEM)]
     assert row["tau_w"] == weighted_tau(*ranked).statistic
@@ -76,7 +76,7 @@ def test_json_records_the_options():
 
 
 @pytest.mark.parametrize("ids", [["--id", "left,right"], ["--id", "left", "--id", "right"], ["--id", '"left",right']])
-def test_columns_of_one_file(ids):
+def test_columns_of_one_file_are_compared(ids):
     columns = ["--score", "g", "--score", "s", "--score", "g"]
     document = json.loads(run_ok("compare", *ids, *columns, "--json", "both.tsv", "both.tsv", "both.tsv"))
     assert [row["system"] for row in document["systems"]] == ["both.tsv:s", "both.tsv:g"]
@@ -95,12 +95,12 @@ def test_a_score_column_for_each_file(folder):
     assert "\nright.csv " in run_ok("compare", "left.csv", "right.csv", "--score", "score", "--score", "other")
 
 
-def test_no_header(folder):
+def test_a_file_may_have_no_header(folder):
     (folder / "bare.csv").write_text("a,2\nb,1\n")
     assert "gold: bare.csv (2 items, 0 ties)" in run_ok("compare", "bare.csv", "bare.csv", "--no-header")
 
 
-def test_stdin(folder):
+def test_either_file_may_be_standard_input(folder):
     text = (folder / "system.csv").read_text()
     assert "\n-  " in run_ok("compare", "gold.csv", "-", stdin=text)
     assert run_ok("compare", "-", "gold.csv", stdin=text).startswith("gold: - (5 items, 2 ties)\n")
@@ -133,7 +133,7 @@ def test_items_in_one_file_only():
         assert row["worst"][0]["label"] == contributions(GOLD, LESS, missing=missing).worst(1)[0].label
         assert (row["tau_w"], row["n"], row["ties"]) == (expected.statistic, n_items, ties)
         assert (row["n_shared"], row["n_other"]) == (2, 1)
-        (line,) = json.loads(run_ok("leaderboard", "gold.csv", "less.csv", "--missing", missing, "--json"))["rows"]
+        (line,) = run_json("leaderboard", "gold.csv", "less.csv", "--missing", missing)["rows"]
         assert line["total"]["statistic"] == pytest.approx(expected.statistic, abs=1e-13)
         assert line["total"]["n_items"] == n_items
 
@@ -193,7 +193,7 @@ def test_other_files_give_no_hint_at_evaluate():
 
 
 def rows_of(*options, files=FILES):
-    return json.loads(run_ok("compare", *files, *options, "--json"))["systems"]
+    return run_json("compare", *files, *options)["systems"]
 
 
 def weighing(name, **options):
@@ -206,7 +206,7 @@ def test_defaults_are_those_of_the_library():
     def default(function, option):
         return inspect.signature(function).parameters[option].default
 
-    options = json.loads(run_ok("compare", *FILES, "--ci", "--standardize", "--worst", 1, "--json"))["options"]
+    options = run_json("compare", *FILES, "--ci", "--standardize", "--worst", 1)["options"]
     names = {"level": "level", "method": "method", "resamples": "n_resamples", "seed": "seed"}
     assert options["ci"] == {name: default(correlation_interval, option) for name, option in names.items()}
     assert options["standardize"] == {"resamples": default(permutation_test, "n_resamples"), "seed": 0}
@@ -228,8 +228,8 @@ def test_intervals_are_those_of_the_library(arguments, options):
             expected = correlation_interval(
                 GOLD_RANKING, scores, n_resamples=60, **with_coefficient(**weighing(name, n0=1), **options)
             )
-            shown = ("statistic", "low", "high", "standard_error", "jackknife_share", "jackknife_item")
-            assert row["coefficients"][name] == {field: getattr(expected, field) for field in shown}
+            fields = ("statistic", "low", "high", "standard_error", "jackknife_share", "jackknife_item")
+            assert row["coefficients"][name] == {field: getattr(expected, field) for field in fields}
             assert row[name] == expected.statistic
 
 
@@ -248,7 +248,7 @@ def test_standardized_values_are_those_of_the_library():
             }
 
 
-def test_the_long_table():
+def test_the_long_table_has_all_figures():
     result = run(
         "compare", *FILES, "--ci", "--standardize", "--resamples", 100, "--level", 0.9, "--method", "percentile"
     )
@@ -323,7 +323,7 @@ def test_small_costs_keep_their_digits():
     assert lines[-1].split()[-1] == f"{1 / 79800:.2e}"
 
 
-def test_ids_of_several_columns(folder):
+def test_ids_of_several_columns_are_joined(folder):
     (folder / "pairs.tsv").write_text("left\tright\tg\ts\na\tb\t3\t1\na\tc\t2\t2\nd\ta\t1\t3\n", encoding="utf-8")
     arguments = ("compare", "pairs.tsv", "pairs.tsv", "--id", "left,right", "--score", "g", "--score", "s")
     labels = [("a", "b"), ("a", "c"), ("d", "a")]
@@ -355,7 +355,7 @@ def test_excluded_resamples_are_noted_once_for_all_coefficients():
     with pytest.warns(UserWarning, match="resamples, which are left out") as caught:
         interval = correlation_interval(GOLD, SYSTEM, method="percentile", n_resamples=5000)
     assert interval.n_undefined > 0
-    left_out = [str(each.message) for each in caught if "left out" in str(each.message)]
+    left_out = [str(warning.message) for warning in caught if "left out" in str(warning.message)]
     lines = [line for line in result.stderr.splitlines() if "left out" in line]
     assert lines == [f"rankcorr: note: system.csv: rho_w, tau_w, rho, tau: {message}" for message in left_out]
     options = ("--ci", "--method", "percentile", "--resamples", 5000, "--json")

@@ -34,13 +34,13 @@ def files(tmp_path, monkeypatch):
     """Qrels and three runs as TREC files in the current folder."""
     monkeypatch.chdir(tmp_path)
     qrels, runs = case(15)
-    lines = [f"{query} 0 {document} {rel}\n" for query, own in qrels.items() for document, rel in own.items()]
+    lines = [f"{query} 0 {document} {rel}\n" for query, grades in qrels.items() for document, rel in grades.items()]
     (tmp_path / "qrels.txt").write_text("".join(lines))
     for name, result in runs.items():
         with gzip.open(tmp_path / f"{name}.run.gz", "wt") as file:
-            for query, own in result.items():
-                best_first = sorted(own, key=own.get, reverse=True)
-                file.writelines(f"{query} Q0 {d} {rank} {own[d]} {name}\n" for rank, d in enumerate(best_first, 1))
+            for query, scores in result.items():
+                best_first = sorted(scores, key=scores.get, reverse=True)
+                file.writelines(f"{query} Q0 {d} {rank} {scores[d]} {name}\n" for rank, d in enumerate(best_first, 1))
     return read_qrels("qrels.txt"), {name: read_run(f"{name}.run.gz") for name in runs}
 
 
@@ -88,8 +88,8 @@ def test_a_run_is_tested_against_another_by_its_file_or_its_name():
 @pytest.mark.parametrize("arguments", [[], ["--standardized"], ["--versus", "c", "--resamples", "99"]])
 def test_values_by_query_are_one_table_that_pandas_reads(files, arguments, tmp_path):
     (tmp_path / "few.run").write_text("q0 Q0 d0 1 3.0 x\nq0 Q0 d1 2 2.0 x\n")
-    chosen = [*RUNS, "few.run", "--metric", "ap", "--metric", "tau_w", "--by-query", *arguments]
-    text = run("evaluate", "qrels.txt", *chosen, "--table", "csv").stdout
+    options = [*RUNS, "few.run", "--metric", "ap", "--metric", "tau_w", "--by-query", *arguments]
+    text = run("evaluate", "qrels.txt", *options, "--table", "csv").stdout
     frame = pd.read_csv(io.StringIO(text), dtype=str)  # older versions of pandas lose a bit of a number
     assert list(frame) == ["metric", "query", "a", "b", "c", "few"]
     runs = files[1] | {"few": read_run("few.run")}
@@ -100,7 +100,7 @@ def test_values_by_query_are_one_table_that_pandas_reads(files, arguments, tmp_p
     read = frame.set_index(["metric", "query"]).astype(float)
     pd.testing.assert_frame_equal(read.sort_index(), wide, check_names=False, check_exact=True)
     assert read["few"].isna().sum() == 14 * (1 + ("--standardized" in arguments))
-    text = run_ok("evaluate", "qrels.txt", *chosen).splitlines()
+    text = run_ok("evaluate", "qrels.txt", *options).splitlines()
     start = next(place for place, line in enumerate(text) if line.startswith("metric"))
     assert [line.split() for line in text[start:]] == [
         list(frame),
@@ -127,7 +127,7 @@ def test_a_negative_mean_is_printed_with_the_chance_level(files, tmp_path):
         line,
     )[1]
     qrels = files[0].to_dict()
-    nulls = [null_distribution(own, {d: -rel for d, rel in own.items()}, n_resamples=2000) for own in qrels.values()]
+    nulls = [null_distribution(gold, {d: -rel for d, rel in gold.items()}, n_resamples=2000) for gold in qrels.values()]
     assert float(level) == pytest.approx(np.mean([null.mean for null in nulls]), abs=0.02)
     assert "random order" not in run_ok(*arguments, "--standardized")
     assert "random order" not in run_ok("evaluate", "qrels.txt", "a.run.gz")
@@ -141,10 +141,10 @@ def folds(files, tmp_path):
         f"{name}.run": gzip.decompress(Path(f"{name}.run.gz").read_bytes()).decode().splitlines(keepends=True)
         for name in files[1]
     }
-    for number, own in enumerate((files[0].queries[:6], files[0].queries[6:])):
+    for number, fold_queries in enumerate((files[0].queries[:6], files[0].queries[6:])):
         (tmp_path / str(number)).mkdir()
         for name, rows in lines.items():
-            (tmp_path / str(number) / name).write_text("".join(row for row in rows if row.split()[0] in own))
+            (tmp_path / str(number) / name).write_text("".join(row for row in rows if row.split()[0] in fold_queries))
     return ["0/qrels.txt", "--fold", "1/qrels.txt"]
 
 
@@ -154,9 +154,9 @@ PARTS = ["0/a.run", "1/a.run", "1/c.run", "0/c.run"]
 def test_folds_are_pooled(files, folds):
     comparing = ["--versus", "c", "--resamples", "99"]
     pooled = run_json("evaluate", *folds, *PARTS, *comparing)
-    whole = run_json("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", *comparing)
+    unsplit = run_json("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", *comparing)
     for part in ("means", "queries", "values", "comparisons"):
-        assert pooled[part] == whole[part]
+        assert pooled[part] == unsplit[part]
     assert run_ok("evaluate", *folds, "a.run.gz", "c.run.gz") == run_ok("evaluate", *folds, *PARTS)
     names = [part for name in ("x", "x", "y", "y") for part in ("--name", name)]
     assert "difference from y over" in run_ok(
@@ -216,7 +216,7 @@ VERSUS = ["a.run.gz", "b.run.gz", "--versus"]
     ],
 )
 @pytest.mark.usefixtures("folds")
-def test_refusals(tmp_path, arguments, message):
+def test_invalid_arguments_are_refused(tmp_path, arguments, message):
     (tmp_path / "twice.run").write_text("q0 Q0 d1 1 2.5 x\nq0 Q0 d1 2 1.5 x\n")
     (tmp_path / "few.csv").write_text("q0,drama\n")
     (tmp_path / "other.csv").write_text("query,group\nQ0,drama\nQ1,war\n")
@@ -245,13 +245,13 @@ def test_files_of_one_name_in_two_folders(files, tmp_path):  # noqa: ARG001
     assert named == run_ok(*paths, "--name", "new", "--name", "old", "--versus", "old/a.run.gz")
 
 
-def test_without_ir_measures(files, monkeypatch):  # noqa: ARG001
+def test_without_ir_measures_its_metrics_are_refused(files, monkeypatch):  # noqa: ARG001
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     assert "pip install ir_measures" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "rr")
     assert "ndcg@10" in run_ok("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@10")
 
 
-def test_runs_of_three_columns(tmp_path, monkeypatch):
+def test_runs_of_three_columns_are_read_as_scores_or_ranks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text("q1\t0\td1\t2\nq1\t0\td2\t0\nq1\t0\td3\t1\n")
     (tmp_path / "scores.txt").write_text("q1 d1 0.9\nq1 d3 0.7\nq1 d2 0.5\n")
@@ -320,14 +320,14 @@ def test_runs_are_joined_with_qrels_once(monkeypatch, options):
 
 
 def test_comparisons_are_those_of_the_library(files):
-    chosen = ["--metric", "ap", "--metric", "tau_w", "--standardized", "--versus", "c", "--worst", "1", "--json"]
-    content = json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *chosen, *FEW))
+    options = ["--metric", "ap", "--metric", "tau_w", "--standardized", "--versus", "c", "--worst", "1", "--json"]
+    content = json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *options, *FEW))
     alone = [
         compare_runs(*files, metric=metric, standardized=standardized, baseline="c", n_resamples=100)
         for metric, standardized in (("ap", False), ("tau_w", True))
     ]
-    for each in corrected_together(alone):
-        assert content["comparisons"][each.metric]["pairs"] == each.to_dict()["pairs"]
+    for comparison in corrected_together(alone):
+        assert content["comparisons"][comparison.metric]["pairs"] == comparison.to_dict()["pairs"]
 
 
 def test_groups_of_one_run_and_in_json(files, genres):
@@ -360,18 +360,18 @@ def test_unjudged_documents_and_queries_missing_in_a_run(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("direction", "first", "second"), [("worse", "c", "a"), ("better", "a", "c")])
 def test_queries_with_the_largest_differences_and_their_documents(files, direction, first, second):
     runs = {name: files[1][name] for name in ("a", "c")}
-    chosen = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", second, "--worst", "2", *FEW]
+    options = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", second, "--worst", "2", *FEW]
     expected = worst(files[0], runs, metric="ap", first=first, second=second, k=2, direction=direction)
     title = f"ap: queries on which {first} is {direction} than {second}, largest differences first\n"
-    output = run_ok("evaluate", "qrels.txt", *chosen).partition(title)[2]
+    output = run_ok("evaluate", "qrels.txt", *options).partition(title)[2]
     _, *rows = rows_below(output, "cost: tau_w lost")
     documents = [row[-5] for row in rows]
-    assert documents == [document.document for each in expected for document in each.documents]
-    content = json.loads(run_ok("evaluate", "qrels.txt", *chosen, "--json"))
+    assert documents == [row.document for query in expected for row in query.documents]
+    content = run_json("evaluate", "qrels.txt", *options)
     (entry,) = content["worst"]
     assert (entry["metric"], entry["coefficient"], entry["first"], entry["second"]) == ("ap", "tau_w", first, second)
-    assert [each["query"] for each in entry[direction]] == [each.query for each in expected]
-    assert [each["cost"] for each in entry[direction][0]["documents"]] == [d.cost for d in expected[0].documents]
+    assert [query["query"] for query in entry[direction]] == [query.query for query in expected]
+    assert [row["cost"] for row in entry[direction][0]["documents"]] == [d.cost for d in expected[0].documents]
 
 
 def test_each_direction_of_the_largest_differences(files):
@@ -392,13 +392,13 @@ def test_each_direction_of_the_largest_differences(files):
 @pytest.mark.wide
 def test_the_figure_has_a_panel_for_each_pair(files, tmp_path):  # noqa: ARG001
     pytest.importorskip("matplotlib")
-    chosen = ["--versus", "c", "--metric", "ap", "--metric", "tau", *FEW]
-    output = run_ok("evaluate", "qrels.txt", *RUNS, *chosen, "--plot", "d.svg")
+    options = ["--versus", "c", "--metric", "ap", "--metric", "tau", *FEW]
+    output = run_ok("evaluate", "qrels.txt", *RUNS, *options, "--plot", "d.svg")
     assert output.endswith("\n\nd.svg\n")
     text = (tmp_path / "d.svg").read_text()
     for label in ("ap: a \N{MINUS SIGN} c", "ap: b \N{MINUS SIGN} c", ": a \N{MINUS SIGN} c"):
         assert label in text
-    assert json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *chosen, "--plot", "e.svg", "--json"))["means"]
+    assert run_json("evaluate", "qrels.txt", *RUNS, *options, "--plot", "e.svg")["means"]
     assert (tmp_path / "e.svg").read_text() == text
 
 
@@ -412,28 +412,28 @@ def test_a_worse_run_has_its_own_exit_code(files, level, code, form):
     arguments = ["evaluate", "qrels.txt", *RUNS, "--versus", "a", "--resamples", 1000, *form]
     result = run(*arguments, flag)
     assert result.exit_code == code
-    without = run(*arguments).stdout
+    stdout_without_flag = run(*arguments).stdout
     if "--json" in form:
         sentences = [f"{name} is worse than a by tau_w" for name in worse]
-        assert json.loads(result.stdout) == json.loads(without) | {"worse": sentences}
+        assert json.loads(result.stdout) == json.loads(stdout_without_flag) | {"worse": sentences}
     else:
-        assert result.stdout == without
+        assert result.stdout == stdout_without_flag
     messages = [line for line in result.stderr.splitlines() if line.startswith("rankcorr: ")]
     assert sorted(messages) == sorted(f"rankcorr: {name} is worse than a by tau_w" for name in worse)
 
 
 def test_a_better_run_is_no_failure_and_p_values_are_corrected_over_metrics(files):  # noqa: ARG001
-    chosen = ["--metric", "ap", "--metric", "tau_w", "--resamples", 1000, "--json"]
+    flags = ["--metric", "ap", "--metric", "tau_w", "--resamples", 1000, "--json"]
     assert (
-        run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "c", "--fail-if-worse", *chosen).exit_code == 0
+        run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "c", "--fail-if-worse", *flags).exit_code == 0
     )
-    result = run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "a", "--fail-if-worse", *chosen)
+    result = run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "a", "--fail-if-worse", *flags)
     comparisons = json.loads(result.stdout)["comparisons"]
-    worse = [name for name, each in comparisons.items() if each["pairs"][0]["corrected_pvalue"] <= 0.05]
+    worse = [name for name, comparison in comparisons.items() if comparison["pairs"][0]["corrected_pvalue"] <= 0.05]
     assert [line.split()[-1] for line in result.stderr.splitlines()] == worse
-    smallest = min(each["pairs"][0]["corrected_pvalue"] for each in comparisons.values())
+    smallest = min(comparison["pairs"][0]["corrected_pvalue"] for comparison in comparisons.values())
     level = ["--fail-if-worse", smallest / 2 if smallest else 1e-9]
-    assert run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "a", *level, *chosen).exit_code == 0
+    assert run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "a", *level, *flags).exit_code == 0
 
 
 def test_a_run_with_missing_queries_is_a_failure(files):
@@ -455,9 +455,9 @@ def test_an_untestable_difference_is_no_success(files, tmp_path):
 
 
 @pytest.mark.usefixtures("genres")
-def test_latex_tables(files):
-    chosen = ["--metric", "tau_w", "--metric", "ap", "--versus", "c", "--worst", "1", "--groups", "genres.csv", *FEW]
-    text = run("evaluate", "qrels.txt", *RUNS, *chosen, "--table", "latex").stdout
+def test_latex_tables_mark_the_best_and_differences(files):
+    options = ["--metric", "tau_w", "--metric", "ap", "--versus", "c", "--worst", "1", "--groups", "genres.csv", *FEW]
+    text = run("evaluate", "qrels.txt", *RUNS, *options, "--table", "latex").stdout
     compared = {
         metric: compare_runs(*files, metric=metric, baseline="c", n_resamples=100) for metric in ("tau_w", "ap")
     }
@@ -578,11 +578,9 @@ def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
     [
         (["a.run.gz", "b.run.gz"], "nothing to do: give -o FILE"),
         (["a.run.gz", "b.run.gz", "-o", "x.run", "--report", "r.md"], "--report describes the comparison, so it needs"),
-        (["a.run.gz", "-o", "x.run"], "at least two runs are needed to fuse; got 'a'"),
         (["a.run.gz", "a.run.gz", "-o", "x.run"], "each run can be given only once; repeated: a.run.gz"),
         (["a.run.gz", "b.run.gz", "-o", "-", "--qrels", "qrels.txt"], "-o - writes the run to stdout"),
         (["a.run.gz", "b.run.gz", "-o", "no/x.run"], "no/x.run: cannot be written: No such file or directory"),
-        (["a.run.gz", "b.run.gz", "-o", "x.run", "--k", "-1"], "k must be a finite number, not negative"),
         (["a.run.gz", "b.run.gz", "-o", "x.run", "--norm", "z"], "--norm has no effect without --method combsum or"),
         (["a.run.gz", "b.run.gz", "-o", "x.run", "--method", "combsum", "--k", "1"], "--k has no effect without --met"),
         (["a.run.gz", "b.run.gz", "-o", "x.run", "--name", "rrf", "--name", "b"], "each run can be given only once"),
@@ -593,7 +591,7 @@ def test_invalid_fusions_are_refused(arguments, message):
     assert not Path("x.run").exists()
 
 
-def test_verdicts_and_needed_queries(files):
+def test_verdicts_and_needed_queries_are_those_of_the_library(files):
     qrels, runs = files
     arguments = ["evaluate", "qrels.txt", *RUNS, "--versus", "a", "--resamples", 200]
     options = ["--equivalent-within", 0.4, "--needed", 0.1]

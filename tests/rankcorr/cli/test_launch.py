@@ -40,10 +40,10 @@ def run(function, folder):
 
 
 def refusal(function, folder):
-    done = run(function, folder)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    return done.stderr.strip()
+    process = run(function, folder)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.count("\n") == 1
+    return process.stderr.strip()
 
 
 def test_the_commands_run_with_the_packages_of_this_project(tmp_path):

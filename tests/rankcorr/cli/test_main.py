@@ -12,7 +12,7 @@ from rankcorr import __version__, first_rank_share, offset_for_share, weighted_t
 from rankcorr._cli import main as cli
 from rankcorr._shares import weight_table
 from rankcorr.vectors import TargetGroups
-from tests.rankcorr.cli.conftest import GOLD, SYSTEM, refusal, run, run_ok
+from tests.rankcorr.cli.conftest import GOLD, SYSTEM, refusal, run, run_json, run_ok
 from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 
 
@@ -26,7 +26,7 @@ def in_process(*args, **options):
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def test_version():
+def test_the_version_is_printed():
     assert run_ok("--version") == f"rankcorr {__version__}\n"
 
 
@@ -113,17 +113,17 @@ def test_ctrl_c_ends_the_command(monkeypatch):
 
 @pytest.mark.wide
 def test_process_reads_stdin(folder):
-    done = in_process("compare", "gold.csv", "-", "--json", cwd=folder, input=(folder / "system.csv").read_bytes())
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert json.loads(done.stdout)["systems"][0]["tau_w"] == weighted_tau(GOLD, SYSTEM).statistic
+    process = in_process("compare", "gold.csv", "-", "--json", cwd=folder, input=(folder / "system.csv").read_bytes())
+    assert (process.returncode, process.stderr) == (0, b"")
+    assert json.loads(process.stdout)["systems"][0]["tau_w"] == weighted_tau(GOLD, SYSTEM).statistic
 
 
 @pytest.mark.wide
 def test_process_fails_in_one_line(folder):
     (folder / "broken.csv").write_bytes(b"id,score\na,1\nb,caf\xe9\n")
-    done = in_process("compare", "gold.csv", "broken.csv", cwd=folder)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.splitlines() == [
+    process = in_process("compare", "gold.csv", "broken.csv", cwd=folder)
+    assert (process.returncode, process.stdout) == (2, b"")
+    assert process.stderr.splitlines() == [
         b"rankcorr: error: broken.csv:3: byte 0xe9 is not UTF-8; save the file as UTF-8"
     ]
 
@@ -135,10 +135,10 @@ def test_broken_pipe_is_quiet():
     os.close(reading)
     try:
         command = [sys.executable, "-m", "rankcorr", "weights", "--top", "2000"]
-        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=600, check=False)
+        process = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=600, check=False)
     finally:
         os.close(writing)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (process.returncode, process.stderr) == (1, b"")
 
 
 @pytest.mark.wide
@@ -146,9 +146,9 @@ def test_broken_pipe_is_quiet():
 def test_a_full_disk_is_a_one_line_error():
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "rankcorr", "weights"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=600, check=False)
-    assert done.returncode == 2
-    assert done.stderr == b"rankcorr: error: cannot write the output: No space left on device\n"
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=600, check=False)
+    assert process.returncode == 2
+    assert process.stderr == b"rankcorr: error: cannot write the output: No space left on device\n"
 
 
 @pytest.mark.needs_numba
@@ -193,6 +193,6 @@ def test_weights_are_those_of_the_library(n0, n_items):
 def test_weights_solves_for_the_offset():
     assert "(share of the first rank: 0.3)\n" in run_ok("weights", "--share", 0.3, "--top", 1)
     arguments = ["--share", 0.8, "--k", 10, "--n-items", 990]
-    document = json.loads(run_ok("weights", *arguments, "--json"))
+    document = run_json("weights", *arguments)
     assert document["n0"] == offset_for_share(0.8, 10, 990)
     assert (document["share"], document["k"], document["n_items"]) == (0.8, 10, 990)

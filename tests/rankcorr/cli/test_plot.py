@@ -92,7 +92,7 @@ def test_figures_are_those_of_the_library(folder, arguments, expected):
     assert (folder / name).read_bytes() == reference.read_bytes()
 
 
-def test_a_dark_figure(folder):
+def test_a_dark_figure_is_that_of_the_theme(folder):
     run_ok("plot", "ranks", "long_gold.csv", "long_a.csv", "--theme", "dark", "--out", "dark.svg")
     with theme("dark"):
         reference = save_figure(plot_ranks(GOLD, A, **NAMES), folder / "expected.svg")
@@ -124,8 +124,8 @@ def test_a_table_of_scores_is_drawn_as_by_the_library(folder):
     options = ("--aggregate", "borda", "--resamples", "50", "--seed", "3", "--no-title", "--width", "4")
     run_ok("plot", "leaderboard", "scores.csv", *options, "--out", "of_command.svg")
     with theme(width=4, has_title=False):
-        drawn = leaderboard_of_scores(scores, aggregate="borda", n_resamples=50, seed=3)
-        save_figure(plot_leaderboard(drawn), "of_library.svg")
+        board = leaderboard_of_scores(scores, aggregate="borda", n_resamples=50, seed=3)
+        save_figure(plot_leaderboard(board), "of_library.svg")
     assert (folder / "of_command.svg").read_bytes() == (folder / "of_library.svg").read_bytes()
     arguments = ("plot", "leaderboard", "scores.csv", "--out", "a.svg")
     assert "--n0 can be used only with SYSTEM files" in refusal(*arguments, "--n0", "3")
@@ -162,8 +162,8 @@ def test_columns_of_one_file_are_named_by_their_headers(folder, figure, wide):
 
 @pytest.mark.parametrize(("by", "title"), [("mean", "Mean over 2 gold sets"), ("path", "path")])
 def test_a_gold_set_and_a_column_of_the_leaderboard_have_different_names(folder, wide, by, title):
-    chosen = f"{wide}:path" if by == "path" else by
-    arguments = (wide, wide, "--id", "id", "--gold", wide, *COLUMNS, "--by", chosen, "--resamples", 50)
+    column = f"{wide}:path" if by == "path" else by
+    arguments = (wide, wide, "--id", "id", "--gold", wide, *COLUMNS, "--by", column, "--resamples", 50)
     run_ok("plot", "leaderboard", *arguments, "--out", "figure.svg")
     result = texts_of(folder / "figure.svg")
     assert {title, "path", "lch"} <= result
@@ -228,6 +228,6 @@ def test_files_that_cannot_be_written(folder, figure, out, message):
 
 @pytest.mark.usefixtures("without_matplotlib")
 @pytest.mark.parametrize("figure", FIGURES)
-def test_without_matplotlib(figure):
+def test_without_matplotlib_figures_are_refused(figure):
     line = refusal("plot", figure, "long_gold.csv", "long_a.csv", "--out", "figure.png")
     assert line == "figures need matplotlib: pip install matplotlib"

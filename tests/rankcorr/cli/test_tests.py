@@ -93,24 +93,24 @@ def test_paired_tests_are_those_of_the_library(arguments, options):
     expected = [
         compare_systems(GOLD_RANKING, A, other, n_resamples=300, **with_coefficient(**options)) for other in (B, C)
     ]
-    corrected = holm([each.pvalue for each in expected])
+    corrected = holm([comparison.pvalue for comparison in expected])
     assert result["a"] == {"name": "long_a.csv", "n": 20, "ties": TIES}
     assert result["comparisons"] == [
         {
             "b": name,
-            **{field: json_ready(getattr(each, field)) for field in PAIRED},
+            **{field: json_ready(getattr(comparison, field)) for field in PAIRED},
             "corrected_pvalue": corrected_pvalue,
             "exact": False,
             "n": 20,
         }
-        for name, each, corrected_pvalue in zip(FILES[2:], expected, corrected, strict=True)
+        for name, comparison, corrected_pvalue in zip(FILES[2:], expected, corrected, strict=True)
     ]
 
 
 def test_the_table_of_paired_tests():
     lines = run_ok("test", *FILES, "--versus", "--resamples", 300, "--level", 0.9).splitlines()
     results = [compare_systems(GOLD_RANKING, A, other, n_resamples=300, level=0.9) for other in (B, C)]
-    swapped = " or ".join(dict.fromkeys(each.swap for each in results))
+    swapped = " or ".join(dict.fromkeys(comparison.swap for comparison in results))
     assert lines[:7] == [
         "gold: long_gold.csv (20 items, 20 ties)",
         f"a: long_a.csv (20 items, {TIES} ties)",
@@ -120,7 +120,7 @@ def test_the_table_of_paired_tests():
         "",
         "b           tau_w of a     of b   a - b      low    high  p (two-sided)  p (Holm)  detectable   n",
     ]
-    fragile = [name for name, each in zip(FILES[2:], results, strict=True) if each.fragile]
+    fragile = [name for name, comparison in zip(FILES[2:], results, strict=True) if comparison.fragile]
     decides = "one item decides whether p is at most 0.1"
     assert [line.split(": ")[:2] for line in lines[9:]] == [[name, decides] for name in fragile]
 
@@ -132,21 +132,21 @@ def test_the_item_that_decides_is_named():
     expected = compare_systems(*decided_by_one(), n_resamples=2_000)
     lines = run_ok("test", *arguments).splitlines()
     assert f"  {expected.detectable:.4f}  14" in lines[-2]
-    without = expected.least
+    least = expected.least
     assert lines[-1] == (
-        f"poor.csv: one item decides whether p is at most 0.05: without {without.label} the difference is "
-        f"{without.difference:.4f}, p {pvalue_text(without.pvalue)}"
+        f"poor.csv: one item decides whether p is at most 0.05: without {least.label} the difference is "
+        f"{least.difference:.4f}, p {pvalue_text(least.pvalue)}"
     )
-    assert without.label == "tiger tiger"
+    assert least.label == "tiger tiger"
     (row,) = document(*arguments)["comparisons"]
-    assert (row["fragile"], row["least"], row["most"]) == (True, json_ready(without), json_ready(expected.most))
+    assert (row["fragile"], row["least"], row["most"]) == (True, json_ready(least), json_ready(expected.most))
 
 
 def test_the_kind_of_exchange_is_printed():
     arguments = (*FILES[:3], "--versus", "--resamples", 50, "--swap", "scores")
     assert "paired test of tau_w (50 random swaps of scores, seed 0)\n" in run_ok("test", *arguments)
-    drawn = run_ok("test", *FILES, "--resamples", 50, "--alternative", "greater")
-    assert "\ntau_w against chance, greater (50 permutations, seed 0)\n" in drawn
+    output = run_ok("test", *FILES, "--resamples", 50, "--alternative", "greater")
+    assert "\ntau_w against chance, greater (50 permutations, seed 0)\n" in output
     assert document(*arguments)["options"]["swap"] == "scores"
     assert document(*FILES[:3], "--versus", "--resamples", 50)["options"]["swap"] == "auto"
     ranks = document(*FILES[:3], "--versus", "--resamples", 50, "--ranks")["comparisons"]
@@ -187,12 +187,12 @@ def test_undefined_is_nan_with_a_note(versus):
     row = result.stdout.splitlines()[-1 if versus else -2].split()
     assert row.count("nan") == 4
     assert row.count("-") == 1 + bool(versus)
-    found = document("gold.csv", "constant.csv", "system.csv", *versus)
-    assert found["comparisons" if versus else "systems"][0]["pvalue"] is None
+    content = document("gold.csv", "constant.csv", "system.csv", *versus)
+    assert content["comparisons" if versus else "systems"][0]["pvalue"] is None
     function = compare_systems if versus else permutation_test
     with pytest.warns(UndefinedCorrelationWarning) as caught:
         function(GOLD, CONSTANT, *([SYSTEM] if versus else []))
-    assert [note["message"] for note in found["warnings"]] == [str(each.message) for each in caught]
+    assert [note["message"] for note in content["warnings"]] == [str(warning.message) for warning in caught]
 
 
 def test_missing_items_are_passed_on():
@@ -208,9 +208,9 @@ def test_missing_items_are_passed_on():
 
 def test_json_records_the_options():
     options = document(*FILES, "--coefficient", "tau", "--resamples", 9)["options"]
-    own = {"coefficient": "tau", "alternative": "two-sided", "resamples": 9, "seed": 0}
+    expected = {"coefficient": "tau", "alternative": "two-sided", "resamples": 9, "seed": 0}
     of_compare = run_json("compare", *FILES)["options"]  # covered by its own tests
-    assert options == {**of_compare, "n0": None, **own}  # tau has no n0
+    assert options == {**of_compare, "n0": None, **expected}  # tau has no n0
     assert document(*FILES, "--versus", "--level", 0.8, "--resamples", 9)["options"]["level"] == 0.8
 
 

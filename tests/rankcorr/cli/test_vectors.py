@@ -46,13 +46,13 @@ def test_json_has_all_figures():
         for column in ("score", "index")
     ]
     assert content["options"]["n0"] == 2.0
-    for column, each in zip(("score", "index"), content["evaluations"], strict=True):
+    for column, evaluation in zip(("score", "index"), content["evaluations"], strict=True):
         gold = read_pairs("gold.csv", score_column=column)
         result = evaluate_vectors(read_vectors("v.txt.gz"), gold, n_resamples=50, seed=3, oov="lowest")
-        assert each == {"vectors": "v.txt.gz", "gold_set": f"gold.csv:{column}", **result.to_dict()}
+        assert evaluation == {"vectors": "v.txt.gz", "gold_set": f"gold.csv:{column}", **result.to_dict()}
 
 
-def test_relata():
+def test_relata_are_those_of_the_library():
     arguments = "--relata --candidates all --depth 5 --metric tau --metric ap --resamples 60"
     result = evaluate_relata("relata.txt", "rdt.csv", candidates="all", depth=5, metrics=["tau", "ap"], n_resamples=60)
     (content,) = run_json("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split())["evaluations"]
@@ -97,7 +97,7 @@ def three(files):
     rng = np.random.default_rng(7)
     result = {}
     for name, left in (("a.txt", ()), ("b.txt", ("w1",)), ("c.txt", ("w2", "w3"))):
-        result[name] = {word: each + rng.normal(size=8) for word, each in vectors.items() if word not in left}
+        result[name] = {word: vector + rng.normal(size=8) for word, vector in vectors.items() if word not in left}
         written(files / name, text_of(result[name], header=False))
     rows = [(first, second, round(score + rng.normal(), 3)) for (first, second), score in list(gold.items())[:40]]
     written(files / "men.txt", "".join(f"{first} {second} {score}\n" for first, second, score in rows))
@@ -112,12 +112,12 @@ def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(
     document = json.loads(result.stdout)
     golds = {"gold.csv": read_pairs("gold.csv", score_column="score"), "men.txt": read_pairs("men.txt")}
     common = {name: common_pairs(three, gold) for name, gold in golds.items()}
-    assert [each["n_pairs"] for each in document["golds"]] == [len(gold) for gold in golds.values()]
-    for each in document["evaluations"]:
-        names = {name: each[name] for name in ("vectors", "gold_set")}
-        gold = common[each["gold_set"]]
-        found = evaluate_vectors(each["vectors"], gold, coefficients=["rho", "tau_w"], n_resamples=60)
-        assert each == {**names, **found.to_dict()}
+    assert [gold_entry["n_pairs"] for gold_entry in document["golds"]] == [len(gold) for gold in golds.values()]
+    for evaluation in document["evaluations"]:
+        names = {name: evaluation[name] for name in ("vectors", "gold_set")}
+        gold = common[evaluation["gold_set"]]
+        expected = evaluate_vectors(evaluation["vectors"], gold, coefficients=["rho", "tau_w"], n_resamples=60)
+        assert evaluation == {**names, **expected.to_dict()}
     systems = {name: {pair: read_vectors(name).cosine(*pair) for pair in common["gold.csv"]} for name in three}
     table = compare_many(common, systems, coefficients=["rho", "tau_w"], baseline=versus, n_resamples=60)
     assert len(table.rows) == 2 * 2 * (3 if versus is None else 2)
@@ -141,7 +141,7 @@ def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(
 def test_pairs_missing_in_some_vectors_are_lowest_on_request(three):
     arguments = "--gold men.txt --resamples 20 --metric tau --oov lowest --json"
     document = json.loads(run_ok("evaluate-vectors", *three, *arguments.split()))
-    assert [each["n_compared"] for each in document["evaluations"]] == [40] * 3
+    assert [evaluation["n_compared"] for evaluation in document["evaluations"]] == [40] * 3
     assert {row["comparison"]["n_items"] for row in document["comparisons"]} == {40}
 
 

@@ -15,13 +15,10 @@ from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
 DOCUMENTS = st.sampled_from([f"d{number}" for number in range(12)])
 
 
-def judged(values):
-    return st.dictionaries(DOCUMENTS, values, min_size=1, max_size=9)
-
-
 def by_query(values, max_queries=4):
     queries = st.sampled_from([f"q{number}" for number in range(max_queries)])
-    return st.dictionaries(queries, judged(values), min_size=1, max_size=max_queries)
+    grades = st.dictionaries(DOCUMENTS, values, min_size=1, max_size=9)
+    return st.dictionaries(queries, grades, min_size=1, max_size=max_queries)
 
 
 QRELS = by_query(st.integers(-1, 3))
@@ -38,15 +35,15 @@ def naive_match(qrels, run, unjudged, unretrieved):
     """Gold value and score of each document of each query, as the options are documented."""
     result = {}
     for query, gold in qrels.items():
-        own = run.get(query, {})
+        scores = run.get(query, {})
         rows = {}
-        for document, score in own.items():
+        for document, score in scores.items():
             if document in gold:
                 rows[document] = (float(gold[document]), float(score))
             elif unjudged == "zero":
                 rows[document] = (0.0, float(score))
-        if unretrieved == "last" and own:
-            rows |= {document: (float(rel), float("-inf")) for document, rel in gold.items() if document not in own}
+        if unretrieved == "last" and scores:
+            rows |= {document: (float(rel), float("-inf")) for document, rel in gold.items() if document not in scores}
         result[query] = rows
     return result
 

@@ -38,7 +38,7 @@ NAIVE = {
     "bpref": naive.bpref,
     "numret": lambda _, ranked: len(ranked),
     "nDCG(gains={-2:3,1:0,2:1000})": lambda grades, ranked: naive.ndcg(
-        {each: {-2: 3, 1: 0, 2: 1000}.get(grade, grade) for each, grade in grades.items()}, ranked
+        {document: {-2: 3, 1: 0, 2: 1000}.get(grade, grade) for document, grade in grades.items()}, ranked
     ),
 }
 OTHERS = [
@@ -62,11 +62,11 @@ def case_of(number):
     grades = [grade for grade in GRADES if grade < 0] if rng.random() < 0.3 else GRADES
     qrels = {}
     for name in names:
-        own = [grade for grade in grades if grade < rng.choice([-1, 0, 3, math.inf])]
-        qrels[name] = {each: rng.choice(own) for each in rng.sample(documents, rng.randint(1, 6))}
+        possible_grades = [grade for grade in grades if grade < rng.choice([-1, 0, 3, math.inf])]
+        qrels[name] = {d: rng.choice(possible_grades) for d in rng.sample(documents, rng.randint(1, 6))}
     retrieved = rng.sample(names, rng.randint(1, len(names)))
-    run = {name: {each: rng.choice(SCORES) for each in rng.sample(documents, rng.randint(1, 6))} for name in retrieved}
-    metrics = [GAINS if "gains" in each else each for each in rng.sample([*NAIVE], rng.randint(1, 5))]
+    run = {name: {d: rng.choice(SCORES) for d in rng.sample(documents, rng.randint(1, 6))} for name in retrieved}
+    metrics = [GAINS if "gains" in metric else metric for metric in rng.sample([*NAIVE], rng.randint(1, 5))]
     metrics += rng.sample(OTHERS, rng.randint(0, 2))
     if rng.random() < 0.001:
         metrics.append("err@20")  # runs a separate script, which takes 10 ms
@@ -90,7 +90,7 @@ def check(number, counts, verbose=False):
             Qrels.from_dict(qrels), Run.from_dict(run), metrics=metrics, standardized=False, self_hits="keep", workers=1
         )
     except MetricError as error:
-        if not is_wrong and not any(str(each).startswith(CHOOSY) or "rel=0" in str(each) for each in metrics):
+        if not is_wrong and not any(str(metric).startswith(CHOOSY) or "rel=0" in str(metric) for metric in metrics):
             raise AssertionError(number) from error
         counts["refused"] += 1
         return

@@ -108,14 +108,14 @@ def test_precision_is_that_of_trec_eval(qrels, run):
     result = evaluate(qrels, run, metrics=FAMILIAR)
     measures = [parsed_measure(name.upper(), registry) for name in FAMILIAR]
     theirs = ir_measures.iter_calc(measures, qrels, run)
-    expected = {(str(each.measure).lower(), each.query_id): each.value for each in theirs}
+    expected = {(str(measured.measure).lower(), measured.query_id): measured.value for measured in theirs}
     for name, query in product(FAMILIAR, qrels):
         assert result.of(name)[result.queries.index(query)] == pytest.approx(expected[name, query], abs=1e-12)
 
 
 @pytest.mark.needs_numba
 @pytest.mark.real_data
-def test_cranfield(data_dir):
+def test_means_on_cranfield_are_those_of_trec_eval(data_dir):
     folder = data_dir / "cranfield"
     qrels = read_qrels(folder / "qrels.txt.gz")
     runs = {name: read_run(folder / f"run-{name}.txt.gz") for name in ("bm25", "lsa", "tfidf")}
@@ -139,7 +139,7 @@ def test_cranfield(data_dir):
 
 def test_undefined_values_are_counted_and_named():
     result = evaluate(GOLD, SYSTEM, metrics=["tau_w", "ap", "rbo"])
-    by_metric = {(each.metric, each.reason): each.queries for each in result.undefined}
+    by_metric = {(entry.metric, entry.reason): entry.queries for entry in result.undefined}
     assert by_metric["tau_w", ONE_ITEM] == ("q2",)
     assert by_metric["tau_w", GOLD_TIED] == ("q3",)
     assert by_metric["tau_w", NOT_IN_RUN] == ("q4",)
@@ -270,7 +270,7 @@ def test_a_metric_is_looked_up_by_any_of_its_names(metric, other):
         (3, "a metric must be a name, a coefficient or a measure of ir_measures; got 3"),
     ],
 )
-def test_unknown_metrics(metrics, message):
+def test_invalid_metrics_are_refused(metrics, message):
     with pytest.raises(MetricError, match=message):
         evaluate(GOLD, SYSTEM, metrics=metrics)
     with pytest.raises(OptionError, match="k must be a positive whole number"):
@@ -316,7 +316,7 @@ def test_familiar_measures_need_whole_numbers():
 def test_values_are_standardized_each_by_its_own_null():
     rng = np.random.default_rng(5)
     qrels = {f"q{n}": {f"d{d}": int(rng.integers(3)) for d in range(n)} for n in (3, 6, 30)}
-    run = {query: {d: float(rng.integers(9)) for d in own} for query, own in qrels.items()}
+    run = {query: {d: float(rng.integers(9)) for d in grades} for query, grades in qrels.items()}
     result = evaluate(qrels, run, metrics=["tau_w", "tau", "ap"], n_resamples=20_000)
     for place, query in enumerate(qrels):
         null = null_distribution(qrels[query], run[query], n_resamples=20_000)
@@ -329,7 +329,7 @@ def test_values_are_standardized_each_by_its_own_null():
         evaluate(qrels, run, standardized=False).of(standardized=True)
 
 
-def test_results_as_tables():
+def test_results_become_tables_and_documents():
     result = evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, metrics=["tau_w", "ap"])
     frame = result.to_frame()
     assert frame.columns.tolist() == ["run", "query", "tau_w", "tau_w standardized", "ap"]
@@ -348,22 +348,22 @@ def test_results_as_tables():
 def test_what_progress_raises_stops_the_work_within_a_run(metric):
     """A clock is looked at before each query of a loop in Python, and before each block of a kernel."""
 
-    def stop(_done):
+    def stop(_n_runs):
         raise ValueError("time is up")  # such as ir_measures raises itself
 
     with pytest.raises(ValueError, match=r"^time is up$"):
         evaluate(GOLD, SYSTEM, metrics=metric, progress=stop)
-    seen = []
-    gold, run = ({f"q{q}": own["q1"] for q in range(50)} for own in (GOLD, SYSTEM))
-    evaluate(gold, run, metrics=metric, standardized=False, progress=seen.append)
-    assert sum(seen) == 1
-    assert seen.count(0) >= (3 if metric == "tau_w" else 50)
+    steps = []
+    gold, run = ({f"q{q}": scores["q1"] for q in range(50)} for scores in (GOLD, SYSTEM))
+    evaluate(gold, run, metrics=metric, standardized=False, progress=steps.append)
+    assert sum(steps) == 1
+    assert steps.count(0) >= (3 if metric == "tau_w" else 50)
 
 
 def test_progress_counts_runs():
-    seen = []
-    evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, progress=seen.append)
-    assert [done for done in seen if done] == [1, 1]
+    steps = []
+    evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, progress=steps.append)
+    assert [n_runs for n_runs in steps if n_runs] == [1, 1]
 
 
 @pytest.mark.parametrize("column", [list, np.array, pd.Series, pl.Series, pa.array])
@@ -407,7 +407,7 @@ def test_values_of_groups_are_an_array_and_a_table():
         ((SCORES, GOLD_SCORES, [*GROUPS[:-1], 3]), ColumnError, "group ids must be all text or all whole numbers"),
     ],
 )
-def test_bad_columns_of_groups(columns, error, message):
+def test_invalid_columns_of_groups_are_refused(columns, error, message):
     with pytest.raises(error, match=message):
         correlate_groups(*columns)
 
@@ -435,7 +435,7 @@ def test_a_query_of_qrels_alone_counts_0_or_does_not_exist(run):
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
-def test_one_document():
+def test_one_document_has_no_correlation():
     result = values({"q": {"a": 1}}, {"q": {"a": 1}})
     assert {metric for metric, (value,) in result.items() if math.isnan(value)} == set(METRICS[:5])
     assert result["rbo"] == result["ap"] == result["ndcg@2"] == result["rr"] == [1.0]
@@ -443,10 +443,10 @@ def test_one_document():
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
-def test_all_tied():
+def test_tied_scores_give_undefined_values():
     tied = {"q1": dict.fromkeys("abc", 1)}
     result = evaluate(TWO_QUERIES, tied, standardized=False)
-    reasons = {each.reason for each in result.undefined}
+    reasons = {entry.reason for entry in result.undefined}
     assert reasons == {"all scores of the run are tied", "the run does not have the query"}
     assert evaluate(tied, RUN, standardized=False).undefined[0].reason == "all gold scores are tied"
     assert worst(TWO_QUERIES, {"x": tied, "y": tied}) == ()
@@ -480,9 +480,9 @@ def test_negative_relevance_ranks_below_0_and_is_not_relevant():
 class TestMany:
     """A million of what is wrong: messages stay short, and making them takes no longer than finding it."""
 
-    @pytest.mark.parametrize(("each", "shown"), [(3, 3), (MANY // 2, 5)])
-    def test_duplicates(self, each, shown):
-        documents = [f"d{number % each}" for number in range(MANY)]
+    @pytest.mark.parametrize(("n_duplicated", "n_named"), [(3, 3), (MANY // 2, 5)])
+    def test_few_of_many_duplicates_are_named(self, n_duplicated, n_named):
+        documents = [f"d{number % n_duplicated}" for number in range(MANY)]
         columns = ["q"] * MANY, documents, np.arange(MANY)
         Run.from_columns(*(column[:10] for column in columns), duplicates="first")  # compiles
         begun = time.process_time()
@@ -494,16 +494,16 @@ class TestMany:
         assert time.process_time() - begun < allowed
         message = str(caught.value)
         assert len(message) < 250
-        assert message.count("('q', 'd") == shown
-        assert (f"({each:,} in all)" in message) == (each > 5)
+        assert message.count("('q', 'd") == n_named
+        assert (f"({n_duplicated:,} in all)" in message) == (n_duplicated > 5)
 
-    def test_unjudged_documents(self):
+    def test_few_of_many_unjudged_documents_are_named(self):
         run = Run.from_columns(["q"] * MANY, [f"z{number}" for number in range(MANY)], np.arange(MANY))
         with pytest.raises(UnjudgedError, match=r"\('q', 'z4'\), ... \(1,000,000 in all\)") as caught:
             evaluate({"q": {"a": 1, "b": 0}}, run, unjudged="error", standardized=False)
         assert len(str(caught.value)) < 250
 
-    def test_long_ids(self):
+    def test_long_ids_are_shortened(self):
         with pytest.raises(DuplicateDocumentError) as caught:
             Run.from_columns(["q", "q"], [LONG, LONG], [1, 2])
         assert len(str(caught.value)) < 250
@@ -520,9 +520,9 @@ class TestMany:
 def test_odd_judgements_crash_nothing():
     """500 cases; tests/rankcorr/evaluation/odd_judgements.py says how to run 100,000."""
     command = [sys.executable, "-m", "tests.rankcorr.evaluation.odd_judgements", "--cases", "500"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("500 cases, ")
+    process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=False)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.startswith("500 cases, ")
 
 
 @pytest.mark.parametrize("relevance", [LARGEST_GRADE + 1, 2**31 - 1, 2**31, 2**40, 1e300])
@@ -544,7 +544,7 @@ def test_the_largest_relevance_counts():
 
 def test_relevance_has_its_limit_wherever_it_comes_from():
     qrels, run = {"q": {"a": 1, "b": 1001}, "r": {"a": 1}}, {"q": {"a": 1}, "r": {"a": 1}}
-    listed = [(query, each, grade, run[query].get(each)) for query, own in qrels.items() for each, grade in own.items()]
+    listed = [(query, d, grade, run[query].get(d)) for query, grades in qrels.items() for d, grade in grades.items()]
     rows = pd.DataFrame(listed, columns=["query", "document", "relevance", "score"])
     evaluator = QueryEvaluator("rr", document="document", unjudged="zero", unretrieved="last")
     for call in (
@@ -561,7 +561,7 @@ def test_gains_are_applied_and_limited():
     qrels, run = {"q": {"a": -3, "b": 1, "c": 2, "d": -1}}, {"q": {"a": 3, "b": 2, "c": 1, "d": 4}}
     gains = {-3: 4, 1: -9, 2: 7}
     measure = ir_measures.nDCG(gains=gains) @ 3
-    mapped = {each: gains.get(grade, grade) for each, grade in qrels["q"].items()}
+    mapped = {document: gains.get(grade, grade) for document, grade in qrels["q"].items()}
     expected = naive.ndcg(mapped, ["d", "a", "b", "c"], 3)
     plain = naive.ndcg(qrels["q"], ["d", "a", "b", "c"], 3)
     for metrics in ([measure], [measure, "ndcg@3"], ["ndcg@3", measure]):  # ir_measures alone mixes the two up
@@ -604,7 +604,7 @@ def test_ids_may_be_any_text(queries, documents):
     for name, of_query in (("rr", naive.reciprocal_rank), ("ndcg", naive.ndcg)):
         expected = [of_query(grades, sorted(documents, reverse=True)) for grades in qrels.values()]
         assert result.of(name).tolist() == pytest.approx(expected, abs=1e-12)
-    grades = {"2" if each == max(documents) else "1": grade for each, grade in qrels[queries[0]].items()}
+    grades = {"2" if document == max(documents) else "1": grade for document, grade in qrels[queries[0]].items()}
     plain = evaluate({"1": grades}, {"1": {"1": 1.0, "2": 1.0}}, metrics="err@20", standardized=False)
     assert result.of("err@20")[0] == plain.values[0, 0, 0] > 0
 
@@ -623,16 +623,16 @@ def test_what_is_computed_besides_changes_no_value():
 
 
 def test_a_function_sees_ids_and_relevance_as_they_are():
-    seen = []
+    inputs = []
 
-    def own(qrels, run):
-        seen.append((set(qrels.query_id), set(qrels.doc_id), set(qrels.relevance), set(run.doc_id)))
+    def half(qrels, run):
+        inputs.append((set(qrels.query_id), set(qrels.doc_id), set(qrels.relevance), set(run.doc_id)))
         return 0.5
 
-    measure = ir_measures.define_byquery(own, name="own")
+    measure = ir_measures.define_byquery(half, name="own")
     result = evaluate({"no query": {"a b": -7}}, {"no query": {"a b": 1.0, "c": 2.0}}, metrics=[measure, "rr"])
     assert result.of("own").tolist() == [0.5]
-    assert seen == [({"no query"}, {"a b"}, {-7}, {"a b", "c"})]
+    assert inputs == [({"no query"}, {"a b"}, {-7}, {"a b", "c"})]
 
 
 def test_an_error_of_any_kind_is_a_metric_error():
@@ -647,5 +647,5 @@ def test_ndcg_is_that_of_trec_eval_to_the_last_bit(qrels, run, k):
     assume(qrels.keys() & run.keys())
     measure = ir_measures.nDCG if k is None else ir_measures.nDCG @ k
     with collected_notices():
-        ours, theirs = (evaluate(qrels, run, metrics=each, standardized=False).of() for each in (NDCG(k), measure))
+        ours, theirs = (evaluate(qrels, run, metrics=metric, standardized=False).of() for metric in (NDCG(k), measure))
     assert ours.tobytes() == theirs.tobytes()

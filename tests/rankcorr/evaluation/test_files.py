@@ -47,7 +47,7 @@ WANTED_RUN = {"q1": {"b": 9.5, "a": 0.3}, "q2": {"c": -4.0}}
         json.dumps(WANTED_QRELS),
     ],
 )
-def test_qrels_of_every_format(write, text):
+def test_qrels_of_every_format_are_read(write, text):
     assert read_qrels(write(text)).to_dict() == WANTED_QRELS
 
 
@@ -60,7 +60,7 @@ def test_qrels_of_every_format(write, text):
         json.dumps(WANTED_RUN),
     ],
 )
-def test_runs_of_every_format(write, text):
+def test_runs_of_every_format_are_read(write, text):
     assert read_run(write(text)).to_dict() == WANTED_RUN
 
 
@@ -132,7 +132,7 @@ def test_a_run_without_a_name_is_named_after_its_file(write):
     assert read_run(write(RUN), name="mine").name == "mine"
 
 
-def test_standard_input(monkeypatch):
+def test_a_run_is_read_from_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
     run = read_run("-")
     assert (run.to_dict(), run.name) == (WANTED_RUN, "stdin")
@@ -221,8 +221,8 @@ def test_beir_files_need_their_header(write):
         read_run(write("q\ta\t1\n"), form="beir")
 
 
-@pytest.mark.parametrize(("duplicates", "kept"), [("first", 1.0), ("max", 5.0)])
-def test_duplicates_are_refused_with_their_line_or_resolved(write, duplicates, kept):
+@pytest.mark.parametrize(("duplicates", "expected"), [("first", 1.0), ("max", 5.0)])
+def test_duplicates_are_refused_with_their_line_or_resolved(write, duplicates, expected):
     path = write("q Q0 a 1 1.0 m\nq Q0 b 2 0.5 m\nq Q0 a 3 5.0 m\n")
     with pytest.raises(
         DuplicateDocumentError,
@@ -230,7 +230,7 @@ def test_duplicates_are_refused_with_their_line_or_resolved(write, duplicates, k
     ):
         read_run(path)
     with pytest.warns(RankColumnWarning):
-        assert read_run(path, duplicates=duplicates)["q"] == {"a": kept, "b": 0.5}
+        assert read_run(path, duplicates=duplicates)["q"] == {"a": expected, "b": 0.5}
     with collected_notices() as notices:
         read_run(path, duplicates=duplicates)
     value = {"first": "first", "max": "largest"}[duplicates]
@@ -357,7 +357,7 @@ def as_gzip(table, file):
 
 FORMS = [as_parquet, as_stream, as_feather, as_gzip]
 COLUMNS = {"query": ["2", "1", "2"], "document": ["a", "b", "c"], "score": [1.5, 2.0, -3.0]}
-WANTED = {"2": {"a": 1.5, "c": -3.0}, "1": {"b": 2.0}}
+EXPECTED = {"2": {"a": 1.5, "c": -3.0}, "1": {"b": 2.0}}
 
 
 def file_of(folder, columns, write=as_parquet, name="run.parquet"):
@@ -371,13 +371,13 @@ ROWS = st.lists(ROW, min_size=1, max_size=40, unique_by=lambda row: row[:2])
 
 
 @given(ROWS, st.booleans(), st.sampled_from(FORMS))
-def test_values_are_those_of_text_files_to_the_last_bit(tmp_path_factory, rows, whole, write):
+def test_values_are_those_of_text_files_to_the_last_bit(tmp_path_factory, rows, is_whole, write):
     folder = tmp_path_factory.mktemp("files")
     queries, documents, grades, scores = map(list, zip(*rows, strict=True))
     ids = {"query": queries, "document": documents}
-    if not whole:
-        ids = {name: [f"d{each}" for each in own] for name, own in ids.items()}
-    names = [list(map(str, own)) for own in ids.values()]
+    if not is_whole:
+        ids = {name: [f"d{number}" for number in numbers] for name, numbers in ids.items()}
+    names = [list(map(str, column)) for column in ids.values()]
     lines = list(zip(*names, grades, scores, strict=True))
     (folder / "qrels.txt").write_text("".join(f"{q} 0 {d} {grade}\n" for q, d, grade, _ in lines))
     (folder / "run.txt").write_text("".join(f"{q} Q0 {d} 0 {score!r} x\n" for q, d, _, score in lines))
@@ -407,7 +407,7 @@ def test_the_command_reads_tables_together_with_text(tmp_path, monkeypatch):
 def test_a_table_from_standard_input(monkeypatch, tmp_path):
     content = file_of(tmp_path, COLUMNS).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert read_run("-").to_dict() == WANTED
+    assert read_run("-").to_dict() == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -427,7 +427,7 @@ def test_a_table_from_standard_input(monkeypatch, tmp_path):
 )  # fmt: skip
 @pytest.mark.parametrize("write", [as_parquet, as_feather])
 def test_types_and_names_of_columns(tmp_path, table, write):
-    assert read_run(file_of(tmp_path, table, write)).to_dict() == WANTED
+    assert read_run(file_of(tmp_path, table, write)).to_dict() == EXPECTED
 
 
 def test_qrels_of_beir_and_frames_of_pandas(tmp_path):
@@ -456,8 +456,8 @@ def test_qrels_of_beir_and_frames_of_pandas(tmp_path):
     ],
 )
 def test_errors_in_columns_name_the_file(tmp_path, columns, error, message):
-    chosen = {name: own for name, own in {**COLUMNS, **columns}.items() if own is not None}
-    path = file_of(tmp_path, chosen)
+    all_columns = {name: column for name, column in {**COLUMNS, **columns}.items() if column is not None}
+    path = file_of(tmp_path, all_columns)
     with pytest.raises(error, match=rf"^{path}: .*{message}"):
         read_run(path)
 
@@ -476,10 +476,10 @@ def test_duplicates_can_be_resolved_but_not_repeated_columns(tmp_path):
 @pytest.mark.parametrize("write", [as_parquet, as_feather, as_stream])
 def test_a_truncated_file_is_an_error(tmp_path, write):
     path = file_of(tmp_path, COLUMNS, write)
-    whole = path.read_bytes()
-    for size in range(4 if write is not as_feather else 6, len(whole) - 8, 7):
-        path.write_bytes(whole[:size])
-        if write is as_stream and size > len(whole) - 40:
+    complete = path.read_bytes()
+    for size in range(4 if write is not as_feather else 6, len(complete) - 8, 7):
+        path.write_bytes(complete[:size])
+        if write is as_stream and size > len(complete) - 40:
             continue  # a stream without its end mark still has complete batches
         with pytest.raises(RankingError, match=rf"^{path}: "):
             read_run(path)
@@ -489,10 +489,10 @@ def test_a_truncated_file_is_an_error(tmp_path, write):
 def test_a_damaged_file_does_not_crash_the_process(tmp_path, write):
     """A flipped bit of a number or of a text can pass unnoticed."""
     path, rng = file_of(tmp_path, COLUMNS, write), random.Random(0)
-    whole = path.read_bytes()
+    intact = path.read_bytes()
     for _ in range(200):
-        damaged = bytearray(whole)
-        damaged[rng.randrange(6, len(whole))] = rng.randrange(256)
+        damaged = bytearray(intact)
+        damaged[rng.randrange(6, len(intact))] = rng.randrange(256)
         path.write_bytes(damaged)
         with suppress(RankingError):
             assert len(read_run(path)) <= 3
@@ -505,7 +505,7 @@ def test_text_that_is_not_utf_8(tmp_path):
         read_run(file_of(tmp_path, {**COLUMNS, "document": ids}))
 
 
-def test_without_pyarrow(tmp_path, monkeypatch):
+def test_without_pyarrow_parquet_is_refused(tmp_path, monkeypatch):
     path = file_of(tmp_path, COLUMNS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingArrowError, match=r"Parquet and Arrow files.* need .*pip install pyarrow"):

@@ -113,12 +113,12 @@ def test_the_values_do_not_depend_on_the_number_of_threads():
     sizes = rng.integers(0, 900, 900)
     offsets = np.append(0, np.cumsum(sizes))
     x, y = rng.integers(0, 9, offsets[-1]).astype(float), rng.standard_normal(offsets[-1])
-    seen = []
+    steps = []
     one = group_coefficients(TauW(), x, y, offsets, workers=1)
-    two = group_coefficients(TauW(), x, y, offsets, workers=2, progress=seen.append)
+    two = group_coefficients(TauW(), x, y, offsets, workers=2, progress=steps.append)
     assert one.tobytes() == two.tobytes()
-    assert sum(seen) == 900
-    assert len(seen) > 1
+    assert sum(steps) == 900
+    assert len(steps) > 1
 
 
 def test_blocks_contain_every_group_once():
@@ -261,13 +261,13 @@ class Unhashable:
 def test_drawn_exponents_do_not_depend_on_other_groups(coefficient, monkeypatch):
     monkeypatch.setattr(nulls, "_known_exponents", {})
     pairs = [*many_patterns(6, np.random.default_rng(6), n_items=12), (np.array([1.0]), np.array([2.0]))]
-    whole = drawn_exponents(coefficient, *flat(pairs), **OPTIONS)
-    assert whole.tolist() == drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist()
+    exponents = drawn_exponents(coefficient, *flat(pairs), **OPTIONS)
+    assert exponents.tolist() == drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist()
     monkeypatch.setattr(nulls, "MOST_COEFFICIENTS", 0)  # clears the cache
     for place, pair in enumerate(pairs):
-        assert drawn_exponents(coefficient, *flat([pair]), **OPTIONS).tolist() == [whole[place]]
+        assert drawn_exponents(coefficient, *flat([pair]), **OPTIONS).tolist() == [exponents[place]]
     few = standardization(coefficient, *flat(pairs), DRAWS)
-    assert few.exponents.tolist() == whole.tolist()  # few patterns are all drawn
+    assert few.exponents.tolist() == exponents.tolist()  # few patterns are all drawn
     monkeypatch.setattr(nulls, "MOST_KNOWN", 2)
-    assert drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist() == whole.tolist()
+    assert drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist() == exponents.tolist()
     assert all(not known for known in nulls._known_exponents.values())

@@ -58,9 +58,9 @@ def test_a_perfect_judge_on_another_scale_gives_the_mean_of_all(values, n_people
 def evaluations(n_people=20):
     rng = np.random.default_rng(4)
     grades = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 3, 8))} for q in range(60)}
-    guesses = {q: {d: int(g + (rng.random() < 0.3)) for d, g in own.items()} for q, own in grades.items()}
+    guesses = {q: {d: int(g + (rng.random() < 0.3)) for d, g in gold.items()} for q, gold in grades.items()}
     runs = {
-        name: {q: {d: g + rng.normal(0, sd) for d, g in own.items()} for q, own in grades.items()}
+        name: {q: {d: g + rng.normal(0, sd) for d, g in gold.items()} for q, gold in grades.items()}
         for name, sd in (("good", 0.5), ("poor", 2.0))
     }
     people = {q: grades[q] for q in list(grades)[::-1][:n_people]}

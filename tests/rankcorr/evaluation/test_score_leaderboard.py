@@ -127,9 +127,9 @@ def test_the_board_follows_its_definitions(case, aggregate, has_groups, level):
     }
     flips = list(itertools.product((1, -1), repeat=len(groups)))
     for row in board.rows[1:]:
-        own = differences[names[0], row.system]
-        flipped = [abs(sum(s * d for s, d in zip(signs, own, strict=True))) for signs in flips]
-        assert row.pvalue == pytest.approx(np.mean([value >= abs(sum(own)) - 1e-9 for value in flipped]))
+        row_differences = differences[names[0], row.system]
+        flipped = [abs(sum(s * d for s, d in zip(signs, row_differences, strict=True))) for signs in flips]
+        assert row.pvalue == pytest.approx(np.mean([value >= abs(sum(row_differences)) - 1e-9 for value in flipped]))
         assert row.corrected_pvalue >= row.pvalue - 1e-12
     for place, row in enumerate(board.rows):
         assert row.group <= row.least_rank <= place + 1 <= row.largest_rank
@@ -221,7 +221,7 @@ def test_missing_scores_of_any_type(missing):
         assert means(leaderboard_of_scores(frame, missing="intersection")) == {"a": 2, "b": 4}
 
 
-def test_missing_scores():
+def test_missing_scores_follow_the_policy():
     with pytest.raises(MissingValueError, match=r"\(system, task\): \('b', 'y'\), \('c', 'z'\) \(accept them with"):
         leaderboard_of_scores(GAPS)
     worst = leaderboard_of_scores(GAPS, missing="worst")
@@ -249,7 +249,9 @@ def test_verdicts_are_those_of_both_tests_of_every_pair(seed, margin, level):
     for (i, first), (j, second) in itertools.permutations(enumerate(board.rows), 2):
         difference = (scores[:, "abcd".index(first.system)] - scores[:, "abcd".index(second.system)])[:, np.newaxis]
         draws = Draws.checked(1_000, 0, None, None)  # 9 tasks do not need a warning
-        outer, inner = (compute_tests(difference, "randomization", each, draws) for each in (level, 2 * level - 1))
+        outer, inner = (
+            compute_tests(difference, "randomization", level_of_test, draws) for level_of_test in (level, 2 * level - 1)
+        )
         expected = judge_differences(outer, inner, difference.mean(axis=0), margin, level)
         assert [board.verdicts[i][j]] == expected
 
@@ -259,7 +261,7 @@ def test_few_tasks_give_a_warning():
         leaderboard_of_scores(TABLE)
 
 
-def test_tables_and_figures():
+def test_boards_become_tables_and_figures():
     board = leaderboard_of_scores(TABLE, groups={"x": "u", "y": "u", "z": "v"})
     assert list(board.to_frame().columns[:8]) == [
         *("rank", "group", "least_rank", "largest_rank", "system", "u", "v", "mean")

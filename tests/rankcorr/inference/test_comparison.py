@@ -46,31 +46,31 @@ def triples(least=2, most=8):
 TRIPLES = st.one_of(triples(), triples(13, 16))
 
 
-def compared(*three, **options):
+def compare_quietly(*columns, **options):
     """A comparison without its warnings of undefined coefficients."""
     with collected_notices():
-        return compare_systems(*three, **{"n_resamples": 60} | options)
+        return compare_systems(*columns, **{"n_resamples": 60} | options)
 
 
 @given(triples(2, 5), st.sampled_from(["tau_w", "rho_w"]), ALTERNATIVES, st.sampled_from([0.5, 0.8, 0.95]))
 def test_p_value_and_interval_are_those_of_all_exchanges_of_scores(three, name, alternative, level):
     coefficient = {"tau_w": naive.weighted_tau, "rho_w": naive.weighted_rho}[name]
-    gold, a, b = (each.tolist() for each in three)
+    gold, a, b = (values.tolist() for values in three)
     ranks = naive.midranks(gold)
 
     def difference(*systems):
         values = []
-        for own in map(naive.midranks, systems):
-            values.append(coefficient(ranks, own, naive.item_weights(ranks, own, naive.inverse_square(2))))
+        for places in map(naive.midranks, systems):
+            values.append(coefficient(ranks, places, naive.item_weights(ranks, places, naive.inverse_square(2))))
         return values[0] - values[1]
 
     observed = difference(a, b)
-    result = compared(gold, a, b, coefficient=name, swap="scores", alternative=alternative, level=level)
+    result = compare_quietly(gold, a, b, coefficient=name, swap="scores", alternative=alternative, level=level)
     if math.isnan(observed):
         assert np.isnan([result.difference, result.pvalue, result.low, result.high, result.detectable]).all()
         return
-    exchanged = [(difference(first, second), kept) for first, second, kept in naive.exchanges(a, b)]
-    assert (result.exact, result.n_undefined) == (True, sum(math.isnan(each) for each, _ in exchanged))
+    exchanged = [(difference(first, second), m) for first, second, m in naive.exchanges(a, b)]
+    assert (result.exact, result.n_undefined) == (True, sum(math.isnan(value) for value, _ in exchanged))
     assert_allclose(result.difference, observed, rtol=0, atol=1e-12)
     assert result.pvalue == naive.share_as_extreme(0.0, observed, exchanged, alternative)
     ends = naive.differences_not_rejected(alpha_of(level), observed, exchanged, alternative)
@@ -79,7 +79,7 @@ def test_p_value_and_interval_are_those_of_all_exchanges_of_scores(three, name, 
 
 @given(TRIPLES, COEFFICIENTS, SWAPS, ALTERNATIVES, st.sampled_from([0.5, 0.9, 0.95]))
 def test_the_interval_excludes_0_exactly_if_the_test_rejects(three, name, swap, alternative, level):
-    result = compared(*three, coefficient=name, swap=swap, alternative=alternative, level=level)
+    result = compare_quietly(*three, coefficient=name, swap=swap, alternative=alternative, level=level)
     if math.isnan(result.difference):
         assert math.isnan(result.pvalue)
         assert result.least is result.most is None
@@ -96,8 +96,8 @@ def test_the_interval_excludes_0_exactly_if_the_test_rejects(three, name, swap, 
 def test_swapping_the_systems_reverses_the_result(three, name, swap, alternative):
     gold, a, b = three
     turned = {"two-sided": "two-sided", "greater": "less", "less": "greater"}[alternative]
-    one = compared(gold, a, b, coefficient=name, swap=swap, alternative=alternative)
-    other = compared(gold, b, a, coefficient=name, swap=swap, alternative=turned)
+    one = compare_quietly(gold, a, b, coefficient=name, swap=swap, alternative=alternative)
+    other = compare_quietly(gold, b, a, coefficient=name, swap=swap, alternative=turned)
     for field in ("pvalue", "detectable", "swap", "n_undefined", "fragile"):
         assert_array_equal(getattr(one, field), getattr(other, field))
     assert_array_equal((one.difference, one.low, one.high), (0 - other.difference, 0 - other.high, 0 - other.low))
@@ -110,23 +110,23 @@ def test_swapping_the_systems_reverses_the_result(three, name, swap, alternative
 @given(triples(3, 7), COEFFICIENTS, SWAPS, st.sampled_from([0.5, 0.8]))
 def test_influential_items_follow_from_comparisons_without_each(three, name, swap, level):
     options = {"coefficient": name, "swap": swap, "level": level}
-    result = compared(*three, **options)
+    result = compare_quietly(*three, **options)
     if result.least is None:
         return
-    without = [compared(*(np.delete(each, item) for each in three), **options) for item in range(three[0].size)]
-    differences = np.nan_to_num([each.difference for each in without])
+    rest = [compare_quietly(*(np.delete(scores, item) for scores in three), **options) for item in range(three[0].size)]
+    differences = np.nan_to_num([comparison.difference for comparison in rest])
     assert_allclose(result.least.difference, differences.min(), rtol=0, atol=1e-12)
     assert_allclose(result.most.difference, differences.max(), rtol=0, atol=1e-12)
     alpha, rejects = alpha_of(level), result.pvalue <= alpha_of(level)
-    assert result.fragile == any((each.pvalue <= alpha) != rejects for each in (result.least, result.most))
-    for each in (result.least, result.most):
-        assert_allclose(differences[each.label], each.difference, rtol=0, atol=1e-12)
-        pvalue = without[each.label].pvalue
+    assert result.fragile == any((influence.pvalue <= alpha) != rejects for influence in (result.least, result.most))
+    for influence in (result.least, result.most):
+        assert_allclose(differences[influence.label], influence.difference, rtol=0, atol=1e-12)
+        pvalue = rest[influence.label].pvalue
         if math.isnan(pvalue):  # no comparison is left
-            assert each.pvalue == 1
+            assert influence.pvalue == 1
         elif swap == "scores" or np.unique(three[0]).size == three[0].size:
             # If several chains are heaviest, the choice may depend on the order of items that are tied in gold.
-            assert each.pvalue == pvalue
+            assert influence.pvalue == pvalue
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -141,7 +141,7 @@ def test_one_item_decides(turned):
     assert decides.label == "tiger tiger"
     assert decides.pvalue > 0.3
     assert abs(decides.difference) < 0.1 < abs(result.difference) < result.detectable
-    rest = [{label: score for label, score in each.items() if label != "tiger tiger"} for each in (gold, good, poor)]
+    rest = [{label: score for label, score in row.items() if label != "tiger tiger"} for row in (gold, good, poor)]
     alone = compare_systems(*rest, n_resamples=2_000)
     assert_allclose(alone.difference, -decides.difference if turned else decides.difference, rtol=0, atol=1e-12)
     assert alone.pvalue == pytest.approx(decides.pvalue, abs=0.1)  # of 999 exchanges
@@ -153,10 +153,10 @@ def test_for_long_lists_only_items_with_the_largest_rank_differences_are_left_ou
     a, b = gold + 0.1 * a, gold + 0.1 * b
     b[gold.argmax()] = -9
     options = {"n_resamples": 100, "swap": "ranks"}
-    whole = compare_systems(gold, a, b, **options)
-    assert whole.least.label == gold.argmax()
+    expected = compare_systems(gold, a, b, **options)
+    assert expected.least.label == gold.argmax()
     monkeypatch.setattr("rankcorr.inference._system_comparison.MOST_LEFT_OUT", 2)
-    assert compare_systems(gold, a, b, **options).least == whole.least
+    assert compare_systems(gold, a, b, **options).least == expected.least
 
 
 @pytest.mark.needs_numba
@@ -173,7 +173,7 @@ def test_scores_are_exchanged_if_they_share_a_scale(same_scale):
     second = b if same_scale else np.exp(9 * b)
     assert compare_systems(gold, Ranking.from_scores(a), Ranking.from_scores(second), **options) == result
     assert compare_systems(gold, a, Ranking.from_ranks(-b), **options) == ranks
-    places = [-np.array(Ranking.from_scores(each).ranks) for each in (a, b)]
+    places = [-np.array(Ranking.from_scores(scores).ranks) for scores in (a, b)]
     assert compare_systems(gold, *places, **options) == ranks
 
 
@@ -189,10 +189,10 @@ def test_equal_systems_do_not_differ(n_items, swap):
 
 
 def test_the_comparison_without_each_item_can_be_stopped_too():
-    done = []
+    steps = []
     gold, a, b = np.random.default_rng(2).normal(size=(3, 300))
-    compare_systems(gold, a, b, n_resamples=500, progress=done.append)
-    assert (sum(done), done[-1]) == (500, 0)
+    compare_systems(gold, a, b, n_resamples=500, progress=steps.append)
+    assert (sum(steps), steps[-1]) == (500, 0)
 
 
 def test_a_constant_system_has_no_test():
@@ -223,23 +223,23 @@ def test_drawn_exchanges_approximate_the_exact_test(by_scores, monkeypatch):
     # Two gold sets of six items: 2^12 exchanges.
     pair = []
     for gold, *systems in np.random.default_rng(5).normal(size=(2, 3, 6)):
-        arguments = TauW(), Ranking.from_scores(gold), [Ranking.from_scores(each) for each in systems]
+        arguments = TauW(), Ranking.from_scores(gold), [Ranking.from_scores(scores) for scores in systems]
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(2, 6)
         pair.append(Exchange.of(*arguments, codes if by_scores else None))
     (exact,) = draw_exchanges([pair], Draws(10, 0))
     monkeypatch.setattr("rankcorr.inference._exchange.MAX_EXACT", 0)
-    (drawn,) = draw_exchanges([pair], Draws(20_000, 0))
-    assert (exact.is_exact, exact.net_shares.size, drawn.is_exact, drawn.net_shares.size) == (
+    (approximate,) = draw_exchanges([pair], Draws(20_000, 0))
+    assert (exact.is_exact, exact.net_shares.size, approximate.is_exact, approximate.net_shares.size) == (
         True,
         2**12,
         False,
         20_000,
     )
-    assert exact.observed == drawn.observed
+    assert exact.observed == approximate.observed
     share = exact.pvalue()
     assert 0.05 < share < 0.95
-    assert abs(drawn.pvalue() - share) < 4 * math.sqrt(share * (1 - share) / 20_000)
-    assert_allclose(drawn.interval(0.9), exact.interval(0.9), rtol=0, atol=0.03)
+    assert abs(approximate.pvalue() - share) < 4 * math.sqrt(share * (1 - share) / 20_000)
+    assert_allclose(approximate.interval(0.9), exact.interval(0.9), rtol=0, atol=0.03)
 
 
 def test_pairs_of_few_and_of_many_items_are_tested_together():
@@ -248,9 +248,9 @@ def test_pairs_of_few_and_of_many_items_are_tested_together():
         for first, *rest in (map(Ranking.from_scores, np.random.default_rng(0).normal(size=(3, n))) for n in (8, 30))
     )
     result = draw_exchanges([few, many], Draws(200, 0))
-    assert [each.is_exact for each in result] == [True, False]
-    for together, (alone,) in zip(result, (draw_exchanges([each], Draws(200, 0)) for each in (few, many)), strict=True):
-        assert (together.observed, together.pvalue()) == (alone.observed, alone.pvalue())
+    assert [distribution.is_exact for distribution in result] == [True, False]
+    for joint, (alone,) in zip(result, (draw_exchanges([pair], Draws(200, 0)) for pair in (few, many)), strict=True):
+        assert (joint.observed, joint.pvalue()) == (alone.observed, alone.pvalue())
     assert draw_exchanges([], Draws(200, 0)) == []
 
 
@@ -261,30 +261,30 @@ def failing(rng, n_items):
     return gold, *np.where(rng.random((2, n_items)) < 0.05, rng.normal(-10, 1, (2, n_items)), systems)
 
 
-def alike(rng, n_items):
+def draw_similar_systems(rng, n_items):
     """Systems that share 98 % of their noise."""
-    gold, shared, *own = rng.normal(size=(4, n_items))
-    return gold, *(gold + math.sqrt(0.98) * shared + math.sqrt(0.02) * each for each in own)
+    gold, shared, *noises = rng.normal(size=(4, n_items))
+    return gold, *(gold + math.sqrt(0.98) * shared + math.sqrt(0.02) * noise for noise in noises)
 
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
-    ("drawn", "coefficient", "n_items", "least"),
+    ("draw_systems", "coefficient", "n_items", "least"),
     [
         (failing, "tau_w", 30, 0.03),
-        (alike, "rho_w", 30, 0.03),
+        (draw_similar_systems, "rho_w", 30, 0.03),
         pytest.param(failing, "tau_w", 200, 0.03, marks=pytest.mark.figures),
-        pytest.param(alike, "tau_w", 65, 0.03, marks=pytest.mark.figures),
+        pytest.param(draw_similar_systems, "tau_w", 65, 0.03, marks=pytest.mark.figures),
     ],
 )
-def test_the_level_is_held_where_systems_are_exchangeable(drawn, coefficient, n_items, least):
+def test_the_level_is_held_where_systems_are_exchangeable(draw_systems, coefficient, n_items, least):
     """For scores the level is exact except for ties; for ranks it is not exceeded."""
     n_samples = 400
     rejected = np.zeros(2, int)
     for seed in range(n_samples):
-        gold, *systems = drawn(np.random.default_rng([9, seed]), n_items)
-        rankings = [Ranking.from_scores(each) for each in systems]
+        gold, *systems = draw_systems(np.random.default_rng([9, seed]), n_items)
+        rankings = [Ranking.from_scores(scores) for scores in systems]
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(2, -1)
         arguments = named_coefficient(coefficient), Ranking.from_scores(gold), rankings
         pairs = [[Exchange.of(*arguments, codes)], [Exchange.of(*arguments)]]
@@ -304,8 +304,8 @@ def test_exchanged_scores_are_matched_by_label():
     assert compare_systems(gold, a, turned, **options) == result
     assert result.n_missing is None
     assert repr(result).startswith("SystemComparison(")
-    assert result.pvalue == compare_systems(*(list(each.values()) for each in (gold, a, b)), **options).pvalue
-    assert result.pvalue == compare_systems(gold, *(pandas.Series(each) for each in (a, turned)), **options).pvalue
+    assert result.pvalue == compare_systems(*(list(scores.values()) for scores in (gold, a, b)), **options).pvalue
+    assert result.pvalue == compare_systems(gold, *(pandas.Series(scores) for scores in (a, turned)), **options).pvalue
     # An item missing in a system is below all its items, and below all of the other's after an exchange.
     lowest = {"i": min(*a.values(), *b.values()) - 1}
     lacking = compare_systems(gold | {"i": 0.3}, a | {"i": 0.1}, b, missing="bottom", **options)
@@ -348,7 +348,7 @@ def test_items_missing_in_gold_or_a_system():
         with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             result = compare_systems(gold, a, b, missing=missing, n_resamples=20)
         assert (result.n_items, result.n_missing, result.missing) == (len(labels), 4, missing)
-        assert result.statistic_a == weighted_tau(*(Ranking.from_ranks(each) for each in ranks[:2])).statistic
+        assert result.statistic_a == weighted_tau(*(Ranking.from_ranks(places) for places in ranks[:2])).statistic
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_items_missing_in_gold_or_a_system():
         ),
     ],
 )
-def test_invalid_inputs(three, options, error, message):
+def test_invalid_inputs_are_refused(three, options, error, message):
     with pytest.raises(error, match=message):
         compare_systems(*three, **with_coefficient(**options))
 
@@ -404,9 +404,9 @@ def test_pearson_leaves_out_the_item_that_decides():
     gold = [1.0, 2, 3, 4, 5, 6, 7, 8, 9, 100]
     a, b = [*gold[:9], 110.0], [*gold[8::-1], 90.0]
     comparison = compare_systems(gold, a, b, coefficient="pearson")
-    without = scipy.stats.pearsonr(gold[:9], a[:9]).statistic - scipy.stats.pearsonr(gold[:9], b[:9]).statistic
+    without_the_last = scipy.stats.pearsonr(gold[:9], a[:9]).statistic - scipy.stats.pearsonr(gold[:9], b[:9]).statistic
     assert comparison.most.label == 9
-    assert_allclose(comparison.most.difference, without)
+    assert_allclose(comparison.most.difference, without_the_last)
 
 
 def test_pearson_exchanges_no_ranks():
@@ -416,6 +416,6 @@ def test_pearson_exchanges_no_ranks():
 
 @given(st.integers(3, 8).flatmap(lambda n_items: st.tuples(*[scores(n_items)] * 3)), ALTERNATIVES)
 def test_the_interval_of_pearson_agrees_with_its_test(three, alternative):
-    comparison = compared(*three, coefficient="pearson", alternative=alternative)
+    comparison = compare_quietly(*three, coefficient="pearson", alternative=alternative)
     if not math.isnan(comparison.difference) and not comparison.n_undefined:
         assert (comparison.pvalue <= alpha_of(0.95)) == (not comparison.low <= 0 <= comparison.high)

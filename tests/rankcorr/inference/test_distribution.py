@@ -15,7 +15,7 @@ from rankcorr.inference._null import null_distribution
 
 
 @pytest.mark.parametrize("n_items", [6, 30])
-def test_quantiles_of_small_distributions(n_items):
+def test_quantiles_are_values_of_the_distribution(n_items):
     null = null_distribution(range(n_items), range(n_items), n_resamples=720)
     for q in (0.001, 0.05, 0.5, 0.9, 0.95, 1.0):
         value = null.quantile(q)
@@ -26,13 +26,13 @@ def test_quantiles_of_small_distributions(n_items):
 
 
 @pytest.mark.parametrize("q", [-0.1, 1.1, math.nan, "0.5", None, True, [0.5, 2], [[1], [0, 1]]])
-def test_invalid_quantiles(q):
+def test_invalid_quantiles_are_refused(q):
     null = null_distribution(range(3), range(3))
     with pytest.raises(OptionError, match="q must be a number between 0 and 1; got"):
         null.quantile(q)
 
 
-def test_pvalues_by_hand():
+def test_pvalues_are_those_by_hand():
     null = null_distribution(range(30), range(30), n_resamples=99)
     value = float(null.values[89])
     assert null.pvalue(value, "greater") == 11 / 100
@@ -85,7 +85,7 @@ def test_standardized_values_are_refused_if_they_would_all_be_equal():
     assert -1 < usable.standardize(0.3) < usable.standardize(0.3 + 1e-9) < 1
 
 
-def test_figures_of_many_distributions():
+def test_figures_of_many_statistics_equal_single_ones():
     gold, systems = np.arange(30), np.random.default_rng(1).permuted(np.tile(np.arange(30), (5, 1)), axis=1)
     null = null_distribution(gold, gold, n_resamples=200)
     results = correlate_many(gold, systems)
@@ -121,7 +121,7 @@ def test_a_mismatched_result_is_refused():
 @pytest.mark.parametrize(
     "statistic", [1.1, -1.1, math.inf, "0.5", None, True, [0.5, 2], [[1], [0, 1]], np.ma.masked_equal([0.0, 1.0], 0)]
 )
-def test_invalid_statistics(statistic):
+def test_invalid_statistics_are_refused(statistic):
     null = null_distribution(range(3), range(3))
     for read in (null.pvalue, null.standardize, null.percentile, null.zscore):
         with pytest.raises(OptionError, match="a statistic must be a number between -1 and 1; got"):
@@ -149,26 +149,26 @@ def test_the_result_records_the_options():
         null.values[0] = 0.0
 
 
-def drawn(n_resamples, *, seed, **options):
+def draw_numbers(n_resamples, *, seed, **options):
     draws = Draws(n_resamples, seed, **options)
     return np.concatenate(draws.in_blocks(lambda rng, size: rng.random((size, 1000)), 1000))
 
 
 def test_the_numbers_do_not_depend_on_the_workers():
-    expected = drawn(100, seed=3, workers=1)
+    expected = draw_numbers(100, seed=3, workers=1)
     assert expected.shape == (100, 1000)
     for workers in (2, 3):
-        np.testing.assert_array_equal(drawn(100, seed=3, workers=workers), expected)
-    assert not np.array_equal(drawn(100, seed=4), expected)
+        np.testing.assert_array_equal(draw_numbers(100, seed=3, workers=workers), expected)
+    assert not np.array_equal(draw_numbers(100, seed=4), expected)
 
 
 @pytest.mark.parametrize("n_resamples", [1, 33, 100, 5_000])
 def test_the_numbers_do_not_depend_on_the_executor(n_resamples):
-    expected, done = drawn(n_resamples, seed=3, workers=1), []
+    expected, steps = draw_numbers(n_resamples, seed=3, workers=1), []
     with ThreadPoolExecutor(3) as executor:
-        result = drawn(n_resamples, seed=3, executor=executor, progress=done.append)
+        result = draw_numbers(n_resamples, seed=3, executor=executor, progress=steps.append)
     np.testing.assert_array_equal(result, expected)
-    assert sum(done) == n_resamples
+    assert sum(steps) == n_resamples
 
 
 def test_an_exception_of_the_progress_stops_the_executor():
@@ -178,7 +178,7 @@ def test_an_exception_of_the_progress_stops_the_executor():
         started.append(size)
         return rng.random(size)
 
-    def stop(_done):
+    def stop(_n_resamples):
         raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as executor:
@@ -190,30 +190,30 @@ def test_an_exception_of_the_progress_stops_the_executor():
 
 
 def test_blocks_differ():
-    values = drawn(100, seed=0)
+    values = draw_numbers(100, seed=0)
     assert len(np.unique(values)) == values.size
 
 
 def test_more_resamples_begin_with_the_same_blocks():
-    whole = BLOCK_NUMBERS // 1000
-    np.testing.assert_array_equal(drawn(2 * whole + 5, seed=1)[: 2 * whole], drawn(2 * whole, seed=1))
+    block = BLOCK_NUMBERS // 1000
+    np.testing.assert_array_equal(draw_numbers(2 * block + 5, seed=1)[: 2 * block], draw_numbers(2 * block, seed=1))
 
 
 def test_progress_counts_resamples():
-    done = []
-    drawn(100, seed=0, progress=done.append)
-    assert sum(done) == 100
-    assert max(done) == BLOCK_NUMBERS // 1000
+    steps = []
+    draw_numbers(100, seed=0, progress=steps.append)
+    assert sum(steps) == 100
+    assert max(steps) == BLOCK_NUMBERS // 1000
 
 
 @pytest.mark.parametrize("n_resamples", [0, -1, 1.5, True, None, "9"])
-def test_invalid_numbers_of_resamples(n_resamples):
+def test_invalid_numbers_of_resamples_are_refused(n_resamples):
     with pytest.raises(OptionError, match="n_resamples must be a positive whole number; got"):
         checked_resamples(n_resamples)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None, "9"])
-def test_invalid_seeds(seed):
+def test_invalid_seeds_are_refused(seed):
     with pytest.raises(OptionError, match="seed must be a whole number of 0 or more; got"):
         checked_seed(seed)
 

@@ -47,12 +47,12 @@ NAMES = st.sampled_from(["tau_w", "rho_w"])
 
 
 def exchange_of(gold, systems, *, coefficient="tau", present=None, by_scores=False, **options):
-    rankings = [Ranking.from_scores(each) for each in systems]
-    chosen = named_coefficient(coefficient, **options)
+    rankings = [Ranking.from_scores(scores) for scores in systems]
+    coefficient_ = named_coefficient(coefficient, **options)
     if by_scores:
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(len(systems), -1)
-        return Exchange.of(chosen, Ranking.from_scores(gold), rankings, codes, present)
-    return Exchange.of(chosen, Ranking.from_scores(gold), rankings, present=present)
+        return Exchange.of(coefficient_, Ranking.from_scores(gold), rankings, codes, present)
+    return Exchange.of(coefficient_, Ranking.from_scores(gold), rankings, present=present)
 
 
 def places_on(scale, shape):
@@ -64,16 +64,16 @@ def places_on(scale, shape):
 
 def taken_places(places, present, choices):
     """Places after one exchange, shape (n_systems, n_items): systems with an item permute its places."""
-    taken = places.copy()
+    places_after = places.copy()
     for item, has in enumerate(present.T):
-        having = np.flatnonzero(has).tolist()
-        takers = list(having)
-        for last in range(len(having) - 1, 0, -1):
+        owners = np.flatnonzero(has).tolist()
+        takers = list(owners)
+        for last in range(len(owners) - 1, 0, -1):
             other = int(choices[item, last - 1]) * (last + 1) // 2**32
             takers[last], takers[other] = takers[other], takers[last]
-        for system, taker in zip(having, takers, strict=True):
-            taken[taker, item] = places[system, item]
-    return taken
+        for system, taker in zip(owners, takers, strict=True):
+            places_after[taker, item] = places[system, item]
+    return places_after
 
 
 def value(coefficient, gold, numbers):
@@ -89,8 +89,8 @@ def value(coefficient, gold, numbers):
     st.booleans(),
     st.data(),
 )
-def test_coefficients_are_those_of_the_exchanged_places(name, drawn, weighing, tied, by_scores, data):
-    gold, systems = drawn
+def test_coefficients_are_those_of_the_exchanged_places(name, lists, weighing, tied, by_scores, data):
+    gold, systems = lists
     present = np.array([data.draw(st.lists(st.booleans(), min_size=gold.size, max_size=gold.size)) for _ in systems])
     present[:, :2] = True
     for system, has in zip(systems, present, strict=True):
@@ -103,44 +103,46 @@ def test_coefficients_are_those_of_the_exchanged_places(name, drawn, weighing, t
     choices[0] = STAY
     result = exchange.coefficients_after(choices)
     assert result.shape == (1 if by_scores else 2, 3, len(systems))
-    chosen = named_coefficient(name, **options)
+    coefficient = named_coefficient(name, **options)
     for scale, values in zip(exchange.scales, result, strict=True):
         places = places_on(scale, has.shape)
         for chances, row in zip(choices, values, strict=True):
-            taken = taken_places(places, has, chances)
-            expected = [value(chosen, gold[best_first][own], each[own]) for own, each in zip(has, taken, strict=True)]
+            after = taken_places(places, has, chances)
+            expected = [
+                value(coefficient, gold[best_first][mask], row[mask]) for mask, row in zip(has, after, strict=True)
+            ]
             assert_allclose(row, expected, rtol=0, atol=1e-11)
 
 
 @given(NAMES, SYSTEMS, st.booleans())
-def test_keeping_all_items_changes_nothing_and_exchanging_all_swaps_the_systems(name, drawn, by_scores):
-    gold, systems = drawn[0], drawn[1][:2]
+def test_keeping_all_items_changes_nothing_and_exchanging_all_swaps_the_systems(name, lists, by_scores):
+    gold, systems = lists[0], lists[1][:2]
     exchange = exchange_of(gold, systems, coefficient=name, by_scores=by_scores)
-    chosen = named_coefficient(name)
-    expected = [value(chosen, gold, Ranking.from_scores(system).ranks) for system in systems]
+    coefficient = named_coefficient(name)
+    expected = [value(coefficient, gold, Ranking.from_scores(system).ranks) for system in systems]
     choices = np.array([np.full((gold.size, 1), choice) for choice in (STAY, GO)])
-    for stayed, gone in exchange.coefficients_after(choices):
-        assert_allclose(stayed, expected, rtol=0, atol=1e-12)
-        assert_allclose(gone, expected[::-1], rtol=0, atol=1e-12)
+    for coefficients_kept, coefficients_swapped in exchange.coefficients_after(choices):
+        assert_allclose(coefficients_kept, expected, rtol=0, atol=1e-12)
+        assert_allclose(coefficients_swapped, expected[::-1], rtol=0, atol=1e-12)
     assert_array_equal(exchange.observed(), exchange.coefficients_after(choices)[0, 0])
     assert exchange.net_shares(choices).tolist() == [1, -1]
 
 
 @given(SYSTEMS)
-def test_each_scale_has_the_order_and_the_ties_of_each_system(drawn):
-    gold, systems = drawn
+def test_each_scale_has_the_order_and_the_ties_of_each_system(lists):
+    gold, systems = lists
     best_first = Ranking.from_scores(gold).best_first
     for by_scores in (False, True):
         exchange = exchange_of(gold, systems, by_scores=by_scores)
         for scale in exchange.scales:
             assert (np.diff(scale.codes) >= 0).all()
-            for own, system in zip(places_on(scale, exchange.present.shape), systems, strict=True):
-                assert_array_equal(Ranking.from_ranks(own).ranks, Ranking.from_scores(system[best_first]).ranks)
+            for places, system in zip(places_on(scale, exchange.present.shape), systems, strict=True):
+                assert_array_equal(Ranking.from_ranks(places).ranks, Ranking.from_scores(system[best_first]).ranks)
 
 
 @given(st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), scores(n))))
-def test_the_heaviest_chain_has_equal_places_in_both_systems(drawn):
-    first, second = (Ranking.from_scores(each).ranks for each in drawn)
+def test_the_heaviest_chain_has_equal_places_in_both_systems(lists):
+    first, second = (Ranking.from_scores(scores).ranks for scores in lists)
     places = common_scale(np.array([2 * first, 2 * second]), np.ones((2, first.size), bool))
     cells = sorted(zip(first, -second, strict=True))
     weights = [cells.count(cell) for cell in sorted(set(cells))]
@@ -184,12 +186,12 @@ def test_equally_many_groups_between_two_members_of_the_chain_have_the_same_plac
 
 
 @given(st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), scores(n), scores(n))))
-def test_scales_do_not_depend_on_the_order_of_the_systems(drawn):
-    gold, *systems = drawn
+def test_scales_do_not_depend_on_the_order_of_the_systems(lists):
+    gold, *systems = lists
     # Two systems that reverse each other are equally good on any scale if gold ties their items.
-    ranks = [Ranking.from_scores(each).ranks for each in systems]
+    ranks = [Ranking.from_scores(scores).ranks for scores in systems]
     assume(sorted(zip(gold, *ranks, strict=True)) != sorted(zip(gold, *ranks[::-1], strict=True)))
-    one, other = (exchange_of(gold, each) for each in (systems, systems[::-1]))
+    one, other = (exchange_of(gold, pair_of_systems) for pair_of_systems in (systems, systems[::-1]))
     for first, second in zip(one.scales, other.scales, strict=True):
         shape = 2, gold.size
         assert_array_equal(places_on(first, shape), places_on(second, shape)[::-1])
@@ -198,7 +200,7 @@ def test_scales_do_not_depend_on_the_order_of_the_systems(drawn):
 def test_a_failed_item_moves_no_other_item_on_the_common_scale():
     good = np.arange(12.0)
     failing = np.where(good == 9, -1, good)
-    halves = 2 * np.array([Ranking.from_scores(each).ranks for each in (good, failing)])
+    halves = 2 * np.array([Ranking.from_scores(scores).ranks for scores in (good, failing)])
     scales = find_scales(halves, np.ones((2, 12), bool))
     of_ranks, common = (places_on(scale, (2, 12)) for scale in scales)
     assert (of_ranks[0] == of_ranks[1]).sum() == 2  # the two best
@@ -216,35 +218,35 @@ def test_ranks_are_relative_to_the_items_of_a_system():
 
 def check_same_rows(coefficients, others):
     """Check that rows of coefficients, including nan, are the same in some order."""
-    rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (coefficients, others))
+    rows = (np.nan_to_num(np.round(values, 9) + 0.0, nan=9.0).tolist() for values in (coefficients, others))
     assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
 
 
 @given(NAMES, SYSTEMS, st.booleans(), st.randoms(use_true_random=False))
-def test_the_order_of_the_items_does_not_matter(name, drawn, by_scores, random):
-    gold, systems = drawn[0], drawn[1][:2]
+def test_the_order_of_the_items_does_not_matter(name, lists, by_scores, random):
+    gold, systems = lists[0], lists[1][:2]
     order = random.sample(range(gold.size), gold.size)
     choices = np.where(all_swaps(gold.size) == 1, GO, STAY)[:, :, np.newaxis]
     one, other = (
-        exchange_of(gold[rows], [each[rows] for each in systems], coefficient=name, by_scores=by_scores)
+        exchange_of(gold[rows], [scores[rows] for scores in systems], coefficient=name, by_scores=by_scores)
         for rows in (np.arange(gold.size), order)
     )
-    for own, others in zip(one.coefficients_after(choices), other.coefficients_after(choices), strict=True):
-        check_same_rows(own, others)
+    for ours, theirs in zip(one.coefficients_after(choices), other.coefficients_after(choices), strict=True):
+        check_same_rows(ours, theirs)
 
 
-@given(NAMES, SYSTEMS.filter(lambda drawn: drawn[0].size > 2), st.booleans(), st.data())
-def test_leaving_out_an_item_keeps_the_exchanges_of_the_others(name, drawn, by_scores, data):
-    gold, systems = drawn[0], drawn[1][:2]
+@given(NAMES, SYSTEMS.filter(lambda lists: lists[0].size > 2), st.booleans(), st.data())
+def test_leaving_out_an_item_keeps_the_exchanges_of_the_others(name, lists, by_scores, data):
+    gold, systems = lists[0], lists[1][:2]
     place = data.draw(st.integers(0, gold.size - 1))
     item = Ranking.from_scores(gold).best_first[place]
     result = exchange_of(gold, systems, coefficient=name, by_scores=by_scores).drop_item(place)
-    others = [np.delete(each, item) for each in systems]
+    others = [np.delete(scores, item) for scores in systems]
     expected = exchange_of(np.delete(gold, item), others, coefficient=name, by_scores=by_scores)
     # All exchanges, sorted, because leaving out an item may reorder items that are tied in gold.
     choices = np.where(all_swaps(gold.size - 1) == 1, GO, STAY)[:, :, np.newaxis]
-    for own, other in zip(result.coefficients_after(choices), expected.coefficients_after(choices), strict=True):
-        check_same_rows(own, other)
+    for ours, theirs in zip(result.coefficients_after(choices), expected.coefficients_after(choices), strict=True):
+        check_same_rows(ours, theirs)
 
 
 def test_every_permutation_of_the_systems_has_the_same_share_of_choices():
@@ -266,37 +268,37 @@ def test_every_permutation_of_the_systems_has_the_same_share_of_choices():
 def test_two_systems_keep_half_of_their_items_and_choices_are_independent():
     exchange = exchange_of(np.arange(8.0), np.random.default_rng(0).normal(size=(2, 8)))
     stays = exchange.draw_choices(np.random.default_rng(3), 30_000)[:, :, 0] > STAY // 2
-    kept = exchange.net_shares(exchange.draw_choices(np.random.default_rng(3), 30_000))
-    assert_allclose(kept, 2 * stays.mean(axis=1) - 1)
+    net_shares = exchange.net_shares(exchange.draw_choices(np.random.default_rng(3), 30_000))
+    assert_allclose(net_shares, 2 * stays.mean(axis=1) - 1)
     bound = 5 * np.sqrt(0.25 / 29_999)
     assert np.abs(stays.mean(axis=0) - 0.5).max() < bound
     assert np.abs((stays[1:] == stays[:-1]).mean(axis=0) - 0.5).max() < bound
     assert np.abs((stays[:, 1:] == stays[:, :-1]).mean(axis=0) - 0.5).max() < bound
 
 
-def refused(drawn, n_items=30, n_samples=300, n_systems=2):
+def share_refused(draw, n_items=30, n_samples=300, n_systems=2):
     """Share of samples whose systems are found to have different scales."""
     number = 0
     for seed in range(n_samples):
-        rows = drawn(np.random.default_rng([5, seed]), (n_systems, n_items))
+        rows = draw(np.random.default_rng([5, seed]), (n_systems, n_items))
         codes = np.unique(-rows, return_inverse=True)[1].reshape(rows.shape)
         number += not on_one_scale(codes)
     return number / n_samples
 
 
 @pytest.mark.parametrize("n_systems", [2, 5])
-@pytest.mark.parametrize("drawn", [np.random.Generator.normal, lambda rng, shape: rng.normal(size=shape).round()])
-def test_systems_of_one_distribution_are_on_one_scale(drawn, n_systems):
+@pytest.mark.parametrize("draw", [np.random.Generator.normal, lambda rng, shape: rng.normal(size=shape).round()])
+def test_systems_of_one_distribution_are_on_one_scale(draw, n_systems):
     def standard(rng, shape):
-        return drawn(rng, size=shape) if drawn is np.random.Generator.normal else drawn(rng, shape)
+        return draw(rng, size=shape) if draw is np.random.Generator.normal else draw(rng, shape)
 
     # One in a hundred is rejected; a binomial count with that share exceeds the bound with probability 0.001.
-    assert refused(standard, n_systems=n_systems) <= scipy.stats.binom.ppf(0.999, 300, 0.01) / 300
+    assert share_refused(standard, n_systems=n_systems) <= scipy.stats.binom.ppf(0.999, 300, 0.01) / 300
 
 
 def test_systems_that_are_shifted_or_stretched_are_on_two_scales():
-    assert refused(lambda rng, shape: rng.normal([[0], [3]], size=shape), n_samples=20) == 1
-    assert refused(lambda rng, shape: np.exp(1 + rng.normal(size=shape)) * [[1], [9]], n_samples=20) == 1
+    assert share_refused(lambda rng, shape: rng.normal([[0], [3]], size=shape), n_samples=20) == 1
+    assert share_refused(lambda rng, shape: np.exp(1 + rng.normal(size=shape)) * [[1], [9]], n_samples=20) == 1
 
 
 @given(st.integers(2, 4), st.integers(2, 20), st.integers(0, 50))
@@ -326,7 +328,7 @@ def test_distances_use_only_common_items():
     rng = np.random.default_rng(0)
     gold, *systems = rng.normal(size=(4, 30))
     exchange = exchange_of(gold, systems)
-    shares = np.array([Ranking.from_scores(each).ranks / 30 for each in systems])
+    shares = np.array([Ranking.from_scores(scores).ranks / 30 for scores in systems])
     squares = (shares[:, np.newaxis] - shares) ** 2
     assert_allclose(exchange.distances(), squares.mean(axis=2), rtol=0, atol=1e-14)
     expected = np.maximum(0, squares.mean(axis=2) - squares.std(axis=2) / np.sqrt(30))
@@ -339,8 +341,8 @@ def test_distances_use_only_common_items():
     both = present[0] & present[1]
     pairs = zip(systems[:2], present[:2], strict=True)
     first, second = (np.array(Ranking.from_scores(system[has]).ranks) / has.sum() for system, has in pairs)
-    apart = first[both[present[0]]] - second[both[present[1]]]
-    assert_allclose(partial.distances()[0, 1], np.mean(apart**2), rtol=1e-12)
+    differences = first[both[present[0]]] - second[both[present[1]]]
+    assert_allclose(partial.distances()[0, 1], np.mean(differences**2), rtol=1e-12)
 
 
 def test_coefficients_are_standardized_by_system():
@@ -406,8 +408,8 @@ def test_items_of_a_cluster_are_exchanged_together():
     exchange = Exchange.of(Tau(), gold, systems, clusters=clusters)
     choices = exchange.draw_choices(rng, 4)[:, :, 0]
     for cluster in range(20):
-        own = choices[:, clusters[gold.best_first] == cluster]
-        assert_array_equal(own, own[:, [0, 0, 0]])
+        choices_of_cluster = choices[:, clusters[gold.best_first] == cluster]
+        assert_array_equal(choices_of_cluster, choices_of_cluster[:, [0, 0, 0]])
     assert exchange.drop_item(5).draw_choices(rng, 2).shape == (2, 59, 1)
     assert (exchange.n_units, exchange.drop_item(5).n_units) == (20, 20)
 
@@ -476,12 +478,12 @@ EIGHTHS = st.integers(-8, 8).map(lambda number: number / 8)
 def distributions(draw):
     """Few distinct values, many ties; keeping all gives the difference, and exchanging all its negative."""
     observed, number = draw(EIGHTHS), draw(st.integers(1, 30))
-    kept = [1.0, *(draw(st.sampled_from([-1.0, -0.5, 0.0, 0.0, 0.5, 1.0])) for _ in range(number - 1))]
+    shares = [1.0, *(draw(st.sampled_from([-1.0, -0.5, 0.0, 0.0, 0.5, 1.0])) for _ in range(number - 1))]
     rows = [
-        [m * observed if abs(m) == 1 else draw(st.one_of(EIGHTHS, EIGHTHS, st.just(math.nan))) for m in kept]
+        [m * observed if abs(m) == 1 else draw(st.one_of(EIGHTHS, EIGHTHS, st.just(math.nan))) for m in shares]
         for _ in range(draw(st.integers(1, 2)))
     ]
-    return ExchangeDistribution(observed, np.array(rows), np.array(kept), draw(st.booleans()))
+    return ExchangeDistribution(observed, np.array(rows), np.array(shares), draw(st.booleans()))
 
 
 @given(distributions(), ALTERNATIVES)
@@ -577,7 +579,7 @@ def test_the_detectable_difference_is_significant_in_four_of_five_flips(values, 
 
 def naive_flips(data):
     """Mean after each flip of signs, and the share of kept signs minus that of flipped ones."""
-    return [(float(np.mean(own * data)), float(np.mean(own))) for own in itertools.product((1, -1), repeat=len(data))]
+    return [(float(np.mean(row * data)), float(np.mean(row))) for row in itertools.product((1, -1), repeat=len(data))]
 
 
 def test_five_queries_detect_nothing():

@@ -39,7 +39,7 @@ GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
 X = {"x": SYSTEM}
 
 
-def test_one_gold_ranking_alone():
+def test_one_gold_ranking_may_stand_alone():
     gold, systems = data(sizes=(30,))
     board = leaderboard(gold["set 0"], systems, n_resamples=100)
     assert board.gold_sets == ("gold",)
@@ -53,7 +53,7 @@ def test_one_gold_ranking_alone():
     assert [row.corrected_pvalue for row in named.rows[1:]] == [row.corrected_pvalue for row in board.rows[1:]]
 
 
-def test_missing_items():
+def test_missing_items_follow_the_policy():
     gold, systems = data()
     lacking = {label: value for label, value in systems["fair"].items() if label not in ("0-0", "0-1", "1-7")}
     systems = {**systems, "fair": lacking}
@@ -64,8 +64,8 @@ def test_missing_items():
         assert [score.n_missing for score in row.scores] == [2, 1]
         assert [score.n_items for score in row.scores] == n_items
         assert (row.total.n_missing, row.total.n_items) == (3, sum(n_items))
-        own = {label: value for label, value in lacking.items() if label in gold["set 0"]}
-        expected = weighted_tau(gold["set 0"], own, missing=missing).statistic
+        set_scores = {label: value for label, value in lacking.items() if label in gold["set 0"]}
+        expected = weighted_tau(gold["set 0"], set_scores, missing=missing).statistic
         assert_allclose(row.scores[0].statistic, expected, rtol=0, atol=1e-14)
 
 
@@ -91,11 +91,11 @@ def test_bottom_compares_all_systems_over_all_items():
     board = by_name(leaderboard(gold, systems, coefficient="tau", missing="bottom", n_resamples=50))
     for place, scores in enumerate(gold.values()):
         labels = [*scores, "new", "other"]
-        spelt_out = [{label: own.get(label, -1e9) for label in labels} for own in (scores, systems["a"], systems["b"])]
-        for name, own in zip("ab", spelt_out[1:], strict=True):
+        spelt_out = [{label: row.get(label, -1e9) for label in labels} for row in (scores, systems["a"], systems["b"])]
+        for name, row in zip("ab", spelt_out[1:], strict=True):
             score = board[name].scores[place]
             assert score.n_items == len(labels)
-            assert score.statistic == pytest.approx(Tau()(spelt_out[0], own), abs=1e-13)
+            assert score.statistic == pytest.approx(Tau()(spelt_out[0], row), abs=1e-13)
     with pytest.raises(TooFewItemsError, match="gold set 'set 1' and system 'b' must have at least two labels"):
         leaderboard(gold, {"b": dict.fromkeys(gold["set 0"], 1.0) | {"1-0": 2.0}}, missing="bottom")
 
@@ -141,7 +141,7 @@ def test_items_in_no_gold_set():
         ),
     ],
 )
-def test_invalid_inputs(gold, systems, options, error, message):
+def test_invalid_inputs_are_refused(gold, systems, options, error, message):
     with pytest.raises(error, match=message):
         leaderboard(gold, systems, **with_coefficient(**options))
 
@@ -165,7 +165,7 @@ def test_more_than_five_gold_sets_give_a_warning():
         leaderboard(gold, systems, coefficient="tau", n_resamples=100)
         del gold["set 5"]
         leaderboard(gold, systems, coefficient="tau", missing="intersection", n_resamples=100)
-    (result,) = [each for each in caught if each.category is ManyGoldSetsWarning]
+    (result,) = [warning for warning in caught if warning.category is ManyGoldSetsWarning]
     assert "6 gold sets, so intervals and tests do not apply to other gold sets" in str(result.message)
     assert result.filename == __file__
 

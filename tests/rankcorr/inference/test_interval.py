@@ -67,7 +67,7 @@ def test_resampled_coefficients_are_the_double_sum_over_the_resample(case, weigh
 
 @pytest.mark.parametrize("levels", [5, 10**9])
 @pytest.mark.parametrize("n_items", [7, 8, 9, 63, 64, 65, 600])
-def test_trees_of_several_levels(n_items, levels):
+def test_trees_of_several_levels_give_the_coefficient(n_items, levels):
     rng = np.random.default_rng(n_items)
     x, y = rng.integers(0, levels, (2, n_items)).astype(float)
     items = sorted_items(x, y)
@@ -111,11 +111,11 @@ def test_every_item_is_drawn_with_the_same_probability():
 
 @pytest.mark.needs_numba
 def test_progress_counts_resamples_of_percentiles_too():
-    done = []
+    steps = []
     x, y = np.random.default_rng(2).normal(size=(2, 2_000))
-    result = correlation_interval(x, y, method="percentile", n_resamples=101, progress=done.append)
-    assert sum(done) == result.n_resamples == 101
-    assert len(done) > 1
+    result = correlation_interval(x, y, method="percentile", n_resamples=101, progress=steps.append)
+    assert sum(steps) == result.n_resamples == 101
+    assert len(steps) > 1
 
 
 @COEFFICIENT
@@ -158,10 +158,10 @@ def test_all_resamples_may_be_undefined():
         result = [
             correlation_interval([2, 1], [2, 1], method="percentile", n_resamples=1, seed=seed) for seed in range(8)
         ]
-    alone = [each for each in result if each.n_undefined]
+    alone = [interval for interval in result if interval.n_undefined]
     assert 0 < len(alone) < 8
-    assert all(np.isnan([each.low, each.high, each.standard_error]).all() for each in alone)
-    assert all(each.statistic == 1 for each in result)
+    assert all(np.isnan([interval.low, interval.high, interval.standard_error]).all() for interval in alone)
+    assert all(interval.statistic == 1 for interval in result)
 
 
 def test_parts_of_a_computation_have_separate_seeds():
@@ -282,9 +282,9 @@ def test_resampled_residuals_are_those_of_the_regression():
     assert_allclose(residuals.residuals[0], y_scores - slope * x_scores, rtol=0, atol=1e-12)
     keys = residuals.draw_keys(np.random.default_rng(3), 50)
     assert_array_equal(keys[:, 0], np.broadcast_to(np.arange(5), (50, 5)))
-    chosen = np.random.default_rng(3).integers(0, 5, (50, 5))
+    places = np.random.default_rng(3).integers(0, 5, (50, 5))
     for row in range(50):
-        scores = slope * x_scores + residuals.residuals[0, chosen[row]]
+        scores = slope * x_scores + residuals.residuals[0, places[row]]
         assert_array_equal(keys[row, 1], np.array(naive.midranks(scores)) - 1)
 
 
@@ -313,8 +313,8 @@ def test_resampling_keeps_the_frequency_of_ties():
     keys = SmoothedItems.of(sorted_items(x, y, half)).draw_keys(np.random.default_rng(0), 400)
     for row, values in enumerate((x, y, half)):
         expected = np.unique(values, return_counts=True)[1].max()
-        drawn = np.mean([np.bincount(key).max() for key in keys[:, row]])
-        assert abs(drawn - expected) < 0.1 * expected
+        mean_frequency = np.mean([np.bincount(key).max() for key in keys[:, row]])
+        assert abs(mean_frequency - expected) < 0.1 * expected
 
 
 @given(st.integers(3, 9).flatmap(lambda n: st.tuples(scores(n), scores(n))), st.sampled_from(COEFFICIENTS))
@@ -354,8 +354,8 @@ def test_for_long_lists_only_the_heaviest_items_are_left_out():
     assert result.jackknife_item == 7
     assert result.jackknife_share > 0.9
     items = sorted_items(x, y, coefficient="rho_w")
-    without = items.delete_items(np.array([7]), Draws(1, 0))[:, 0]
-    assert without == pytest.approx([weighted_rho(np.delete(x, 7), np.delete(y, 7)).statistic], abs=1e-12)
+    statistic_without = items.delete_items(np.array([7]), Draws(1, 0))[:, 0]
+    assert statistic_without == pytest.approx([weighted_rho(np.delete(x, 7), np.delete(y, 7)).statistic], abs=1e-12)
 
 
 def gross(rng, n_items, share=0.05):

@@ -47,8 +47,8 @@ def test_scores_are_coefficients_and_the_total_is_their_sum(coefficient, functio
     board = leaderboard(gold, systems, coefficient=named_coefficient(coefficient, n0=5), n_resamples=100)
     assert board.gold_sets == ("set 0", "set 1")
     for name, row in by_name(board).items():
-        own = ({label: systems[name][label] for label in scores} for scores in gold.values())
-        expected = [function(*pair, n0=5).statistic for pair in zip(gold.values(), own, strict=True)]
+        system_scores = ({label: systems[name][label] for label in scores} for scores in gold.values())
+        expected = [function(*pair, n0=5).statistic for pair in zip(gold.values(), system_scores, strict=True)]
         assert_allclose([score.statistic for score in row.scores], expected, rtol=0, atol=1e-14)
         assert_allclose(row.total.statistic, sum(expected), rtol=0, atol=1e-14)
         assert [score.n_items for score in row.scores] == [40, 30]
@@ -91,7 +91,7 @@ def test_gold_sets_of_equal_size_have_different_draws():
 @pytest.mark.parametrize("seed", range(3))
 def test_p_values_are_those_of_the_paired_test(swap, seed):
     gold, systems = data(sizes=(9,), seed=seed)
-    systems = {name: {label: round(score) for label, score in own.items()} for name, own in systems.items()}
+    systems = {name: {label: round(score) for label, score in row.items()} for name, row in systems.items()}
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         board = leaderboard(gold, systems, swap=swap, n_resamples=100)
         best, *others = board.rows
@@ -132,15 +132,15 @@ def test_swaps_of_two_gold_sets_by_hand():
         def value(scores, others):
             return weighted_tau(scores, others, weigher=lambda rank: rank**0).statistic
 
-        drawn = []
+        differences = []
         for code in range(2**7):
             swap = np.array([code >> item & 1 for item in range(7)], bool)
             total = 0.0
             for scores, (a, b), part in zip(golds, numbers, (swap[:3], swap[3:]), strict=True):
                 total += value(scores, np.where(part, b, a)) - value(scores, np.where(part, a, b))
-            drawn.append(total)
+            differences.append(total)
     # Undefined swaps count as extreme.
-    expected = np.mean([not abs(total) < abs(drawn[0]) - 1e-9 for total in drawn])
+    expected = np.mean([not abs(total) < abs(differences[0]) - 1e-9 for total in differences])
     assert board.rows[1].pvalue == board.rows[1].corrected_pvalue == expected
 
 
@@ -150,12 +150,12 @@ def test_the_answer_does_not_depend_on_the_executor():
     gold, systems = data()
     options = {"n_resamples": 1_000, "coefficient": "rho_w"}
     expected = leaderboard(gold, systems, **options).to_dict()
-    done = []
+    steps = []
     with ProcessPoolExecutor(2, get_context("spawn")) as executor:
-        board = leaderboard(gold, systems, **options, executor=executor, progress=done.append)
+        board = leaderboard(gold, systems, **options, executor=executor, progress=steps.append)
     assert board.to_dict() == expected
-    assert sum(done) > 0
-    assert sum(done) % 1_000 == 0
+    assert sum(steps) > 0
+    assert sum(steps) % 1_000 == 0
 
 
 def test_invalid_executors_are_refused():
@@ -178,7 +178,7 @@ def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
     for allowed in range(len(calls)):
         left = iter(range(allowed))
 
-        def stop(_done, left=left):
+        def stop(_n_steps, left=left):
             if next(left, None) is None:
                 raise StoppedError
 
@@ -222,9 +222,9 @@ def test_two_systems_without_coefficients_over_shared_items_have_no_p_value(n_it
     assert [row.group for row in board.rows] == [1, 1]
     assert [row.rank for row in board.rows] == [1, 2]
     assert np.isnan([[row.pvalue, row.corrected_pvalue] for row in board.rows]).all()
-    (message,) = [str(each.message) for each in caught if "the best system and each of these" in str(each.message)]
+    (message,) = [str(note.message) for note in caught if "the best system and each of these" in str(note.message)]
     assert message.endswith(f": '{board.rows[1].system}'")
-    assert {each.filename for each in caught} == {__file__}
+    assert {note.filename for note in caught} == {__file__}
 
 
 def test_ranked_and_tested_by_one_gold_set():
@@ -237,8 +237,8 @@ def test_ranked_and_tested_by_one_gold_set():
             assert board.table()[0]["low"] == board.rows[0].scores[index].low
             best, *others = board.rows
             for row in others:
-                own = ({label: systems[each.system][label] for label in scores} for each in (best, row))
-                assert row.pvalue == compare_systems(scores, *own, swap="scores", n_resamples=10).pvalue
+                score_pair = ({label: systems[ranked.system][label] for label in scores} for ranked in (best, row))
+                assert row.pvalue == compare_systems(scores, *score_pair, swap="scores", n_resamples=10).pvalue
 
 
 def test_an_undefined_coefficient_has_no_interval():
@@ -290,7 +290,7 @@ def test_tests_that_enumerate_all_swaps_depend_on_no_resamples(missing, swap):
 
 
 @pytest.mark.needs_numba
-def test_standardized_coefficients():
+def test_standardized_coefficients_are_those_of_the_null_distribution():
     gold, systems = data(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
     options = {"n_resamples": 200, "seed": 3}
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
@@ -315,7 +315,7 @@ def test_a_leaderboard_says_whether_all_swaps_were_enumerated(n_systems, n_items
     rng = np.random.default_rng(0)
     golds = {name: {f"{name} {item}": rng.random() for item in range(n_items)} for name in ("x", "y")}
     items = [item for gold in golds.values() for item in gold]
-    systems = {f"s{each}": {item: rng.random() for item in items} for each in range(n_systems)}
+    systems = {f"s{number}": {item: rng.random() for item in items} for number in range(n_systems)}
     with collected_notices():
         board = leaderboard(golds, systems, n_resamples=50)
         assert (board.exact, board.rows[0].rank, board.rows[0].group) == (exact, 1, 1)
@@ -355,7 +355,7 @@ def test_systems_without_scores_exchange_ranks():
         leaderboard(gold, rankings, swap="scores", n_resamples=50)
 
 
-def test_json_and_table():
+def test_json_and_table_have_all_figures():
     gold, systems = data(noise={"good": 0.2, "poor": 5.0})
     board = leaderboard(gold, systems, n_resamples=100)
     content = json.loads(json.dumps(board.to_dict(), allow_nan=False))
@@ -383,7 +383,7 @@ def test_repr_is_short():
     assert "1 gold set, by sum: s " in repr(alone)
 
 
-def test_ranked_by_the_mean():
+def test_ranks_by_the_mean_are_those_by_the_sum():
     gold, systems = data(sizes=(20, 25))
     summed, board = (leaderboard(gold, systems, by=by, n_resamples=100) for by in ("sum", "mean"))
     for row, other in zip(board.rows, summed.rows, strict=True):
@@ -574,8 +574,8 @@ def joint_test(gold, systems, coefficient, n_resamples=500, missing="raise"):
     """Systems must be sorted by their sums."""
     sets = read_gold_sets(gold)
     entries = align_systems(sets, name_systems(systems), missing)
-    totals = [sum(float(coefficient(each.gold, each.system)) for each in row) for row in entries]
-    ranked_systems = [RankedSystem(*each) for each in zip(systems, entries, totals, strict=True)]
+    totals = [sum(float(coefficient(entry.gold, entry.system)) for entry in row) for row in entries]
+    ranked_systems = [RankedSystem(*fields) for fields in zip(systems, entries, totals, strict=True)]
     return JointTest(coefficient, sets, ranked_systems, Draws(n_resamples, 1))
 
 
@@ -585,12 +585,12 @@ def test_corrected_p_values_are_those_of_the_largest_difference():
     test = joint_test(gold, systems, Tau())
     exchange = test._exchange_all(read_gold_sets(gold)["set 0"], 0)
     totals = [system.total for system in test._systems]
-    distances, sure = np.sqrt(exchange.distances()), np.sqrt(exchange.lower_distances())
+    distances, lower_distances = np.sqrt(exchange.distances()), np.sqrt(exchange.lower_distances())
     typical = math.sqrt((distances**2).sum() / 6)
     pairs = list(combinations(range(3), 2))
-    scaled = [(totals[one] - totals[other]) * min(1, typical / sure[one, other]) for one, other in pairs]
-    drawn = exchange.draw_coefficients(np.random.default_rng(5), 20_000)
-    differences = [np.abs(scale[:, [0, 0, 1]] - scale[:, [1, 2, 2]]) for scale in drawn]
+    scaled = [(totals[one] - totals[other]) * min(1, typical / lower_distances[one, other]) for one, other in pairs]
+    coefficients = exchange.draw_coefficients(np.random.default_rng(5), 20_000)
+    differences = [np.abs(scale[:, [0, 0, 1]] - scale[:, [1, 2, 2]]) for scale in coefficients]
     expected = np.max([naive.step_down(scaled, scale.tolist()) for scale in differences], axis=0)
     corrected, leads = test._jointly()
     for pair, pvalue in zip(pairs, expected, strict=True):
@@ -638,9 +638,9 @@ def test_equally_good_systems_differ_significantly_in_at_most_one_of_twenty_boar
     wrong = 0
     for seed in range(n_boards):
         rng = np.random.default_rng([6, seed])
-        gold, shared, *own = rng.normal(size=(2 + n_systems, 50))
-        alike = (gold + math.sqrt(share) * shared + math.sqrt(1 - share) * each for each in own)
-        systems = dict(zip(map(str, range(n_systems)), alike, strict=True))
+        gold, shared, *noises = rng.normal(size=(2 + n_systems, 50))
+        score_lists = (gold + math.sqrt(share) * shared + math.sqrt(1 - share) * noise for noise in noises)
+        systems = dict(zip(map(str, range(n_systems)), score_lists, strict=True))
         board = leaderboard(gold, systems, coefficient=coefficient, n_resamples=299, seed=seed, workers=1)
         wrong += board.rows[-1].group > 1
     # A binomial count with p = 0.05 exceeds this bound with probability 0.001.

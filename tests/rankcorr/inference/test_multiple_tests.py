@@ -48,10 +48,10 @@ def test_a_pair_is_corrected_for_pairs_with_smaller_or_equal_statistics(data, is
             max_size=2,
         )
     )
-    drawn = np.array(scales)
+    draws = np.array(scales)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_multiple_tests, "MOST_PAIRS", most_pairs)
-        pvalues = step_down(np.array(statistics), lambda pairs: drawn[:, :, pairs], is_exact=is_exact)
+        pvalues = step_down(np.array(statistics), lambda pairs: draws[:, :, pairs], is_exact=is_exact)
     if len(scales) == 1:
         assert_allclose(pvalues, naive.step_down(statistics, scales[0], is_exact), rtol=0, atol=1e-15)
     alone = np.array([naive.step_down(statistics, scale, is_exact) for scale in scales])
@@ -61,8 +61,8 @@ def test_a_pair_is_corrected_for_pairs_with_smaller_or_equal_statistics(data, is
 
 
 def test_undefined_exchanges_count_as_extreme():
-    drawn = np.array([[[0.0, math.nan], [0.0, 0.0], [0.0, 0.0]]])
-    assert_array_equal(step_down(np.array([math.nan, 1.0]), lambda pairs: drawn[:, :, pairs]), [1.0, 0.5])
+    draws = np.array([[[0.0, math.nan], [0.0, 0.0], [0.0, 0.0]]])
+    assert_array_equal(step_down(np.array([math.nan, 1.0]), lambda pairs: draws[:, :, pairs]), [1.0, 0.5])
 
 
 @st.composite
@@ -118,7 +118,7 @@ def test_holm_follows_its_definition(pvalues):
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("inf")])
-def test_invalid_p_values(wrong):
+def test_invalid_p_values_are_refused(wrong):
     with pytest.raises(OptionError, match=r"between 0 and 1, or nan; pvalues\[1\] is"):
         holm([0.5, wrong])
 
@@ -151,7 +151,7 @@ def test_rank_sets_follow_their_definition(rows, is_dependent, seed):
     of_differences = np.sqrt(variances[:, np.newaxis] + variances - 2 * covariance).tolist()
     expected = naive.rank_sets(estimates, of_differences, noise, 0.1)
     assert list(zip(sets.least_ranks, sets.largest_ranks, strict=True)) == expected
-    marginal = [naive.rank_sets(estimates, of_differences, noise, 0.1, of=own)[own] for own in range(len(rows))]
+    marginal = [naive.rank_sets(estimates, of_differences, noise, 0.1, of=item)[item] for item in range(len(rows))]
     assert list(zip(sets.marginal_least_ranks, sets.marginal_largest_ranks, strict=True)) == marginal
     assert np.all(sets.groups <= sets.least_ranks)
     assert np.all(np.diff(sets.groups[np.argsort(sets.ranks, kind="stable")]) >= 0)
@@ -248,8 +248,8 @@ SYSTEMS = {
 def test_each_comparison_equals_a_separate_one_of_its_systems(data):
     n_items = data.draw(st.integers(3, 8))
     labels = "abcdefgh"[:n_items]
-    gold, *given_ = (dict(zip(labels, data.draw(scores(n_items)), strict=True)) for _ in range(4))
-    systems = dict(zip(("one", "two", "three"), given_, strict=True))
+    gold, *score_lists = (dict(zip(labels, data.draw(scores(n_items)), strict=True)) for _ in range(4))
+    systems = dict(zip(("one", "two", "three"), score_lists, strict=True))
     with collected_notices():
         table = compare_many(gold, systems, coefficients=["tau_w", "rho"], n_resamples=60)
         pairs = [((systems[row.a], systems[row.b]), row.coefficient) for row in table.rows]
@@ -257,8 +257,8 @@ def test_each_comparison_equals_a_separate_one_of_its_systems(data):
     pairs = [("one", "two"), ("one", "three"), ("two", "three")]
     expected = [(name, *pair) for name in ("tau_w", "rho") for pair in pairs]
     assert [(row.coefficient, row.a, row.b) for row in table.rows] == expected
-    assert [repr(row.comparison) for row in table.rows] == [repr(each) for each in alone]
-    assert_array_equal([row.corrected_pvalue for row in table.rows], holm([each.pvalue for each in alone]))
+    assert [repr(row.comparison) for row in table.rows] == [repr(comparison) for comparison in alone]
+    assert_array_equal([row.corrected_pvalue for row in table.rows], holm([comparison.pvalue for comparison in alone]))
 
 
 def test_systems_are_restricted_to_the_items_of_each_gold_set():
@@ -267,27 +267,27 @@ def test_systems_are_restricted_to_the_items_of_each_gold_set():
         (name, other, "one") for name in GOLD for other in ("two", "three")
     ]
     for row in table.rows:
-        own = GOLD[row.gold_set]
-        a, b = ({label: SYSTEMS[name][label] for label in own} for name in (row.a, row.b))
-        assert repr(row.comparison) == repr(compare_systems(own, a, b))
+        gold = GOLD[row.gold_set]
+        a, b = ({label: SYSTEMS[name][label] for label in gold} for name in (row.a, row.b))
+        assert repr(row.comparison) == repr(compare_systems(gold, a, b))
 
 
 @pytest.mark.parametrize("form", [pandas.Series, Ranking.from_scores], ids=["series", "ranking"])
 def test_systems_of_any_input_type(form):
-    given_ = {name: form(own) for name, own in SYSTEMS.items()}
-    result, expected = (compare_many(GOLD, systems) for systems in (given_, SYSTEMS))
+    inputs = {name: form(scores) for name, scores in SYSTEMS.items()}
+    result, expected = (compare_many(GOLD, systems) for systems in (inputs, SYSTEMS))
     assert result.to_dict() == expected.to_dict()
 
 
 def test_a_further_gold_set_changes_no_comparison():
-    lacking = {name: {k: v for k, v in own.items() if k != name[0]} for name, own in SYSTEMS.items()}
+    lacking = {name: {k: v for k, v in scores.items() if k != name[0]} for name, scores in SYSTEMS.items()}
     lacking["two"]["new"] = 3
     for missing in ("intersection", "bottom", "gold"):
         both = compare_many(GOLD, lacking, missing=missing)
         for row in both.rows:
             foreign = {label for name, gold in GOLD.items() if name != row.gold_set for label in gold}
-            own = {name: {k: v for k, v in scores.items() if k not in foreign} for name, scores in lacking.items()}
-            alone = compare_systems(GOLD[row.gold_set], own[row.a], own[row.b], missing=missing)
+            part = {name: {k: v for k, v in scores.items() if k not in foreign} for name, scores in lacking.items()}
+            alone = compare_systems(GOLD[row.gold_set], part[row.a], part[row.b], missing=missing)
             assert repr(row.comparison) == repr(alone)
     exact = {"x": 2**53 + 1, "y": 2**53, "z": 0}
     golds = {"one": {"x": 3, "y": 2, "z": 1}, "two": {"x": 1, "y": 2}}
@@ -305,7 +305,7 @@ def test_coefficients_of_one_name_show_their_options():
     assert [row.coefficient for row in table.rows] == ["TauW(n0=1)"] * 2 + ["TauW(n0=9)"] * 2
 
 
-def test_the_table():
+def test_the_table_has_corrected_p_values():
     table = compare_many(GOLD["nouns"], SYSTEMS, missing="gold", coefficients=[TauW(n0=10)])
     frame = table.to_frame()
     assert list(frame["gold_set"]) == ["gold"] * 3
@@ -352,6 +352,6 @@ def test_an_undefined_comparison_is_named_and_not_counted():
         ),
     ],
 )
-def test_invalid_inputs(arguments, options, error, message):
+def test_invalid_inputs_are_refused(arguments, options, error, message):
     with pytest.raises(error, match=message):
         compare_many(*arguments, **options)

@@ -63,8 +63,8 @@ def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
 )
 def test_up_to_8_items_every_permutation_counts_once(pair, weighing, scheme, tied_weights, variant, coefficient):
     options, f = weighing if coefficient.endswith("_w") else ({}, lambda _: 1.0)
-    chosen = {"coefficient": coefficient, "scheme": scheme, "tied_weights": tied_weights, "variant": variant, **options}
-    null = quiet(*pair, workers=1, **with_coefficient(**chosen))
+    kwargs = {"coefficient": coefficient, "scheme": scheme, "tied_weights": tied_weights, "variant": variant, **options}
+    null = quiet(*pair, workers=1, **with_coefficient(**kwargs))
     a, b = (naive.midranks(scores) for scores in pair)
     expected = naive_values(a, b, coefficient, f, scheme, tied_weights, variant)
     defined = np.sort(expected[~np.isnan(expected)])
@@ -87,12 +87,12 @@ def test_random_permutations_agree_with_all_of_them(monkeypatch, coefficient):
     x, y = [1, 2, 2, 3, 4, 4], [6, 5, 5, 5, 2, 1]
     exact = null_distribution(x, y, coefficient=coefficient)
     monkeypatch.setattr(null_module, "MAX_EXACT_ITEMS", 5)
-    drawn = null_distribution(x, y, coefficient=coefficient, n_resamples=5_000)
-    assert not drawn.exact
-    assert abs(drawn.mean - exact.mean) < 4 * exact.std / math.sqrt(5_000)
+    approximate = null_distribution(x, y, coefficient=coefficient, n_resamples=5_000)
+    assert not approximate.exact
+    assert abs(approximate.mean - exact.mean) < 4 * exact.std / math.sqrt(5_000)
     # Kolmogorov's 99.9 % bound for the distance to a fixed distribution function.
     steps = np.unique(exact.values.round(9)) + 1e-9
-    shares = [np.searchsorted(null.values, steps) / null.values.size for null in (exact, drawn)]
+    shares = [np.searchsorted(null.values, steps) / null.values.size for null in (exact, approximate)]
     assert np.abs(shares[0] - shares[1]).max() < 1.95 / math.sqrt(5_000)
 
 
@@ -132,35 +132,35 @@ def test_the_order_of_the_items_does_not_matter(random):
 
 
 @pytest.fixture
-def computed(monkeypatch):
+def sizes_computed(monkeypatch):
     """Number of permutations computed by each call; the cache is empty at first."""
     null_module.cache_slot.cache_clear()
     sizes = []
     compute = null_module._values
 
-    def counted(coefficient, x, y, draws, **options):
+    def count_permutations(coefficient, x, y, draws, **options):
         sizes.append(draws.n_resamples)
         return compute(coefficient, x, y, draws, **options)
 
-    monkeypatch.setattr(null_module, "_values", counted)
+    monkeypatch.setattr(null_module, "_values", count_permutations)
     return sizes
 
 
-def test_distributions_are_cached_by_length(computed):
+def test_distributions_are_cached_by_length(sizes_computed):
     rng = np.random.default_rng(0)
     first = null_distribution(rng.permutation(20), rng.permutation(20), n_resamples=99, workers=1)
     second = null_distribution(rng.permutation(20), rng.permutation(20), n_resamples=99, workers=2)
-    assert computed == [99]
+    assert sizes_computed == [99]
     assert second.values is first.values
     null_distribution(range(5), range(5), seed=1)
     null_distribution(range(5), range(5), seed=2, n_resamples=7)
-    assert computed == [99, 120]
+    assert sizes_computed == [99, 120]
     null_distribution(range(20), range(20), coefficient=TauW(n0=3), n_resamples=99)
     null_distribution(range(20), range(20), n_resamples=99, coefficient="rho_w")
     null_distribution(range(20), range(20), n_resamples=99, seed=1)
     null_distribution(range(21), range(21), n_resamples=99)
     null_distribution(range(20), range(20), n_resamples=98)
-    assert computed == [99, 120, 99, 99, 99, 99, 98]
+    assert sizes_computed == [99, 120, 99, 99, 99, 99, 98]
 
 
 def test_ties_custom_weighers_and_many_resamples_are_not_cached(monkeypatch):
@@ -181,23 +181,23 @@ def test_at_most_32_distributions_are_cached():
     assert null_module.cache_slot.cache_info().currsize == 32
 
 
-def test_progress_counts_computed_and_cached_permutations(computed):
+def test_progress_counts_computed_and_cached_permutations(sizes_computed):
     for _ in range(2):
         for n_items, number in ((700, 100), (6, 720)):
-            done = []
-            null_distribution(range(n_items), range(n_items), n_resamples=100, progress=done.append)
-            assert sum(done) == number
-    assert computed == [100, 720]
+            steps = []
+            null_distribution(range(n_items), range(n_items), n_resamples=100, progress=steps.append)
+            assert sum(steps) == number
+    assert sizes_computed == [100, 720]
 
 
-def test_a_stopped_call_caches_nothing(computed):
+def test_a_stopped_call_caches_nothing(sizes_computed):
     def enough(_):
         raise KeyboardInterrupt
 
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             null_distribution(range(20), range(20), n_resamples=9, progress=enough)
-    assert computed == [9, 9]
+    assert sizes_computed == [9, 9]
     assert null_distribution(range(20), range(20), n_resamples=9).values.size == 9
 
 
@@ -248,7 +248,7 @@ def test_plain_coefficients_need_no_map(coefficient, pair):
 
 
 @st.composite
-def centred(draw):
+def centred_cases(draw):
     """Two score vectors and options for which reversing one of them changes only the sign."""
     half, middle = draw(st.sampled_from([[1], [2], [1, 1], [1, 2], [2, 1]])), draw(st.sampled_from([[], [1]]))
     groups = half + middle + half[::-1]
@@ -264,13 +264,13 @@ def centred(draw):
 
 
 @pytest.mark.needs_numba
-@given(centred(), st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["a", "b"]), st.sampled_from(TIED_WEIGHTS))
+@given(centred_cases(), st.sampled_from(["tau_w", "rho_w"]), st.sampled_from(["a", "b"]), st.sampled_from(TIED_WEIGHTS))
 def test_symmetric_coefficients_average_to_0(case, coefficient, variant, tied_weights):
     x, y, options = case
     options = {"coefficient": coefficient, "variant": variant, "tied_weights": tied_weights, **options}
-    chosen = with_coefficient(**options)["coefficient"]
+    coefficient_ = with_coefficient(**options)["coefficient"]
     rankings = (null_module._sorted(Ranking.from_scores(ranked)) for ranked in (x, y))
-    assert null_module._is_centred(chosen, *rankings)
+    assert null_module._is_centred(coefficient_, *rankings)
     null = quiet(x, y, **with_coefficient(**options))
     assert null.values.size == 0 or abs(null.mean) < 1e-12
 

@@ -140,10 +140,10 @@ def test_an_offset_near_minus_1_has_no_standardized_value():
 
 
 def test_other_options_reach_the_null_distribution():
-    done = []
+    steps = []
     x, y = {"a": 3, "b": 2, "c": 1}, {"b": 2, "a": 1, "d": 0}
-    test = permutation_test(x, y, missing="bottom", n_resamples=3, progress=done.append)
-    assert (test.null.missing, sum(done)) == ("bottom", 24)
+    test = permutation_test(x, y, missing="bottom", n_resamples=3, progress=steps.append)
+    assert (test.null.missing, sum(steps)) == ("bottom", 24)
 
     first, second = (permutation_test(range(9), range(9), n_resamples=9, seed=seed) for seed in (1, 2))
     assert first.null.values.tolist() != second.null.values.tolist()

@@ -24,13 +24,13 @@ def test_values_are_those_of_the_library(metric):
     assert result == {name: value.statistic for name, value in correlate(GOLD, SYSTEM).items()}
 
 
-def test_coefficients_with_options(metric):
+def test_coefficients_may_have_options(metric):
     result = metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["rho", TauW(n0=10), TauW()])
     assert list(result) == ["rho", "TauW(n0=10)", "tau_w"]
     assert result["TauW(n0=10)"] == TauW(n0=10)(GOLD, SYSTEM).statistic
 
 
-def test_batches_and_rows(metric):
+def test_batches_and_rows_can_be_added(metric):
     expected = metric.compute(predictions=SYSTEM, references=GOLD)
     metric.add_batch(predictions=np.array(SYSTEM[:4]), references=np.array(GOLD[:4]))
     for prediction, reference in zip(SYSTEM[4:], GOLD[4:], strict=True):
@@ -38,7 +38,7 @@ def test_batches_and_rows(metric):
     assert metric.compute() == expected
 
 
-def test_means_over_groups(metric):
+def test_means_over_groups_are_those_of_the_library(metric):
     result = metric.compute(predictions=SYSTEM, references=GOLD, groups=QUERIES, coefficients=["tau", "rho_w"])
     for name, value in result.items():
         assert value == correlate_groups(SYSTEM, GOLD, QUERIES, coefficient=name).mean

@@ -18,7 +18,7 @@ needs_parser = pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir_measur
 def files():
     """Qrels and a run; one query is all tied, one is not in the run, some documents are unjudged or not retrieved."""
     qrels, runs = case(12)
-    run = {query: dict(own) for query, own in runs["a"].items()}
+    run = {query: dict(scores) for query, scores in runs["a"].items()}
     first, second, third = list(qrels)[:3]
     qrels[first] = dict.fromkeys(qrels[first], 1)
     del run[second]
@@ -46,7 +46,7 @@ def test_values_are_those_of_an_evaluation_by_query(files, name, coefficient, op
     measure = ir_measures.parse_measure(name)
     expected = evaluate(*files, metrics=coefficient, **{"standardized": False, **options})
     values = expected.of(standardized=expected.standardized is not None)
-    result = {each.query_id: each.value for each in ir_measures.iter_calc([measure], *files)}
+    result = {value.query_id: value.value for value in ir_measures.iter_calc([measure], *files)}
     assert np.isnan(list(result.values())).any()
     assert [result[query] for query in expected.queries] == pytest.approx(values.tolist(), abs=0, nan_ok=True)
     mean = expected.mean(standardized=expected.standardized is not None)
@@ -65,13 +65,13 @@ def test_several_measures_with_those_of_ir_measures(files):
     assert (str(ours.tau_w(n0=2)), str(ours.tau_w(n0=10) @ 20)) == ("tau_w", "tau_w(n0=10)@20")
 
 
-def test_each_form_of_input(files):
+def test_each_form_of_input_is_accepted(files):
     qrels, run = files
-    rows = [Qrel(query, document, value) for query, own in qrels.items() for document, value in own.items()]
-    scored = [ScoredDoc(query, document, score) for query, own in run.items() for document, score in own.items()]
+    rows = [Qrel(query, document, value) for query, grades in qrels.items() for document, value in grades.items()]
+    scored = [ScoredDoc(query, document, score) for query, scores in run.items() for document, score in scores.items()]
     expected = evaluate(qrels, run).mean()
-    for gold, own in ((iter(rows), iter(scored)), (rows, run), (qrels, scored)):
-        assert ir_measures.calc_aggregate([ours.tau_w], gold, own)[ours.tau_w] == expected
+    for gold, scores in ((iter(rows), iter(scored)), (rows, run), (qrels, scored)):
+        assert ir_measures.calc_aggregate([ours.tau_w], gold, scores)[ours.tau_w] == expected
     evaluator = ir_measures.evaluator([ours.tau_w, AP], rows)
     assert [evaluator.calc_aggregate(run)[ours.tau_w] for _ in range(2)] == [expected] * 2
 
@@ -87,8 +87,8 @@ def test_an_empty_run_has_the_default_value_of_each_query(files, run):
     qrels, _ = files
     result = list(ir_measures.iter_calc([ours.tau_w, AP], qrels, run))
     for measure in (ours.tau_w, AP):
-        own = {each.query_id: each.value for each in result if each.measure == measure}
-        assert own == pytest.approx(dict.fromkeys(qrels, measure.DEFAULT), nan_ok=True)
+        values = {value.query_id: value.value for value in result if value.measure == measure}
+        assert values == pytest.approx(dict.fromkeys(qrels, measure.DEFAULT), nan_ok=True)
     assert np.isnan(ours.tau_w.calc_aggregate(qrels, run))
 
 
@@ -117,7 +117,7 @@ def test_invalid_options_are_refused(files, name, error, message):
         ir_measures.calc_aggregate([ir_measures.parse_measure(name)], *files)
 
 
-def test_negative_offsets(files):
+def test_offsets_may_be_negative(files):
     result = ours.tau_w(n0=-0.5).calc_aggregate(*files)
     assert result == evaluate(*files, metrics=TauW(n0=-0.5)).mean()
     with pytest.raises(WeightError, match="n0"):

@@ -28,7 +28,7 @@ def rows(seed=0, size=60):
     return rng.normal(size=size).round(1), rng.integers(0, 5, size), rng.integers(0, 9, size)
 
 
-def updated(metric, columns, edges):
+def update_in_batches(metric, columns, edges):
     """The metric after batches that end at `edges`."""
     for start, stop in zip([0, *edges], [*edges, len(columns[0])], strict=True):
         metric.update(*(column[start:stop] for column in columns))
@@ -42,8 +42,8 @@ EDGES = st.lists(st.integers(0, 60), max_size=5).map(sorted)
 def test_batches_do_not_change_the_value(edges, has_queries):
     preds, target, indexes = rows()
     columns = rows()[: 2 + has_queries]
-    result = updated(RankMetric("rho_w"), columns, edges).compute()
-    assert result == updated(RankMetric(RhoW()), columns, []).compute()
+    result = update_in_batches(RankMetric("rho_w"), columns, edges).compute()
+    assert result == update_in_batches(RankMetric(RhoW()), columns, []).compute()
     of_queries = correlate_groups(preds, target, indexes, coefficient="rho_w").mean
     assert result == pytest.approx(of_queries if has_queries else RhoW()(target, preds), abs=1e-12)
 
@@ -55,7 +55,7 @@ def test_metrics_of_processes_are_merged_to_the_last_bit(edges, has_queries, ran
     for start, stop in zip([0, *edges], [*edges, 60], strict=True):
         random.choice(parts).update(*(column[start:stop] for column in columns))
     first, *others = random.sample(parts, 3)
-    assert first.merge(others).compute() == updated(RankMetric(), columns, []).compute()
+    assert first.merge(others).compute() == update_in_batches(RankMetric(), columns, []).compute()
 
 
 def of_part(part):
@@ -65,16 +65,16 @@ def of_part(part):
 
 
 @pytest.mark.wide
-def test_parts_of_several_processes():
+def test_parts_of_several_processes_are_merged():
     columns = rows(2)
     parts = [tuple(column[start : start + 20] for column in columns) for start in (0, 20, 40)]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         first, *others = pool.map(of_part, parts)
-    assert first.merge(others).compute() == updated(RankMetric(TauW(n0=10)), columns, []).compute()
+    assert first.merge(others).compute() == update_in_batches(RankMetric(TauW(n0=10)), columns, []).compute()
 
 
 def test_the_state_is_kept_until_reset():
-    metric = updated(RankMetric(), rows(3), [20])
+    metric = update_in_batches(RankMetric(), rows(3), [20])
     copy = RankMetric()
     copy.load_state_dict(pickle.loads(pickle.dumps(metric)).state_dict())
     assert copy.compute() == metric.compute()
@@ -134,7 +134,7 @@ def test_tensors_are_copied_from_their_device():
     assert metric.compute() == 1
 
 
-def test_tensors_of_torch():
+def test_tensors_of_torch_are_accepted():
     torch = pytest.importorskip("torch", reason="torch is too large for the development extra")
     preds, target, indexes = rows(4)
     for kind in (torch.float64, torch.float32, torch.bfloat16):

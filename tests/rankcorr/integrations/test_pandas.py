@@ -29,7 +29,7 @@ def test_without_weights_it_is_that_of_pandas(name, method):
 
 
 @given(tied_pairs())
-def test_columns_with_another(pair):
+def test_columns_are_correlated_with_another(pair):
     x, y = pair
     table = pd.DataFrame({"x": x, "y": y, "z": np.arange(len(x))})
     assume(table.nunique().min() > 1)

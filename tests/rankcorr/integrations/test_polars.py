@@ -55,8 +55,8 @@ def test_groups_are_those_of_the_library(frame, expression, coefficient):
         assert_allclose(result["value"], [by_group[query] for query in result["query"]], rtol=0, atol=0)
         over = plan.with_columns(value=expression.over("query")).lazy().collect()
         assert_allclose(over["value"], [by_group[query] for query in frame["query"]], rtol=0, atol=0)
-        whole = plan.select(value=expression).lazy().collect()["value"].to_list()
-        assert whole == pytest.approx([coefficient(frame["gold"], frame["bm25"])], abs=1e-12)
+        ungrouped = plan.select(value=expression).lazy().collect()["value"].to_list()
+        assert ungrouped == pytest.approx([coefficient(frame["gold"], frame["bm25"])], abs=1e-12)
 
 
 def test_means_exclude_undefined_groups(frame):
@@ -64,7 +64,7 @@ def test_means_exclude_undefined_groups(frame):
     assert result == pytest.approx(correlate_groups(frame["bm25"], frame["gold"], frame["query"]).mean, abs=1e-12)
 
 
-def test_several_chunks_and_types(frame):
+def test_columns_may_have_several_chunks_and_types(frame):
     halves = pl.concat([frame.head(50), frame.tail(-50)], rechunk=False)
     assert halves["gold"].n_chunks() == 2
     expected = frame.select(GOLD.rankcorr.tau_w("bm25")).item()
@@ -74,7 +74,7 @@ def test_several_chunks_and_types(frame):
     assert_array_equal(sliced.select(GOLD.rankcorr.tau("bm25")).item(), Tau()(sliced["gold"], sliced["bm25"]).statistic)
 
 
-def test_an_empty_frame(frame):
+def test_an_empty_frame_gives_nan_and_no_groups(frame):
     assert np.isnan(frame.clear().select(GOLD.rankcorr.tau("bm25")).item())
     assert frame.clear().group_by("query").agg(GOLD.rankcorr.tau("bm25")).height == 0
 

@@ -25,10 +25,10 @@ def batches(n_batches=3, with_queries=True):
 
 
 def expected(name, rows):
-    whole = plain.RankMetric(name)
+    metric = plain.RankMetric(name)
     for batch in rows:
-        whole.update(*batch)
-    return pytest.approx(whole.compute(), rel=1e-6)  # single precision
+        metric.update(*batch)
+    return pytest.approx(metric.compute(), rel=1e-6)  # single precision
 
 
 @pytest.mark.parametrize("with_queries", [True, False])
@@ -41,10 +41,10 @@ def test_a_collection_computes_all_coefficients(with_queries):
         assert {name: float(value) for name, value in result.items()} == {
             name: expected(name, [batch]) for name in NAMES
         }
-    wanted = {name: expected(name, rows) for name in NAMES}
-    assert {name: float(value) for name, value in metrics.compute().items()} == wanted
+    expected_values = {name: expected(name, rows) for name in NAMES}
+    assert {name: float(value) for name, value in metrics.compute().items()} == expected_values
     copy = pickle.loads(pickle.dumps(metrics.clone(prefix="val_")))
-    assert float(copy.compute()["val_tau"]) == wanted["tau"]
+    assert float(copy.compute()["val_tau"]) == expected_values["tau"]
     metrics.to("cpu").reset()
     metrics.update(*rows[0])
     assert float(metrics.compute()["rho"]) == expected("rho", rows[:1])
@@ -54,19 +54,19 @@ def test_processes_gather_their_rows():
     """Like torchmetrics, this concatenates each state of all processes."""
     rows = list(batches(2))
 
-    def gathered(state, group):  # noqa: ARG001
+    def gather(state, group):  # noqa: ARG001
         return [state, state + 1]
 
-    result = RankMetric("tau_w", dist_sync_fn=gathered, distributed_available_fn=lambda: True)
+    result = RankMetric("tau_w", dist_sync_fn=gather, distributed_available_fn=lambda: True)
     result.update(*rows[0])
-    wanted = [rows[0], [column + 1 for column in rows[0]]]
-    assert float(result.compute()) == expected("tau_w", wanted)
+    gathered_rows = [rows[0], [column + 1 for column in rows[0]]]
+    assert float(result.compute()) == expected("tau_w", gathered_rows)
 
 
 def test_states_are_saved():
     first, second = RankMetric("rho"), RankMetric("rho")
-    for each in (first, second):
-        each.persistent(True)
+    for metric in (first, second):
+        metric.persistent(True)
     rows = list(batches())
     for batch in rows:
         first.update(*batch)

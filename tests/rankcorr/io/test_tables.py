@@ -558,23 +558,23 @@ KILLED = {
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory):
+def killed_writers(tmp_path_factory):
     """Files that a process was writing when it was killed at different moments, and its exit codes."""
     paths = {moment: tmp_path_factory.mktemp("killed") / "ranking.csv" for moment in KILLED}
     for path in paths.values():
         path.write_bytes(b"old")
-    given = json.dumps([(str(path), moment) for moment, path in paths.items()])
-    command = [sys.executable, "-c", KILLED_WHILE_WRITING, given]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    ended = json.loads(done.stdout)
-    return {moment: (path, ended[moment]) for moment, path in paths.items()}
+    arguments = json.dumps([(str(path), moment) for moment, path in paths.items()])
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, arguments]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    exit_codes = json.loads(process.stdout)
+    return {moment: (path, exit_codes[moment]) for moment, path in paths.items()}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
 @pytest.mark.parametrize("moment", KILLED)
-def test_a_process_killed_while_it_writes_leaves_the_old_file_or_the_new_one(moment, killed):
-    (path, ended), (by_signal, data) = killed[moment], KILLED[moment]
+def test_a_process_killed_while_it_writes_leaves_the_old_file_or_the_new_one(moment, killed_writers):
+    (path, ended), (by_signal, data) = killed_writers[moment], KILLED[moment]
     assert -ended == by_signal
     assert path.read_bytes() == data
     leftover = [name for name in os.listdir(path.parent) if name != "ranking.csv"]

@@ -114,7 +114,7 @@ def test_pairwise_agreement_equals_calls_for_single_pairs(options):
 RATED = {"ann": {"a": 3, "b": 0, "c": 1}, "bob": {"a": 3, "b": 1}, "eve": {"a": 1, "b": 1, "d": 2}}
 
 
-def test_means_of_ratings():
+def test_means_of_ratings_may_be_scaled():
     result = mean_ratings(RATED)
     assert result.scores == {"a": pytest.approx(7 / 3), "b": pytest.approx(2 / 3), "c": 1, "d": 2}
     assert result.counts == {"a": 3, "b": 3, "c": 1, "d": 1}
@@ -128,7 +128,7 @@ def test_a_scale_is_a_range(scale):
         mean_ratings(RATED, scale=scale)
 
 
-def test_ratings_outside_the_scale():
+def test_ratings_outside_the_scale_are_refused():
     with pytest.raises(AnnotatorError, match="ratings must be from 1 to 3; others on: 'b'"):
         mean_ratings(RATED, scale=(1, 3))
 
@@ -170,7 +170,7 @@ FOUR_CODERS = [
 @pytest.mark.parametrize(
     ("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
-def test_published_alphas(level, published):
+def test_alpha_is_as_published(level, published):
     assert_allclose(krippendorff_alpha(FOUR_CODERS, level=level), published, rtol=0, atol=5e-4)
 
 
@@ -245,7 +245,7 @@ def test_transformations_that_leave_alpha_unchanged_at_each_level(rows):
         ("interval", -1.5 * ratings),
         ("ratio", 4 * ratings),
     ):
-        result, expected = (krippendorff_alpha(each, level=level) for each in (changed, ratings))
+        result, expected = (krippendorff_alpha(values, level=level) for values in (changed, ratings))
         assert_allclose(result, expected, rtol=0, atol=1e-12)
 
 
@@ -267,9 +267,9 @@ def test_interval_alpha_keeps_its_digits_far_from_zero():
 
 @pytest.mark.parametrize("level", ["interval", "ratio"])
 @pytest.mark.parametrize("factor", [2.0**1020, 2.0**1021, 2.0**-1074])
-def test_extreme_floats_as_ratings(level, factor):
+def test_extreme_floats_may_be_ratings(level, factor):
     ratings = np.array(FOUR_CODERS)
-    result, expected = (krippendorff_alpha(each, level=level) for each in (ratings * factor, ratings))
+    result, expected = (krippendorff_alpha(values, level=level) for values in (ratings * factor, ratings))
     assert_allclose(result, expected, rtol=1e-15)
 
 
@@ -289,7 +289,7 @@ def test_memory_grows_only_with_the_number_of_ratings(level, n_items):
     assert peak < 200 * ratings.size  # bytes; a matrix of the different ratings takes 8 for each pair of them
 
 
-def test_invalid_inputs():
+def test_ratings_without_pairs_are_refused():
     with pytest.raises(AnnotatorError, match="agreement needs at least two annotators; got 1"):
         krippendorff_alpha([[1, 2, 3]])
     for unpaired in ([[1, NAN], [NAN, 1]], [[NAN, NAN], [NAN, NAN]], [[], []]):
@@ -299,7 +299,7 @@ def test_invalid_inputs():
         krippendorff_alpha([[1, -1], [1, 2]], level="ratio")
 
 
-def test_input_types_of_ratings():
+def test_ratings_may_be_of_any_input_type():
     matrix = [[1, 2, 3], [1, NAN, 2], [2, 2, 3]]
     expected = krippendorff_alpha(matrix, level="ordinal")
     frame = pd.DataFrame(np.transpose(matrix), columns=["ann", "bob", "cat"], index=["x", "y", "z"])
@@ -344,7 +344,7 @@ def test_input_types_of_ratings():
         ({"a": {1: 1, 2: 2}, "b": {"1": 1, "2": 2}}, DuplicateLabelError, "labels differ only in their types"),
     ],
 )
-def test_invalid_ratings(ratings, error, message):
+def test_invalid_ratings_are_refused(ratings, error, message):
     with pytest.raises(error, match=message):
         krippendorff_alpha(ratings)
 
@@ -387,7 +387,7 @@ def test_intervals_widen_with_confidence_and_many_items_are_left_out_in_blocks()
     assert wide.high - wide.low < 0.15
 
 
-def test_perfect_and_undefined_agreement():
+def test_perfect_agreement_has_an_interval_and_undefined_has_none():
     perfect = alpha_interval([[1, 2, 3], [1, 2, 3]], level="interval")
     assert (perfect.alpha, perfect.low, perfect.high) == (1, 1, 1)
     with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal"):

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from rankcorr import LabelMismatchError, Ranking
 from rankcorr.measures import blest_nu, tau_ap, top_down_correlation, vigna_tau
 from tests import naive
-from tests.strategies import SYMMETRIC_SCHEME, distinguishing_pairs, grouped_alike, tied_pairs, untied_pairs
+from tests.strategies import SYMMETRIC_SCHEME, distinguishing_pairs, pairs_in_groups, tied_pairs, untied_pairs
 
 # tests/testthat/helper_data.R and test_tauAP.R of the R package ircor of Urbano and Marrero, which tests to 5e-5.
 SCORES = [
@@ -48,7 +48,7 @@ def test_values_of_the_package_by_urbano_and_marrero(scores, figures):
     assert_allclose([value.statistic for value in values], figures, rtol=0, atol=5e-5)
 
 
-@given(grouped_alike())
+@given(pairs_in_groups())
 def test_a_is_the_mean_over_all_ways_to_break_ties(pair):
     values = [naive.tau_ap(*broken) for broken in itertools.product(*map(naive.breakings, pair))]
     result = tau_ap(*map(Ranking.from_order, pair))
@@ -81,7 +81,7 @@ def test_items_may_come_in_any_order(pair, random):
     assert -1 <= expected <= 1
 
 
-def test_all_items_tied():
+def test_tau_ap_is_0_if_all_items_are_tied():
     assert tau_ap([1, 2, 3], [1, 1, 1]).statistic == pytest.approx(0, rel=0, abs=1e-15)
 
 
@@ -145,7 +145,7 @@ def test_opposite_rankings_tend_to_the_published_limit():
 
 
 @pytest.mark.parametrize("function", [blest_nu, top_down_correlation, vigna_tau, tau_ap])
-def test_missing_labels_and_order(function):
+def test_missing_labels_are_at_the_bottom(function):
     x, y = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["b", "a", "d"])
     result = function(x, y, missing="bottom")
     assert result.statistic == function([4, 3, 2, 1], [3, 4, 1, 2]).statistic

@@ -30,7 +30,7 @@ from rankcorr.measures import (
 )
 from rankcorr.measures._overlap import as_list
 from tests import naive
-from tests.strategies import LABELS, grouped, grouped_alike, tied_pairs, tied_scores
+from tests.strategies import LABELS, orders_in_groups, pairs_in_groups, tied_pairs, tied_scores
 
 TIES = st.sampled_from(["w", "a", "b"])
 P = st.sampled_from([0.1, 0.5, 0.7])
@@ -98,7 +98,7 @@ b 0.747819806375568 0.169727262584421 0.937170943665285
 """
 
 
-def published():
+def published_values():
     for block in PUBLISHED.strip().split("\n\n"):
         lists, *rows = block.split("\n")
         x, y, p = lists.split("; ")
@@ -107,14 +107,14 @@ def published():
             yield x, y, float(p), ties, [float(value) for value in values]
 
 
-@pytest.mark.parametrize(("x", "y", "p", "ties", "expected"), list(published()))
+@pytest.mark.parametrize(("x", "y", "p", "ties", "expected"), list(published_values()))
 def test_the_published_values_of_corsi_and_urbano(x, y, p, ties, expected):
     for pair in ((x, y), (y, x)):
         result = overlap(*map(from_text, pair), p=p, ties=ties)
         assert_allclose([result.extrapolated, result.minimum, result.maximum], expected, rtol=0, atol=2e-14)
 
 
-@given(grouped(), grouped(), P, TIES)
+@given(orders_in_groups(), orders_in_groups(), P, TIES)
 def test_minimum_and_maximum_are_sums_over_continued_lists(x, y, p, ties):
     result = overlap(x, y, p=p, ties=ties)
     worst = naive.never_matching(x, "x", DEPTH), naive.never_matching(y, "y", DEPTH)
@@ -123,31 +123,31 @@ def test_minimum_and_maximum_are_sums_over_continued_lists(x, y, p, ties):
     assert_allclose(result.maximum, naive.overlap_to_depth(*best, p, ties, DEPTH), rtol=0, atol=1e-14)
 
 
-@given(grouped(), grouped(), P, TIES)
+@given(orders_in_groups(), orders_in_groups(), P, TIES)
 def test_extrapolation_is_the_sum_over_its_sections(x, y, p, ties):
     result = overlap(x, y, p=p, ties=ties).extrapolated
     assert_allclose(result, naive.extrapolated_overlap(x, y, p, ties, DEPTH), rtol=0, atol=1e-14)
 
 
-@given(grouped(), grouped(), TIES, st.data())
+@given(orders_in_groups(), orders_in_groups(), TIES, st.data())
 def test_no_continuation_exceeds_the_bounds(x, y, ties, data):
     result = overlap(x, y, p=0.7, ties=ties)
     ways = []
     for name, groups in (("x", x), ("y", y)):
         pool = [label for label in (*LABELS, "both", name) if label not in naive.items(groups)]
         ways.append(groups + [[label] for label in data.draw(st.permutations(pool))])
-    further = (naive.never_matching(way, place, DEPTH) for place, way in enumerate(ways))
-    value = naive.overlap_to_depth(*further, 0.7, ties, DEPTH)
+    continuations = (naive.never_matching(way, place, DEPTH) for place, way in enumerate(ways))
+    value = naive.overlap_to_depth(*continuations, 0.7, ties, DEPTH)
     assert result.minimum - 1e-14 <= value <= result.maximum + 1e-14
 
 
-@given(grouped_alike(), P)
+@given(pairs_in_groups(), P)
 def test_a_is_the_mean_over_all_ways_to_break_ties(pair, p):
     values = [overlap(*broken, p=p, ties="w").extrapolated for broken in itertools.product(*map(naive.breakings, pair))]
     assert_allclose(overlap(*pair, p=p, ties="a").extrapolated, np.mean(values), rtol=0, atol=1e-14)
 
 
-@given(grouped(max_items=4), grouped(max_items=4), P)
+@given(orders_in_groups(max_items=4), orders_in_groups(max_items=4), P)
 def test_the_minimum_of_a_is_a_mean_too_and_the_rest_is_at_most_one(x, y, p):
     values = [overlap(*broken, p=p) for broken in itertools.product(naive.breakings(x), naive.breakings(y))]
     result = overlap(x, y, p=p, ties="a")
@@ -156,8 +156,8 @@ def test_the_minimum_of_a_is_a_mean_too_and_the_rest_is_at_most_one(x, y, p):
     assert result.maximum <= np.mean([value.maximum for value in values]) + 1e-14
 
 
-@given(grouped(), grouped(), st.floats(0.01, 0.999), TIES)
-def test_bounds_and_symmetry(x, y, p, ties):
+@given(orders_in_groups(), orders_in_groups(), st.floats(0.01, 0.999), TIES)
+def test_overlap_is_symmetric_and_within_its_bounds(x, y, p, ties):
     result, swapped = overlap(x, y, p=p, ties=ties), overlap(y, x, p=p, ties=ties)
     assert 0 <= result.minimum <= result.extrapolated + 1e-12 <= result.maximum + 2e-12 <= 1 + 3e-12
     assert result.residual >= 0
@@ -166,8 +166,8 @@ def test_bounds_and_symmetry(x, y, p, ties):
     assert (result.n_x, result.n_y) == (swapped.n_y, swapped.n_x)
 
 
-@given(grouped(), st.floats(0.01, 0.999))
-def test_a_list_with_itself(x, p):
+@given(orders_in_groups(), st.floats(0.01, 0.999))
+def test_a_list_overlaps_fully_with_itself(x, p):
     for ties in ("w", "b"):
         assert_allclose(overlap(x, x, p=p, ties=ties).extrapolated, 1, rtol=1e-12)
     tied = len(x) < len(naive.items(x))
@@ -181,7 +181,7 @@ def test_scores_without_labels_are_matched_by_place(pair, ties):
 
 
 @given(tied_scores(), st.sampled_from([1e-12, 1 - 1e-12]), TIES)
-def test_extreme_persistence(scores, p, ties):
+def test_overlap_is_exact_at_extreme_persistence(scores, p, ties):
     result = rank_biased_overlap(scores, scores[::-1], p=p, ties=ties)
     assert -1e-9 <= result.minimum <= result.maximum <= 1 + 1e-9
     # Complete lists have no unseen items: the deepest agreement is 1, and for small p only the top one counts.
@@ -204,7 +204,7 @@ def test_results_record_their_options():
 
 
 @pytest.mark.parametrize("p", [0, 1, -0.5, 1.5, float("nan"), "0.9", True])
-def test_persistence_out_of_range(p):
+def test_persistence_out_of_range_is_refused(p):
     with pytest.raises(OptionError, match="p must be a number above 0 and below 1; got"):
         rank_biased_overlap([1, 2], [1, 2], p=p)
 
@@ -237,18 +237,18 @@ def test_numbers_are_scores(scores):
     assert as_list(scores) == Ranking.from_scores(scores)
 
 
-@pytest.mark.parametrize("given", [["a", 1], [1, "a"], ["a", None], [["a"], 2], [], [["a", []], "b"], [[1, 2], [3, 4]]])
-def test_other_input_is_refused_as_invalid_scores(given):
+@pytest.mark.parametrize("items", [["a", 1], [1, "a"], ["a", None], [["a"], 2], [], [["a", []], "b"], [[1, 2], [3, 4]]])
+def test_other_input_is_refused_as_invalid_scores(items):
     with pytest.raises(RankingError) as expected:
-        Ranking.from_scores(given)
+        Ranking.from_scores(items)
     with pytest.raises(type(expected.value), match=r"^scores must|^every score|^a ranking needs"):
-        as_list(given)
+        as_list(items)
 
 
-@pytest.mark.parametrize("given", [["1", "2"], ["0.5", "nan"], [["17"], "18"]])
-def test_text_that_looks_like_numbers_is_ambiguous(given):
+@pytest.mark.parametrize("texts", [["1", "2"], ["0.5", "nan"], [["17"], "18"]])
+def test_text_that_looks_like_numbers_is_ambiguous(texts):
     with pytest.raises(NonNumericError, match=r"may hold labels or scores: write Ranking.from_order\(...\) for labels"):
-        as_list(given)
+        as_list(texts)
 
 
 def test_measures_take_lists_of_labels():
@@ -264,7 +264,7 @@ def test_measures_take_lists_of_labels():
 @st.composite
 def judged(draw):
     """A list with ties, and the relevance of its items; at least one is relevant."""
-    groups = draw(grouped())
+    groups = draw(orders_in_groups())
     items = naive.items(groups)
     relevant = draw(st.sets(st.sampled_from(items), min_size=1))
     return groups, {item: int(item in relevant) for item in sorted(items)}
@@ -278,7 +278,7 @@ def test_average_precision_is_the_mean_over_all_ways_to_break_ties(case):
     assert_allclose(result, float(sum(values) / len(values)), rtol=1e-14)
 
 
-def test_one_item():
+def test_one_item_has_an_average_precision():
     assert average_precision({"a": 1}, ["a"]) == average_precision([1], [0.5]) == 1
     assert average_precision({"a": 1}, ["b", "a"], missing="intersection") == 1
     assert average_precision({"a": 1}, ["b", "a"], missing="bottom") == 0.5
@@ -291,7 +291,7 @@ def test_only_relevant_items_are_perfect_with_any_ties():
     assert average_precision(np.ones(1000, bool), np.zeros(1000)) == 1
 
 
-def test_missing_items():
+def test_missing_items_follow_the_policy():
     gold, system = {"a": 1, "b": 0, "c": 1}, {"a": 0.9, "x": 0.5, "b": 0.1}
     with pytest.raises(LabelMismatchError, match="labels in gold only: 'c'; labels in system only: 'x'"):
         average_precision(gold, system)

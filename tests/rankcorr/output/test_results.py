@@ -68,8 +68,8 @@ def subclasses(kind):
 
 
 def test_no_result_overrides_equality():
-    own = [kind.__name__ for kind in subclasses(Result) if "__eq__" in vars(kind)]
-    assert own == []
+    overriding = [kind.__name__ for kind in subclasses(Result) if "__eq__" in vars(kind)]
+    assert overriding == []
 
 
 def test_nan_equals_nan_in_a_result():
@@ -165,8 +165,8 @@ def test_notebooks_show_results_without_a_table_by_their_values():
 
 
 def test_a_notebook_shows_a_leaderboard_of_one_gold_set_without_its_sum():
-    shown = re.findall("<th>(.*?)</th>", MAKERS["Leaderboard"](A)._repr_html_())
-    assert [name for name in MAKERS["Leaderboard"](A).table()[0] if name not in shown] == ["sum", "mean", "n_missing"]
+    names = re.findall("<th>(.*?)</th>", MAKERS["Leaderboard"](A)._repr_html_())
+    assert [name for name in MAKERS["Leaderboard"](A).table()[0] if name not in names] == ["sum", "mean", "n_missing"]
 
 
 def test_long_tables_are_truncated_in_a_notebook():
@@ -206,7 +206,7 @@ class Nested(Result):
         ({("a", 1): datetime.date(2026, 1, 31)}, {"('a', 1)": "2026-01-31"}),
     ],
 )
-def test_json_ready(value, expected):
+def test_values_without_json_become_null(value, expected):
     assert json_ready({"in a": value}) == {"in a": expected}
     assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == expected
 
@@ -266,10 +266,10 @@ def test_latex_marks_systems_below_the_best():
     assert r"2$^{\dagger}$" in pair
 
 
-def test_latex_of_compared_runs():
+def test_latex_of_compared_runs_marks_the_best_and_differences():
     qrels = {f"q{query}": {f"d{place}": int(place < 3) for place in range(8)} for query in range(12)}
-    good = {query: {document: -place for place, document in enumerate(own)} for query, own in qrels.items()}
-    poor = {query: {document: place for place, document in enumerate(own)} for query, own in qrels.items()}
+    good = {query: {document: -place for place, document in enumerate(grades)} for query, grades in qrels.items()}
+    poor = {query: {document: place for place, document in enumerate(grades)} for query, grades in qrels.items()}
     text = compare_runs(qrels, {"my_run_2": good, "poor": poor}, metric="ap", n_resamples=200).to_latex()
     assert r"\caption{Runs by mean ap over 12 queries. Bold: best; $\dagger$: differs" in text
     assert r"my\_run\_2 & \textbf{1} &" in text

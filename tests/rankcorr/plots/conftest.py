@@ -13,10 +13,10 @@ def minus(text):
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def legend_of(drawn):
+def legend_of(artist):
     """Entries of the only legend of a figure or of axes, without line breaks."""
-    panels = getattr(drawn, "axes", None)
-    owners = [drawn] if not isinstance(panels, list) else [drawn, *panels]
+    panels = getattr(artist, "axes", None)
+    owners = [artist] if not isinstance(panels, list) else [artist, *panels]
     legends = [
         legend
         for owner in owners

@@ -71,7 +71,7 @@ def test_an_interval_without_an_end_reaches_the_edge():
     assert intervals_of(axes) == [list(axes.get_xlim())] * 2
 
 
-def test_coefficients_intervals_and_groups():
+def test_coefficients_intervals_and_groups_are_drawn():
     result = board(coefficient="tau", level=0.9)
     (axes,) = plot_leaderboard(result).axes
     assert axes.get_xlabel() == r"$\tau$, with its 90 % interval"
@@ -85,11 +85,11 @@ def test_coefficients_intervals_and_groups():
     markers = [line.get_marker() for line in axes.lines if line.get_linestyle() == "None"]
     assert markers[0] != markers[1] == markers[2]
     texts = [(text.get_text(), text.xy[1]) for text in axes.texts]
-    assert [each for each in texts if each[0].startswith("group")] == [("group 1", 0), ("group 2", 1.5)]
+    assert [text for text in texts if text[0].startswith("group")] == [("group 1", 0), ("group 2", 1.5)]
     ranks = ["–".join(map(str, dict.fromkeys((row.least_rank, row.largest_rank)))) for row in result.rows]  # noqa: RUF001
     values = [f"{row.total.statistic:.3f}".replace("-", "\N{MINUS SIGN}") for row in result.rows]
-    beside = [each for pair in zip(values, ranks, strict=True) for each in pair]
-    assert [text for text, _ in texts if not text.startswith("group")] == ["value", "ranks", *beside]
+    cells = [cell for pair in zip(values, ranks, strict=True) for cell in pair]
+    assert [text for text, _ in texts if not text.startswith("group")] == ["value", "ranks", *cells]
 
 
 def test_only_the_best_of_many_systems_are_drawn():
@@ -136,13 +136,13 @@ def test_chance_levels_are_the_null_distributions():
     assert levels["gold"]["good"] is levels["gold"]["bad"]  # same ties, so the same permutations
     assert levels["gold"]["good"].mean != levels["gold"]["ties"].mean
     for name, null in levels["gold"].items():
-        own = null_distribution(ONE_GOLD, systems[name], n_resamples=4_000, coefficient="rho_w")
-        assert abs(null.mean - own.mean) < 5 * own.std / 10
+        expected_values = null_distribution(ONE_GOLD, systems[name], n_resamples=4_000, coefficient="rho_w")
+        assert abs(null.mean - expected_values.mean) < 5 * expected_values.std / 10
         assert (null.n_items, null.coefficient, null.n_resamples) == (60, "rho_w", 100)
     # With few items all permutations are used, without randomness.
     exact = chance_levels(GOLDS, {"good": FLAT["good"]})["b"]["good"].values
-    own = null_distribution(GOLDS["b"], dict(list(FLAT["good"].items())[3:])).values
-    assert_allclose(exact, own, rtol=0, atol=1e-15)
+    expected_values = null_distribution(GOLDS["b"], dict(list(FLAT["good"].items())[3:])).values
+    assert_allclose(exact, expected_values, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("missing", ["intersection", "bottom", "gold"])
@@ -207,13 +207,13 @@ def test_a_board_by_the_mean(standardized):
     means = [0 if standardized else null.mean for null in nulls]
     assert means_of(first) == {0: pytest.approx(means[0], abs=1e-9)}
     assert means_of(total) == {0: pytest.approx(sum(means) / 2, abs=1e-9)}
-    drawn = nulls[0].standardize(nulls[0].values) if standardized else nulls[0].values
-    assert bars_of(first)[0] == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    values = nulls[0].standardize(nulls[0].values) if standardized else nulls[0].values
+    assert bars_of(first)[0] == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
     if standardized:
         assert means_of(plot_leaderboard(result).axes[1]) == {0: 0}
 
 
-def test_axes_of_the_caller():
+def test_axes_of_the_caller_are_used():
     result = two_golds({"good": FLAT["good"], "bad": {item: item for item in range(1, 8)}})
     levels = chance_levels(GOLDS, {"good": FLAT["good"], "bad": FLAT["good"]})
     axes = own_axes()
@@ -285,7 +285,7 @@ def test_few_queries_may_have_no_interval():
 
 def test_undrawable_results_are_refused():
     qrels, runs = case(5)
-    runs["b"] = {query: dict.fromkeys(own, 1.0) for query, own in runs["b"].items()}
+    runs["b"] = {query: dict.fromkeys(scores, 1.0) for query, scores in runs["b"].items()}
     with pytest.warns(UserWarning, match="a mean is undefined"):
         lacking = compare_runs(qrels, runs, n_resamples=100)
     for comparison, pair, message in (
@@ -307,7 +307,7 @@ def test_undrawable_results_are_refused():
 def test_panels_of_a_metric_share_a_range():
     qrels, runs = case(15)
     result = [compare_runs(qrels, runs, metric=metric, baseline="c", n_resamples=50) for metric in ("tau_w", "ap")]
-    figure = plot_pairs([(each, pair.first, pair.second) for each in result for pair in each.pairs])
+    figure = plot_pairs([(comparison, pair.first, pair.second) for comparison in result for pair in comparison.pairs])
     ranges = [axes.get_ylim() for axes in figure.axes]
     assert len(ranges) == 4
     assert ranges[0] == ranges[1] != ranges[2] == ranges[3]

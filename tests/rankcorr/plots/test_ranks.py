@@ -26,10 +26,10 @@ def test_every_item_is_drawn_with_its_weight():
     expected = {}
     for a, b, weight in zip(*ranks, weights, strict=True):
         expected[a, b] = expected.get((a, b), 0) + weight
-    drawn = points.get_offsets().data
-    assert sorted(map(tuple, drawn.tolist())) == sorted(expected)
+    offsets = points.get_offsets().data
+    assert sorted(map(tuple, offsets.tolist())) == sorted(expected)
     areas = points.get_sizes() - points.get_sizes().min()
-    masses = np.array([expected[place] for place in map(tuple, drawn.tolist())])
+    masses = np.array([expected[place] for place in map(tuple, offsets.tolist())])
     assert_allclose(areas / areas.max(), (masses - masses.min()) / np.ptp(masses), rtol=0, atol=1e-12)
     assert axes.get_xscale() == axes.get_yscale() == "log"
     low, high = axes.get_xlim()
@@ -94,7 +94,7 @@ def test_unlabelled_items_with_a_cost_are_labelled_by_position():
     assert [text.get_text() for text in ticks][-2:] == ["1,000", "2,000"]
 
 
-def test_an_undefined_coefficient():
+def test_an_undefined_coefficient_has_no_labels():
     with pytest.warns(rankcorr.UndefinedCorrelationWarning):
         figure = plot_ranks([1, 1, 1], [3, 2, 1])
     assert labels_of(figure.axes[0]) == []
@@ -273,9 +273,9 @@ def test_several_systems_have_rows():
     means, values = upright[::2], upright[1::2]
     assert means == [nulls[name].mean for name in list(systems)[:3]]
     assert values == [observed[name].statistic for name in list(systems)[:3]]
-    drawn = [patch.get_data() for patch in axes.patches]
-    shares = [baseline - heights for heights, _, baseline in drawn]
-    for name, (_, edges, _), heights in zip(systems, drawn, shares, strict=False):
+    steps = [patch.get_data() for patch in axes.patches]
+    shares = [baseline - heights for heights, _, baseline in steps]
+    for name, (_, edges, _), heights in zip(systems, steps, shares, strict=False):
         counts = np.histogram(nulls[name].values, edges)[0]
         assert counts.sum() == 200  # no value is left out
         assert_allclose(heights / heights.sum(), counts / 200, rtol=1e-9)
@@ -284,7 +284,7 @@ def test_several_systems_have_rows():
     assert title_of(axes) == r"$\tau_w$ of 4 systems and by chance: 200 random permutations of 60 items"
 
 
-def test_rows_of_one_value():
+def test_rows_of_one_value_are_drawn():
     null = null_distribution(range(20), range(20), n_resamples=1)
     (axes,) = plot_null({"a": null, "b": null}, {"a": 1, "b": -1}).axes
     assert [patch.get_data().values for patch in axes.patches] == [pytest.approx([-0.78]), pytest.approx([0.22])]
@@ -313,7 +313,7 @@ def test_a_null_that_cannot_be_drawn_is_refused(null, statistic, options, messag
         plot_null(nulls, statistic, **options)
 
 
-def test_rows_of_different_coefficients():
+def test_rows_of_different_coefficients_are_refused():
     nulls = {name: null_distribution(FOUR, FOUR, coefficient=TauW(n0=n0)) for name, n0 in {"a": 2, "b": 3}.items()}
     with pytest.raises(rankcorr.OptionError, match="must be of one coefficient with the same options; got: "):
         plot_null(nulls, {"a": 0, "b": 0})

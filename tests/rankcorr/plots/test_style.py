@@ -74,7 +74,7 @@ def test_symbols_have_values():
     assert coefficient_text(null, float("nan"), offset=False) == r"$\tau_w$ is undefined"
 
 
-def test_round_numbers():
+def test_round_numbers_keep_their_distance():
     assert round_numbers(1, 8, 1.1) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert round_numbers(1, 20, 1.4) == [1, 2, 3, 5, 10, 20]
     assert round_numbers(1, 20, 4) == [1, 5, 20]
@@ -94,7 +94,7 @@ def test_labels_are_spread(values, gap):
             assert placed == pytest.approx(values)
 
 
-def test_a_dark_theme(tmp_path):
+def test_a_dark_theme_changes_background_and_text(tmp_path):
     with theme("dark"):
         figure = FIGURES["offset"]()
     from matplotlib.colors import to_rgb
@@ -156,7 +156,7 @@ def test_figures_with_a_transparent_background(paper, text, expected):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_axes_of_the_caller(name):
+def test_axes_of_the_caller_are_used(name):
     axes = own_axes()
     assert FIGURES[name](ax=axes) is axes
     assert axes.has_data()
@@ -183,9 +183,9 @@ def test_narrow_axes_keep_most_of_the_figure(name):
     width, height = axes.get_window_extent().size / figure.dpi
     assert width > 1.2
     assert height > 1.0
-    drawn = figure.get_tightbbox()
-    assert drawn.x0 > -0.05
-    assert drawn.x1 < 3.45
+    box = figure.get_tightbbox()
+    assert box.x0 > -0.05
+    assert box.x1 < 3.45
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_nothing_of_a_figure_is_cut_off(name, n_systems):
     }
     figure = draw.get(name, FIGURES.get(name))()
     figure.draw_without_rendering()
-    drawn = figure.get_tightbbox()
+    box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
-    assert min(drawn.x0, drawn.y0, width - drawn.x1, height - drawn.y1) > -0.02
+    assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.02
 
 
 def test_files_are_complete_and_reproducible(tmp_path):
@@ -266,7 +266,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
 
 @pytest.mark.usefixtures("without_matplotlib")
 @pytest.mark.parametrize("name", FIGURES)
-def test_missing_matplotlib(name):
+def test_without_matplotlib_figures_are_refused(name):
     with pytest.raises(MissingMatplotlibError, match=re.escape(MISSING)):
         FIGURES[name]()
 

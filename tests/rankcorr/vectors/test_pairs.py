@@ -59,12 +59,12 @@ def test_each_coefficient_is_that_of_the_library():
     result = evaluate_vectors(vectors, gold, n_resamples=200, seed=4, level=0.9)
     known = {pair: score for pair, score in gold.items() if vectors.keys() >= set(pair)}
     cosines = {(a, b): naive.cosine(vectors[a], vectors[b]) for a, b in known}
-    assert [each.coefficient for each in result.coefficients] == ["rho_w", "tau_w", "rho", "tau"]
-    for each in result.coefficients:
-        drawn = {"coefficient": each.coefficient, "n_resamples": 200, "seed": 4}
-        test = permutation_test(known, cosines, alternative="greater", **drawn)
-        interval = correlation_interval(known, cosines, level=0.9, **drawn)
-        assert (each.statistic, each.chance, each.standardized, each.percentile, each.pvalue, each.low, each.high) == (
+    assert [row.coefficient for row in result.coefficients] == ["rho_w", "tau_w", "rho", "tau"]
+    for row in result.coefficients:
+        options = {"coefficient": row.coefficient, "n_resamples": 200, "seed": 4}
+        test = permutation_test(known, cosines, alternative="greater", **options)
+        interval = correlation_interval(known, cosines, level=0.9, **options)
+        assert (row.statistic, row.chance, row.standardized, row.percentile, row.pvalue, row.low, row.high) == (
             *(test.statistic, test.null.mean, test.standardized, test.percentile, test.pvalue),
             *(interval.low, interval.high),
         )
@@ -88,9 +88,9 @@ def test_pairs_of_a_word_with_itself_are_named_or_left_out():
     vectors, gold = case(n_absent=0)
     rest = {"coefficients": ["tau_w"], "n_resamples": 20}
     with pytest.warns(SelfPairWarning, match=r"the cosine 1 whatever the vectors.*: \('w1', 'w1'\), \('W2', 'w2'\)"):
-        kept = evaluate_vectors(vectors, {("w1", "w1"): 99.0, ("W2", "w2"): 98.0, **gold}, lower=True, **rest)
-    assert kept.n_pairs == len(gold) + 2
-    assert kept.cosines[:2].tolist() == pytest.approx([1.0, 1.0])
+        result = evaluate_vectors(vectors, {("w1", "w1"): 99.0, ("W2", "w2"): 98.0, **gold}, lower=True, **rest)
+    assert result.n_pairs == len(gold) + 2
+    assert result.cosines[:2].tolist() == pytest.approx([1.0, 1.0])
     left = evaluate_vectors(vectors, {("w1", "w1"): 99.0, **gold}, self_pairs="omit", **rest)
     expected = evaluate_vectors(vectors, gold, **rest)
     assert (left.pairs, left.coefficients) == (expected.pairs, expected.coefficients)
@@ -129,12 +129,12 @@ def test_the_result_as_a_table_and_as_json():
         result.statistic("rho_w")
 
 
-def test_an_undefined_coefficient():
+def test_figures_of_an_undefined_coefficient_are_nan():
     vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}
     with pytest.warns(UndefinedCorrelationWarning):
         result = evaluate_vectors(vectors, {("a", "b"): 2, ("a", "c"): 2}, coefficients=["tau"])
-    each = result.coefficients[0]
-    assert all(map(math.isnan, (each.statistic, each.chance, each.low, each.high)))
+    row = result.coefficients[0]
+    assert all(map(math.isnan, (row.statistic, row.chance, row.low, row.high)))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_invalid_vectors_are_refused(vectors, error, message):
         WordVectors.of(vectors)
 
 
-def test_the_columns_of_pairs(tmp_path):
+def test_the_columns_of_pairs_can_be_named(tmp_path):
     file = tmp_path / "pairs.tsv"
     file.write_text("word1\tword2\tgold\tlch\ngem\tjewel\t3.94\t3.6\ncord\tsmile\t0.02\t1.5\n")
     first = {("gem", "jewel"): 3.94, ("cord", "smile"): 0.02}
@@ -199,7 +199,7 @@ def test_the_columns_of_pairs(tmp_path):
     assert read_pairs(file, duplicates="mean") == {("gem", "jewel"): 2.94, ("x", "y"): 0}
 
 
-def test_pairs_in_both_orders(tmp_path):
+def test_pairs_in_both_orders_are_averaged_on_request(tmp_path):
     file = written(tmp_path / "pairs.csv", "a,b,score\njewel,gem,3.5\ngem,jewel,2.5\nx,y,0\n")
     assert read_pairs(file) == {("jewel", "gem"): 3.5, ("gem", "jewel"): 2.5, ("x", "y"): 0}
     averaged = read_pairs(file, unordered=True, duplicates="mean")
@@ -247,11 +247,11 @@ def test_ambiguous_gold_scores_are_refused(tmp_path, text, message):
         read_pairs(written(tmp_path / "gold.txt", text))
 
 
-def test_common_pairs():
+def test_common_pairs_have_vectors_in_every_set():
     vectors, gold = case()
     sets = [{word: vectors[word] for word in vectors if word not in left} for left in ((), ("w1",), ("w2", "w3"))]
     common = common_pairs(sets, gold)
-    assert common == {pair: score for pair, score in gold.items() if all(own.keys() >= set(pair) for own in sets)}
+    assert common == {pair: score for pair, score in gold.items() if all(table.keys() >= set(pair) for table in sets)}
     assert len(common) < len([pair for pair in gold if vectors.keys() >= set(pair)])
     upper = {(first.upper(), second): score for (first, second), score in gold.items()}
     assert len(common_pairs(sets, upper, lower=True)) == len(common)
@@ -279,10 +279,10 @@ def test_the_scores_are_a_system_without_nan(oov):
 def test_low_coverage_is_a_warning():
     vectors, gold = {"a": [1.0, 0.1], "b": [0.2, 1.0], "c": [1.0, 1.0]}, {("a", "b"): 1.0, ("a", "c"): 2.0}
     others = {(f"x{number}", "a"): 0.0 for number in range(3)}
-    drawn = {"coefficients": ["tau"], "n_resamples": 5}
+    options = {"coefficients": ["tau"], "n_resamples": 5}
     for call in (
-        lambda pairs: evaluate_vectors(vectors, pairs, **drawn),
-        lambda pairs: evaluate_vectors(vectors, pairs, oov="lowest", **drawn),
+        lambda pairs: evaluate_vectors(vectors, pairs, **options),
+        lambda pairs: evaluate_vectors(vectors, pairs, oov="lowest", **options),
         lambda pairs: common_pairs([vectors], pairs),
     ):
         with pytest.warns(LowCoverageWarning, match="only 2 of 5 pairs have vectors"):
@@ -301,13 +301,13 @@ def test_low_coverage_is_a_warning():
         ("russe_hj_vs_mj.csv", "hj", 333, 2),
     ],
 )
-def test_real_gold_scores(data_dir, name, column, n_pairs, n_in_both_orders):
+def test_published_gold_scores_are_read(data_dir, name, column, n_pairs, n_in_both_orders):
     ordered = read_pairs(data_dir / name, score_column=column)
     assert len(ordered) == n_pairs
     gold = read_pairs(data_dir / name, score_column=column, unordered=True, duplicates="mean")
     assert len(gold) == n_pairs - n_in_both_orders
     for pair, score in gold.items():
-        assert score == pytest.approx(np.mean([ordered[each] for each in (pair, pair[::-1]) if each in ordered]))
+        assert score == pytest.approx(np.mean([ordered[order] for order in (pair, pair[::-1]) if order in ordered]))
     if n_in_both_orders:
         with pytest.raises(DuplicatePairError, match="only once, in either order of its words"):
             evaluate_vectors({"a": [1.0]}, ordered)
@@ -342,7 +342,7 @@ def test_a_long_double_beyond_doubles_is_refused(number, message):
         WordVectors.of({"cat": np.array([number, number]).astype(np.longdouble), "dog": [1.0, 2.0]})
 
 
-def test_vectors_from_memory():
+def test_vectors_in_memory_are_accepted():
     vectors = WordVectors.of({"cat": [3, 4], "dog": [4, 3], "cow": [1, 0]}, words=["dog", "absent", "cat"])
     assert repr(vectors) == "<WordVectors of 2 words, 2 dimensions>"
     assert (len(vectors), vectors.n_known, vectors.vectors.dtype) == (2, 3, np.float64)
@@ -487,8 +487,8 @@ def ranked(vectors, gold, candidates="gold"):
     relata = {relatum for _, relatum in gold}
     run = {}
     for word in {word for word, _ in gold} & vectors.keys():
-        own = relata - {word} if candidates == "all" else {relatum for first, relatum in gold if first == word}
-        run[word] = {other: naive.cosine(vectors[word], vectors[other]) for other in own & vectors.keys()}
+        word_relata = relata - {word} if candidates == "all" else {relatum for first, relatum in gold if first == word}
+        run[word] = {other: naive.cosine(vectors[word], vectors[other]) for other in word_relata & vectors.keys()}
     return run
 
 
@@ -536,7 +536,7 @@ def test_lower_case_follows_the_vectors():
     assert evaluate_relata(vectors, upper, lower=True).mean("ap") == evaluate_relata(vectors, gold).mean("ap")
 
 
-def test_json_and_repr():
+def test_json_and_repr_have_options_and_means():
     vectors, gold = relata_case()
     result = evaluate_relata(vectors, gold)
     content = result.to_dict()

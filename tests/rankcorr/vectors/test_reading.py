@@ -62,10 +62,10 @@ def some_vectors(draw):
     return dict(zip(words, matrix.tolist(), strict=True))
 
 
-def assert_same(found, vectors, dtype=np.float64):
-    assert found.words == tuple(vectors)
-    assert found.vectors.dtype == dtype
-    assert_array_equal(found.vectors, np.array(list(vectors.values()), dtype))
+def assert_same(word_vectors, vectors, dtype=np.float64):
+    assert word_vectors.words == tuple(vectors)
+    assert word_vectors.vectors.dtype == dtype
+    assert_array_equal(word_vectors.vectors, np.array(list(vectors.values()), dtype))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -141,7 +141,7 @@ def test_the_first_line_without_a_header_may_be_longer_than_the_read_buffer(tmp_
     assert_same(read_vectors(written(tmp_path / "v", text_of(vectors, header=False))), vectors)
 
 
-def test_standard_input(monkeypatch):
+def test_vectors_are_read_from_standard_input(monkeypatch):
     for content in (binary_of(VECTORS), text_of(VECTORS).encode()):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
         assert read_vectors("-").words == tuple(VECTORS)
@@ -256,7 +256,7 @@ def test_a_truncated_gzip_file_is_refused(tmp_path):
         read_vectors(file)
 
 
-def test_words_in_another_encoding(tmp_path):
+def test_words_may_be_in_another_encoding(tmp_path):
     file = written(tmp_path / "v", "straße 1 2\nkatze 3 4\n".encode("latin-1"))
     assert read_vectors(file, encoding="latin-1").words == ("straße", "katze")
     result = read_vectors(file, undecodable="omit")
@@ -287,9 +287,9 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_progress_counts_words_and_stops_the_work(tmp_path):
     file = written(tmp_path / "v", "".join(f"w{number} 1 2\n" for number in range(25_000)))
-    seen = []
-    read_vectors(file, words=["w3"], progress=seen.append)
-    assert seen == [10_000, 10_000]
+    steps = []
+    read_vectors(file, words=["w3"], progress=steps.append)
+    assert steps == [10_000, 10_000]
     with pytest.raises(ZeroDivisionError):
         read_vectors(file, words=["w3"], progress=lambda _: 1 / 0)
 

@@ -75,7 +75,7 @@ def test_difference_is_that_of_the_scores_and_changes_sign_with_them(first, seco
     assert forth.pvalue == back.pvalue
 
 
-def test_triplets_of_the_paper():
+def test_triplets_are_those_of_the_paper():
     assert GROUPS.triplets[:3] == (
         ("singer", "musician", "person", 0.9),
         ("singer", "person", "performer", 0.25),
@@ -273,7 +273,7 @@ def test_occurrences_equal_a_naive_count_of_neighbours(vectors, k):
     assert sum(expected) == pytest.approx(k * len(vectors))
 
 
-def test_hubness_options_and_parts():
+def test_hubness_follows_its_options():
     rng = np.random.default_rng(5)
     vectors = {f"w{row}": vector for row, vector in enumerate(rng.normal(1.0, size=(60, 30)))}
     result = hubness(vectors, k=3)

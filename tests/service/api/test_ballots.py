@@ -17,10 +17,6 @@ COUNTS = st.integers(2, 12)
 LABELS = st.lists(st.text(min_size=1, max_size=3) | st.integers(-5, 5), min_size=2, max_size=12, unique_by=str)
 
 
-def pairs_in(found):
-    return {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in found["comparisons"]}
-
-
 def rows(ballot):
     """Comparisons of each voter, in the order of the ballot."""
     result = {voter: [] for voter in ballot.voters}
@@ -44,7 +40,8 @@ def test_every_ballot_is_that_of_the_library(items, presentations, voters, seed,
     assert result["number"] == (number or 1)
     assert result["n_comparisons"] == ballot.n_comparisons
     assert [one["voter"] for one in result["comparisons"]] == list(ballot.voters)
-    assert pairs_in(result) == rows(ballot)
+    pairs = {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in result["comparisons"]}
+    assert pairs == rows(ballot)
     expected = asdict(ballot.certificate())
     one_more = expected.pop("item_with_one_more")
     certificate = result["certificate"]

@@ -29,12 +29,12 @@ def expected(strengths, size, seed, **options):
 @given(comparisons(min_size=1), st.integers(1, 5), st.integers(0, 2**63 - 1), st.booleans())
 def test_every_answer_is_that_of_the_library(votes, size, seed, by_rows):
     columns = columns_of(votes)
-    given_ = rows_of(columns) if by_rows else columns
-    result = answer(PATH, comparisons=given_, items=votes.n_items, size=size, seed=seed)
+    request_votes = rows_of(columns) if by_rows else columns
+    result = answer(PATH, comparisons=request_votes, items=votes.n_items, size=size, seed=seed)
     strengths = library(columns, items=votes.n_items)
-    wanted = expected(strengths, size, seed)
-    assert result["comparisons"] == wanted
-    assert result["n_comparisons"] == len(wanted["left"])
+    expected_comparisons = expected(strengths, size, seed)
+    assert result["comparisons"] == expected_comparisons
+    assert result["n_comparisons"] == len(expected_comparisons["left"])
     reasons = [notice["message"] for notice in result["warnings"]][len(strengths.warnings) :]
     assert bool(reasons) == (result["n_comparisons"] < size)
 
@@ -62,10 +62,10 @@ def test_no_possible_pair_is_left():
 def test_unanswered_batches_are_not_repeated():
     votes = {"left": [], "right": [], "winner": [], "voter": []}
     for seed in range(4):
-        shown = answer(PATH, comparisons=votes, items=6, voters=["A", "B"], size=9, seed=seed)["comparisons"]
-        for name, column in shown.items():
+        batch = answer(PATH, comparisons=votes, items=6, voters=["A", "B"], size=9, seed=seed)["comparisons"]
+        for name, column in batch.items():
             votes[name] += column
-        votes["winner"] += [None] * len(shown["left"])
+        votes["winner"] += [None] * len(batch["left"])
     pairs = [(who, frozenset(pair)) for who, *pair in zip(votes["voter"], votes["left"], votes["right"], strict=True)]
     assert len(pairs) == len(set(pairs)) == 30
 
@@ -84,9 +84,9 @@ def test_prompts_are_those_of_the_library(votes, prompts, has_names, seed):
     strengths = library(columns, items=votes.n_items)
     of_answered = [prompt for prompt, winner in zip(prompts, columns["winner"], strict=True) if winner is not None]
     of_others = [prompt for prompt, winner in zip(prompts, columns["winner"], strict=True) if winner is None]
-    within = {"prompts": names, "prompt_history": of_answered + of_others}
-    matches = next_comparisons(strengths, 5, rng=np.random.default_rng(seed), **within)
-    assert result["comparisons"] == expected(strengths, 5, seed, **within) | {
+    prompt_options = {"prompts": names, "prompt_history": of_answered + of_others}
+    matches = next_comparisons(strengths, 5, rng=np.random.default_rng(seed), **prompt_options)
+    assert result["comparisons"] == expected(strengths, 5, seed, **prompt_options) | {
         "prompt": [names[place] for place in matches.prompt.tolist()]
     }
 

@@ -24,7 +24,7 @@ from tests.strategies import tied_pairs
 PATH = "/v1/correlations"
 
 
-def test_the_answer():
+def test_the_answer_has_the_coefficients_of_the_library():
     answer = post(gold=GOLD, system=SYSTEM)
     assert answer.status_code == 200
     expected = correlate(Ranking.from_scores(GOLD["scores"]), Ranking.from_order(SYSTEM["order"]))
@@ -50,10 +50,10 @@ def test_every_answer_equals_the_library_call_exactly(pair, weighing, scheme, ti
         gold={"scores": pair[0].tolist()}, system={"scores": pair[1].tolist()}, variant=variant, **weighing, **options
     )
     weighers = {"top-k:3": TopK(3), "hyperbolic": Hyperbolic()}
-    chosen = {"weigher": weighers[weighing["weigher"]]} if "weigher" in weighing else weighing
+    weighing_options = {"weigher": weighers[weighing["weigher"]]} if "weigher" in weighing else weighing
     calls = {
-        "rho_w": lambda: weighted_rho(*pair, **chosen, **options),
-        "tau_w": lambda: weighted_tau(*pair, variant=variant, **chosen, **options),
+        "rho_w": lambda: weighted_rho(*pair, **weighing_options, **options),
+        "tau_w": lambda: weighted_tau(*pair, variant=variant, **weighing_options, **options),
         "rho": lambda: weighted_rho(*pair, weigher=Uniform(), **options),
         "tau": lambda: weighted_tau(*pair, weigher=Uniform(), variant=variant, **options),
     }
@@ -109,7 +109,7 @@ class TestBatch:
         assert set(answer.json["systems"][0]["coefficients"]) == {"tau_w", "rho_w", "tau", "rho"}
         assert len(calls) == len(self.SYSTEMS)
 
-    def test_sorted_by_another_coefficient(self):
+    def test_systems_may_be_sorted_by_another_coefficient(self):
         answer = post(self.PATH, gold=GOLD, systems=self.SYSTEMS, coefficients=["tau_w"], sort_by="rho")
         assert answer.json["sort_by"] == "rho"
         assert set(answer.json["systems"][0]["coefficients"]) == {"tau_w", "rho"}
@@ -127,7 +127,7 @@ class TestBatch:
         assert "gold has labels that system 'short' lacks: 'cabbage', 'stone'" in result["detail"]
 
     @pytest.mark.parametrize("systems", [{}, [], None, "x"])
-    def test_no_systems(self, systems):
+    def test_systems_are_needed(self, systems):
         assert list(problem_of(post(self.PATH, gold=GOLD, systems=systems))["errors"]) == ["/systems"]
 
 
@@ -141,12 +141,12 @@ class TestMatrix:
             "third": {"ranks": {"king": 4, "queen": 3, "cabbage": 1, "stone": 1}},
         }
         answer = post(self.PATH, rankings=rankings, coefficient="rho_w", n0=0)
-        own = {
+        rankings_of_library = {
             "gold": Ranking.from_scores(GOLD["scores"]),
             "system": Ranking.from_order(SYSTEM["order"]),
             "third": Ranking.from_ranks(rankings["third"]["ranks"]),
         }
-        expected = correlation_matrix(own, coefficient=RhoW(n0=0))
+        expected = correlation_matrix(rankings_of_library, coefficient=RhoW(n0=0))
         assert answer.json["matrix"] == expected.statistic.tolist()
         assert answer.json["names"] == ["gold", "system", "third"]
         assert (answer.json["n_items"], answer.json["coefficient"]) == (4, "rho_w")

@@ -9,7 +9,7 @@ from rankcorr._output.results import json_ready
 from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate, fuse
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
 from tests.rankcorr.evaluation.comparison.test_compare import case, decided_by_one
-from tests.service.answers import answer, post, problem, validator
+from tests.service.answers import answer, make_validator, post, problem
 from tests.service.test_schemas import BEYOND_SCHEMAS
 
 PATH = "/v1/evaluations"
@@ -18,14 +18,14 @@ RUN = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3, "new": 2, "a": 1}, "
 
 
 def columns(by_query, value):
-    rows = [(query, document, number) for query, own in by_query.items() for document, number in own.items()]
+    rows = [(query, document, number) for query, values in by_query.items() for document, number in values.items()]
     return dict(zip(("query", "document", value), map(list, zip(*rows, strict=True)), strict=True))
 
 
 def test_the_answer_is_the_library_call():
     qrels, runs = case(30)
     metrics = ["tau_w", "rho", "ap", "p@3", "tau_ap", "rbo", "ndcg@5"]
-    chosen = {"seed": 3, "n_resamples": 200, "groups": {query: query[-1] for query in qrels}, "level": 0.9, "test": "t"}
+    kwargs = {"seed": 3, "n_resamples": 200, "groups": {query: query[-1] for query in qrels}, "level": 0.9, "test": "t"}
     result = answer(
         PATH,
         qrels=qrels,
@@ -34,7 +34,7 @@ def test_the_answer_is_the_library_call():
         n0=5,
         by_query=True,
         standardized={"seed": 7, "n_resamples": 50},
-        comparison={**chosen, "versus": "c", "standardized": True},
+        comparison={**kwargs, "versus": "c", "standardized": True},
     )
     names = [TauW(n0=5), *metrics[1:]]
     expected = evaluate(qrels, runs, metrics=names, seed=7, n_resamples=50)
@@ -45,12 +45,12 @@ def test_the_answer_is_the_library_call():
     assert result["chance"] == json_ready(expected.chance)
     assert result["warnings"] == []
     compared = corrected_together(
-        compare_evaluated(expected, name, baseline="c", standardized=place < 2, **chosen)
+        compare_evaluated(expected, name, baseline="c", standardized=place < 2, **kwargs)
         for place, name in enumerate(expected.metrics)
     )
-    for each, own in zip(result["comparisons"], compared, strict=True):
-        assert each == {name: value for name, value in own.to_dict().items() if name in each}
-    assert [each["standardized"] for each in result["comparisons"]] == [True, True, *[False] * 5]
+    for row, expected_row in zip(result["comparisons"], compared, strict=True):
+        assert row == {name: value for name, value in expected_row.to_dict().items() if name in row}
+    assert [expected_row["standardized"] for expected_row in result["comparisons"]] == [True, True, *[False] * 5]
 
 
 def test_figures_are_those_of_the_command_with_equal_resamples():
@@ -68,14 +68,14 @@ def test_a_pair_has_the_deciding_query_and_the_detectable_difference():
     qrels, runs = decided_by_one()
     numbers = {query: number for number, query in enumerate(qrels)}
 
-    def numbered(by_query, value):
+    def renumber(by_query, value):
         result = columns(by_query, value)
         return result | {"query": [numbers[query] for query in result["query"]]}
 
     (pair,) = compare_runs(qrels, runs, metric="ap").to_dict()["pairs"]
     assert (pair["fragile"], pair["least"]["label"]) == (True, "tiger")
-    by_number = {name: numbered(own, "score") for name, own in runs.items()}
-    request = {"qrels": numbered(qrels, "relevance"), "runs": by_number, "metrics": ["ap"], "comparison": {"seed": 0}}
+    by_number = {name: renumber(scores, "score") for name, scores in runs.items()}
+    request = {"qrels": renumber(qrels, "relevance"), "runs": by_number, "metrics": ["ap"], "comparison": {"seed": 0}}
     ((result,),) = (compared["pairs"] for compared in answer(PATH, **request)["comparisons"])
     assert result["least"] == pair["least"] | {"label": numbers["tiger"]}
     assert (result["fragile"], result["low"], result["detectable"]) == (True, pair["low"], pair["detectable"])
@@ -123,10 +123,10 @@ def test_a_single_run_cannot_be_fused():
 
 def test_reports_are_those_of_the_library():
     qrels, runs = case(30)
-    chosen = {"seed": 3, "n_resamples": 200}
-    reports = answer(PATH, qrels=qrels, runs=runs, metrics=["ap"], comparison=chosen, report=True)["reports"]
+    options = {"seed": 3, "n_resamples": 200}
+    reports = answer(PATH, qrels=qrels, runs=runs, metrics=["ap"], comparison=options, report=True)["reports"]
     evaluation = evaluate(qrels, runs, metrics=["ap"], standardized=False)
-    compared = compare_evaluated(evaluation, "ap", **chosen).report()
+    compared = compare_evaluated(evaluation, "ap", **options).report()
     assert reports[0]["results"] == evaluation.report().results
     assert reports[1] == {**vars(compared), "limits": list(compared.limits), "bibtex": compared.to_bibtex()}
     (alone,) = answer(PATH, qrels=qrels, runs=runs, metrics=["ap"], report=True)["reports"]
@@ -153,8 +153,8 @@ def test_policies_and_exclusions_are_those_of_the_library(policies):
     for name in ("n_queries", "n_compared", "n_unjudged", "n_unretrieved", "n_cut", "n_negative", "n_self_hits"):
         assert row[name] == getattr(coverage, name)
     assert (row["not_in_run"], row["n_not_in_run"], row["not_in_qrels"]) == (["q3", "q4"], 2, ["q9"])
-    reasons = [(each["metric"], each["reason"], each["queries"]) for each in result["undefined"]]
-    assert reasons == [(each.metric, each.reason, list(each.queries)) for each in expected.undefined]
+    reasons = [(entry["metric"], entry["reason"], entry["queries"]) for entry in result["undefined"]]
+    assert reasons == [(entry.metric, entry.reason, list(entry.queries)) for entry in expected.undefined]
 
 
 def test_a_query_among_its_hits_is_named():
@@ -177,8 +177,8 @@ def test_only_the_first_of_many_missing_queries_are_listed():
     qrels = {f"q{number}": {"a": 1, "b": 1} for number in range(150)}
     result = answer(PATH, qrels=qrels, runs={"x": {"q0": {"a": 1}}})
     assert (result["coverage"][0]["n_not_in_run"], len(result["coverage"][0]["not_in_run"])) == (149, 100)
-    assert sum(each["n_queries"] for each in result["undefined"]) == 150
-    assert max(len(each["queries"]) for each in result["undefined"]) == 100
+    assert sum(entry["n_queries"] for entry in result["undefined"]) == 150
+    assert max(len(entry["queries"]) for entry in result["undefined"]) == 100
 
 
 ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, "y": {"q": {"a": 2, "b": 1}}}}
@@ -227,7 +227,7 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
 def test_an_error_points_to_its_field(change, pointer, message):
     assert message in problem(PATH, **{**ONE, **change})["errors"][pointer][0]
     fits_the_schema = BEYOND_SCHEMAS.search(message) is not None
-    assert validator(PATH, "request").is_valid({**ONE, **change}) == fits_the_schema
+    assert make_validator(PATH, "request").is_valid({**ONE, **change}) == fits_the_schema
 
 
 class TestLimits:

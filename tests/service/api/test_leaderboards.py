@@ -55,7 +55,7 @@ class TestLeaderboardOfScores:
         assert refused.status_code == 422
         assert "bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES)" in refused.json["detail"]
 
-    def test_missing_scores_and_seeds(self, client):
+    def test_missing_scores_and_seeds_reach_the_library(self, client):
         scores = self.scores()
         scores["s"]["a"] = None
         scores["s"]["b"], scores["t"]["b"] = [2.0, 4.0, 3.0], [1.0, 2.0, 6.0]
@@ -119,8 +119,8 @@ class TestLeaderboard:
         request = self.request(coefficient="rho_w", n0=5, level=0.9)
         answer = client.post(self.PATH, json=request)
         assert answer.status_code == 200
-        own = [{name: entry["scores"] for name, entry in request[key].items()} for key in ("gold_sets", "systems")]
-        expected = leaderboard(*own, coefficient=RhoW(n0=5), level=0.9, n_resamples=200, seed=4).to_dict()
+        inputs = [{name: entry["scores"] for name, entry in request[key].items()} for key in ("gold_sets", "systems")]
+        expected = leaderboard(*inputs, coefficient=RhoW(n0=5), level=0.9, n_resamples=200, seed=4).to_dict()
         assert (answer.json["rows"], answer.json["swap"]) == (expected["rows"], expected["swap"])
         assert answer.json["rows"][0]["system"] == "good"
         assert answer.json["gold_sets"] == ["first", "second"]
@@ -130,15 +130,15 @@ class TestLeaderboard:
     def test_the_report_is_that_of_the_library(self, client):
         request = self.request()
         report = client.post(self.PATH, json=request | {"report": True}).json["report"]
-        own = [{name: entry["scores"] for name, entry in request[key].items()} for key in ("gold_sets", "systems")]
-        assert report["results"] == leaderboard(*own, n_resamples=200, seed=4).report().results
+        inputs = [{name: entry["scores"] for name, entry in request[key].items()} for key in ("gold_sets", "systems")]
+        assert report["results"] == leaderboard(*inputs, n_resamples=200, seed=4).report().results
 
     def test_items_of_a_cluster_are_exchanged_together(self, client):
         clusters = {label: f"topic {number // 4}" for number, label in enumerate(self.LABELS)}
         request = self.request(clusters=clusters)
         answer = client.post(self.PATH, json=request)
-        own = [{name: entry["scores"] for name, entry in request[key].items()} for key in ("gold_sets", "systems")]
-        expected = leaderboard(*own, clusters=clusters, n_resamples=200, seed=4).to_dict()
+        inputs = [{name: entry["scores"] for name, entry in request[key].items()} for key in ("gold_sets", "systems")]
+        expected = leaderboard(*inputs, clusters=clusters, n_resamples=200, seed=4).to_dict()
         assert (answer.status_code, answer.json["rows"]) == (200, expected["rows"])
         for wrong in ({}, {"item 0": 1}, {"item 0": "a"}):
             assert client.post(self.PATH, json=self.request(clusters=wrong)).status_code == 422
@@ -150,7 +150,7 @@ class TestLeaderboard:
         golds = {name: Ranking.from_scores(entry["scores"]) for name, entry in request["gold_sets"].items()}
         if in_arrays:
             request["systems"] = {
-                name: {"scores": list(own.values()), "labels": list(own)} for name, own in scores.items()
+                name: {"scores": list(row.values()), "labels": list(row)} for name, row in scores.items()
             }
         answer = client.post(self.PATH, json=request)
         expected = leaderboard(golds, scores, swap="scores", n_resamples=200, seed=4).to_dict()
@@ -161,9 +161,9 @@ class TestLeaderboard:
 
     def test_scores_without_labels_are_swapped(self, client):
         scores = {
-            name: own.tolist() for name, own in zip("ab", np.random.default_rng(0).normal(size=(2, 20)), strict=True)
+            name: row.tolist() for name, row in zip("ab", np.random.default_rng(0).normal(size=(2, 20)), strict=True)
         }
-        systems = {name: {"scores": own} for name, own in scores.items()}
+        systems = {name: {"scores": score_list} for name, score_list in scores.items()}
         request = {"gold": {"scores": list(range(20))}, "systems": systems, "seed": 1, "swap": "scores"}
         answer = client.post(self.PATH, json=request | {"n_resamples": 100})
         expected = leaderboard(range(20), scores, swap="scores", n_resamples=100, seed=1).to_dict()
@@ -180,9 +180,9 @@ PAIR = {"gold": {"scores": GOLD.tolist()}, "system": {"scores": SYSTEM.tolist()}
 class TestInference:
     @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w", "tau", "rho"])
     def test_the_answer_equals_the_library_call_exactly(self, client, coefficient):
-        chosen = {"seed": 3, "n_resamples": 200, "level": 0.9, "method": "percentile", "alternative": "greater"}
+        inference = {"seed": 3, "n_resamples": 200, "level": 0.9, "method": "percentile", "alternative": "greater"}
         options = {"n0": 1} if coefficient.endswith("_w") else {}
-        answer = client.post(PATH, json=PAIR | options | {"coefficients": [coefficient], "inference": chosen})
+        answer = client.post(PATH, json=PAIR | options | {"coefficients": [coefficient], "inference": inference})
         assert answer.status_code == 200
         result = answer.json["inference"][coefficient]
         shared = {"coefficient": named_coefficient(coefficient, **options), "n_resamples": 200, "seed": 3}

@@ -153,7 +153,7 @@ def client():
 
 
 @pytest.fixture
-def limited(client, monkeypatch):
+def limit_client(client, monkeypatch):
     """A client of one app whose limit is set for each request, because creating an app takes longer than an answer."""
     shared = state(client.application)
 
@@ -169,7 +169,7 @@ def limited(client, monkeypatch):
     ("path", "request_", "limit", "count", "place", "of"),
     [(path, *row) for path, rows in LIMITS.items() for row in rows],
 )
-def test_a_limit_from_both_sides(limited, path, request_, limit, count, place, of):
-    answer(path, limited(limit, count), **request_)
-    result = problem(path, limited(limit, count - 1), **request_)
+def test_a_limit_from_both_sides(limit_client, path, request_, limit, count, place, of):
+    answer(path, limit_client(limit, count), **request_)
+    result = problem(path, limit_client(limit, count - 1), **request_)
     assert result["errors"][place] == [f"at most {count - 1} {of} (RANKCORR_MAX_{limit.upper()}); got {count}"]

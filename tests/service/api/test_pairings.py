@@ -16,19 +16,12 @@ def as_tokens(rows):
     return [dict(zip(("token", "area", "frequency"), row, strict=False)) for row in rows]
 
 
-def as_answer(pairing, messages=()):
-    return {
-        "n_items": pairing.n_items,
-        **pairing.to_dict(),
-        "warnings": [{"message": message, "coefficients": []} for message in messages],
-    }
-
-
 def paired(rows, **options):
     """The library's pairing as an answer."""
     with warnings.catch_warnings(record=True, action="always", category=FewRareTokensWarning) as caught:
         pairing = pair_tokens(rows, **options)
-    return as_answer(pairing, [str(warning.message) for warning in caught])
+    messages = [{"message": str(warning.message), "coefficients": []} for warning in caught]
+    return {"n_items": pairing.n_items, **pairing.to_dict(), "warnings": messages}
 
 
 @given(

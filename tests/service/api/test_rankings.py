@@ -38,7 +38,7 @@ class TestMergedRankings:
         assert len(shared) == 7
         assert {name: answer.json[name] for name in shared} == {name: expected[name] for name in shared}
 
-    def test_rankings_without_labels(self, client):
+    def test_rankings_may_have_no_labels(self, client):
         answer = client.post(self.PATH, json={"rankings": {"x": {"scores": [3, 1, 2]}, "y": {"scores": [3, 2, 1]}}})
         assert [row["item"] for row in answer.json["ranking"]] == [0, 1, 2]
 
@@ -51,12 +51,12 @@ class TestMergedRankings:
             ({"k": -1}, "/k", "must be a number of at least 0; got -1"),
         ],
     )
-    def test_wrong_fields(self, client, change, place, message):
+    def test_wrong_fields_are_named(self, client, change, place, message):
         answer = client.post(self.PATH, json=REQUEST | change)
         assert answer.status_code == 422
         assert answer.json["errors"][place][0].startswith(message)
 
-    def test_errors_of_the_library(self, client):
+    def test_errors_of_the_library_are_answers(self, client):
         answer = client.post(self.PATH, json=REQUEST | {"missing": "raise"})
         assert answer.status_code == 422
         assert "ranking 'z' lacks items of other rankings: 'c' (accept them with \"missing\"" in answer.json["detail"]
@@ -84,13 +84,13 @@ class TestRankSets:
             ({"covariance": []}, "/covariance", "must be a list of two rows of numbers or more; got []"),
         ],
     )
-    def test_wrong_fields(self, client, errors, place, message):
+    def test_wrong_fields_are_named(self, client, errors, place, message):
         answer = client.post(self.PATH, json={"estimates": self.ESTIMATES, "seed": 3, **errors})
         assert answer.status_code == 422
         assert answer.json["errors"][place][0].startswith(message)
 
     @pytest.mark.parametrize("row", [[0, 1], [0, 1, 0]])
-    def test_errors_of_the_library(self, client, row):
+    def test_errors_of_the_library_are_answers(self, client, row):
         covariance = [[1, 2, 0], row, [0, 0, 1]]
         answer = client.post(self.PATH, json={"estimates": self.ESTIMATES, "seed": 3, "covariance": covariance})
         assert answer.status_code == 422

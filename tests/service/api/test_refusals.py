@@ -5,7 +5,7 @@ Invalid fields are tested in `test_wrong_requests`, limits in `test_limits`.
 
 import pytest
 
-from tests.service.answers import GOLD, SYSTEM, example, problem, validator, with_value
+from tests.service.answers import GOLD, SYSTEM, example, make_validator, problem, with_value
 from tests.service.api.test_evaluations import ONE
 from tests.service.api.test_strengths import COLUMNS, rows_of
 from tests.service.test_schemas import BEYOND_SCHEMAS
@@ -103,7 +103,7 @@ UNFIT = {
 )
 def test_contradicting_fields_are_refused(path, request_, pointer, message):
     assert problem(path, **request_)["errors"] == {pointer: [message]}
-    assert validator(path, "request").is_valid(request_)
+    assert make_validator(path, "request").is_valid(request_)
     assert BEYOND_SCHEMAS.search(f"{pointer}: {message}")
 
 

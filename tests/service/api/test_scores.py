@@ -31,7 +31,7 @@ def inputs(plan):
     return {name: getattr(plan, name) for name in ("n_items", "n_ballots", "fraction", "presentations")}
 
 
-def voted(ballot, answers):
+def ballot_request(ballot, answers):
     """A ballot and its answers in the form of a request, with all comparisons in one list."""
     sides = {side: [ballot.items[place] for place in getattr(ballot, side)] for side in ("left", "right")}
     return {"comparisons": [{**sides, "votes": [WORDS[code] for code in np.asarray(answers).tolist()]}]}
@@ -53,7 +53,7 @@ def of_record(record):
     }
 
 
-def test_the_example():
+def test_the_example_is_that_by_hand():
     """Eq. 1 by hand: king won its only answered comparison, cabbage tied its only one, stone tied one of two."""
     assert example(PATH) == REQUEST
     result = answer(PATH, **REQUEST)
@@ -78,30 +78,30 @@ def test_every_answer_equals_the_protocol_of_the_library_exactly(plan, vote_seed
         votes = {f"{number}-{place}": WORDS[code] for place, code in enumerate(codes.tolist()) if WORDS[code]}
         protocol.record(votes)
         protocol.close_ballot()
-        ballots.append(voted(ballot, codes))
-        found = answer(PATH, plan=inputs(plan), items=items, seed=seed, ballots=ballots)
-        assert found["ballots"] == [of_record(record) for record in protocol.records]
+        ballots.append(ballot_request(ballot, codes))
+        content = answer(PATH, plan=inputs(plan), items=items, seed=seed, ballots=ballots)
+        assert content["ballots"] == [of_record(record) for record in protocol.records]
         if number < plan.n_ballots:
             following = copy.deepcopy(protocol).open_ballot()
-            assert found["next_ballot"] == {
+            assert content["next_ballot"] == {
                 "number": number + 1,
                 "items": list(following.items),
                 "presentations": plan.presentations,
             }
     result = protocol.result()
-    assert found["next_ballot"] is None
+    assert content["next_ballot"] is None
     ranks = dict(zip(result.items, result.ranking.ranks.tolist(), strict=True))
-    assert dict(zip(found["ranking"]["labels"], found["ranking"]["ranks"], strict=True)) == ranks
-    assert found["ranking"]["ranks"] == sorted(ranks.values())
+    assert dict(zip(content["ranking"]["labels"], content["ranking"]["ranks"], strict=True)) == ranks
+    assert content["ranking"]["ranks"] == sorted(ranks.values())
     rows = result.to_dict()["items"]  # best first, tied items in the order of their labels
-    assert found["ranking"]["labels"] == [row["item"] for row in rows]
-    assert found["ybar"] == [row["ybar"] for row in rows]
-    assert found["last_ballot"] == [row["last_ballot"] for row in rows]
+    assert content["ranking"]["labels"] == [row["item"] for row in rows]
+    assert content["ybar"] == [row["ybar"] for row in rows]
+    assert content["last_ballot"] == [row["last_ballot"] for row in rows]
 
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**63 - 1), st.integers(1, 7), st.booleans())
-def test_a_whole_session(seed, n_voters, labelled):
+def test_a_session_gives_the_result_of_a_protocol(seed, n_voters, labelled):
     """plan -> (ballot -> votes -> scores) until there is no next ballot; a `Voting` gives the same."""
     sizes = {"n_items": 13, "n_ballots": 3, "fraction": 0.6}
     plan = answer("/v1/plans", **sizes, top_presentations=36)["plan"]  # M = 12: all pairs of ballot 1
@@ -117,15 +117,15 @@ def test_a_whole_session(seed, n_voters, labelled):
     ballots, following = [], {"items": items, "presentations": plan["presentations"]}
     while following is not None:
         ballot = answer("/v1/ballots", **following, voters=n_voters, seed=seed)
-        drawn = protocol.open_ballot()
-        for shown in protocol.comparisons():
-            protocol.record({shown.id: word(shown.left, shown.right)})
+        draw = protocol.open_ballot()
+        for comparison in protocol.comparisons():
+            protocol.record({comparison.id: word(comparison.left, comparison.right)})
         protocol.close_ballot()
         assert ballot["certificate"]["broken"] == []
         assert ballot["number"] == len(ballots) + 1 == len(protocol.records)
         for form in ballot["comparisons"]:
             form["votes"] = [word(*pair) for pair in zip(form["left"], form["right"], strict=True)]
-        assert sum(len(form["votes"]) for form in ballot["comparisons"]) == drawn.n_comparisons
+        assert sum(len(form["votes"]) for form in ballot["comparisons"]) == draw.n_comparisons
         ballots.append({"comparisons": ballot["comparisons"]})
         scores = answer(PATH, plan=plan, items=items, seed=seed, ballots=ballots)
         assert scores["ballots"] == [of_record(record) for record in protocol.records]
@@ -145,27 +145,27 @@ def test_later_requests_repeat_the_earlier_selections():
     """The cut of ballot 1 is tied for every seed; ballot 2 has the items that the first answer selected."""
     for seed in range(8):
         request = {**REQUEST, "seed": seed}
-        chosen = answer(PATH, **request)["next_ballot"]["items"]
-        second = {"comparisons": [{"left": chosen, "right": chosen[::-1], "votes": ["left", "tie"]}]}
+        selected = answer(PATH, **request)["next_ballot"]["items"]
+        second = {"comparisons": [{"left": selected, "right": selected[::-1], "votes": ["left", "tie"]}]}
         result = answer(PATH, **{**request, "ballots": [FIRST, second]})
         assert result["ballots"][0] == answer(PATH, **request)["ballots"][0]
-        assert result["ballots"][1]["items"] == chosen
+        assert result["ballots"][1]["items"] == selected
         assert result["next_ballot"] is None
-        other = next(item for item in ("queen", "cabbage") if item not in chosen)
+        other = next(item for item in ("queen", "cabbage") if item not in selected)
         wrong = {"comparisons": [{"left": ["king", other], "right": [other, "king"], "votes": ["left", "tie"]}]}
         detail = problem(PATH, **{**request, "ballots": [FIRST, wrong]})["detail"]
         assert detail == f"ballot 2: these items were not selected for it: {other!r}"
 
 
 def test_the_seed_breaks_ties_at_the_cut():
-    chosen = {answer(PATH, **{**REQUEST, "seed": seed})["next_ballot"]["items"][1] for seed in range(16)}
-    assert chosen == {"queen", "cabbage"}
+    selections = {answer(PATH, **{**REQUEST, "seed": seed})["next_ballot"]["items"][1] for seed in range(16)}
+    assert selections == {"queen", "cabbage"}
 
 
 def test_how_comparisons_are_grouped_does_not_matter():
     forms = FIRST["comparisons"]
     one = {name: forms[0][name] + forms[1][name] for name in ("left", "right", "votes")}
-    each = [{name: [one[name][place]] for name in one} for place in (2, 0, 3, 1)]
+    single_comparisons = [{name: [one[name][place]] for name in one} for place in (2, 0, 3, 1)]
     nobody = {"voter": 7, "left": [], "right": [], "votes": []}
-    for comparisons in ([one], each, [nobody, *forms]):
+    for comparisons in ([one], single_comparisons, [nobody, *forms]):
         assert answer(PATH, **{**REQUEST, "ballots": [{"comparisons": comparisons}]}) == answer(PATH, **REQUEST)

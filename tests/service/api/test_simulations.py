@@ -21,8 +21,8 @@ def library(request):
     """The answer by the library; voters with many errors may leave a coefficient undefined."""
     plan = plan_ballots(**request["plan"])
     voters = {name: tuple(value) if isinstance(value, list) else value for name, value in request["voters"].items()}
-    given = request["similarity"]
-    values = named_similarity(given, plan.n_items) if isinstance(given, str) else given
+    similarity = request["similarity"]
+    values = named_similarity(similarity, plan.n_items) if isinstance(similarity, str) else similarity
     options = {name: request[name] for name in ("n_simulations", "seed", "relatedness", "n0") if name in request}
     if "approaches" in request:
         options["approaches"] = tuple(request["approaches"])

@@ -93,11 +93,11 @@ def test_items_by_number_and_those_never_compared():
 
 
 def test_standard_errors_are_optional():
-    with_errors, without = (answer(PATH, **REQUEST, standard_errors=flag) for flag in (True, False))
-    assert {row["standard_error"] for row in without["items"]} == {None}
+    with_errors, without_errors = (answer(PATH, **REQUEST, standard_errors=flag) for flag in (True, False))
+    assert {row["standard_error"] for row in without_errors["items"]} == {None}
     for row in with_errors["items"]:
         row["standard_error"] = None
-    assert with_errors == without
+    assert with_errors == without_errors
 
 
 def test_reliability_is_that_of_the_library():
@@ -129,7 +129,7 @@ def many_votes(n_items, n_votes):
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_two_hundred_thousand_votes():
+def test_two_hundred_thousand_votes_are_fitted():
     assert answer(PATH, comparisons=many_votes(200, 200_000))["n_comparisons"] == 200_000
     request = {"comparisons": many_votes(5_000, 20_000)}
     assert len(answer(PATH, **request, standard_errors=False)["items"]) == 5_000

@@ -5,7 +5,7 @@ Each kind of field is tested in tests/service/schemas; these tests cover the pla
 
 import pytest
 
-from tests.service.answers import answer, document, example, problem, validator, with_value
+from tests.service.answers import answer, document, example, make_validator, problem, with_value
 
 PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
 LABEL = "a label is text or a whole number; got "
@@ -138,12 +138,12 @@ WRONG = {
     ("path", "place", "value", "message", "pointer"),
     [(path, *row[:3], row[-1] if len(row) > 3 else row[0]) for path, rows in WRONG.items() for row in rows],
 )
-def test_a_wrong_field(path, place, value, message, pointer):
+def test_a_wrong_field_is_named(path, place, value, message, pointer):
     request = with_value(example(path), place, value)
     result = problem(path, **request)
     assert list(result["errors"]) == [pointer]
     assert message in result["errors"][pointer][0]
-    assert not validator(path, "request").is_valid(request)
+    assert not make_validator(path, "request").is_valid(request)
 
 
 def needed():
@@ -154,7 +154,7 @@ def needed():
 
 
 @pytest.mark.parametrize(("path", "name"), [*needed()])
-def test_a_required_field(path, name):
+def test_a_required_field_is_named(path, name):
     request = {key: value for key, value in example(path).items() if key != name}
     assert problem(path, **request)["errors"] == {f"/{name}": ["this field is needed"]}
 

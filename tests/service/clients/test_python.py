@@ -18,7 +18,7 @@ PACKAGE = "generated_rankcorr_client"
 
 
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory):
+def python_client(tmp_path_factory):
     """The generated package; warnings of the generator, such as on a skipped schema, are errors."""
     folder = tmp_path_factory.mktemp("python")
     contract, config = folder / "openapi.json", folder / "config.json"
@@ -26,8 +26,8 @@ def generated(tmp_path_factory):
     config.write_text(json.dumps({"post_hooks": []}))
     options = ["--path", str(contract), "--output-path", str(folder / PACKAGE), "--config", str(config)]
     command = [sys.executable, "-m", "openapi_python_client", "generate", *options, "--meta=none", "--fail-on-warning"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    assert process.returncode == 0, process.stdout + process.stderr
     sys.path.insert(0, str(folder))
     yield SimpleNamespace(client=importlib.import_module(PACKAGE), models=importlib.import_module(f"{PACKAGE}.models"))
     sys.path.remove(str(folder))
@@ -36,8 +36,8 @@ def generated(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def models(generated):
-    return generated.models
+def models(python_client):
+    return python_client.models
 
 
 def operations():
@@ -46,17 +46,17 @@ def operations():
 
 
 @pytest.fixture(scope="module")
-def call(generated, live_server):
+def call(python_client, live_server):
     """Call an operation; the answer is of the model in the contract."""
-    client = generated.client.Client(live_server.url, raise_on_unexpected_status=True)
+    client = python_client.client.Client(live_server.url, raise_on_unexpected_status=True)
     tags = {operation["operationId"]: operation["tags"][0] for operation in operations()}
 
-    def called(name, **arguments):
+    def call_operation(name, **arguments):
         function = re.sub("[A-Z]", lambda result: f"_{result[0].lower()}", name)
         return importlib.import_module(f"{PACKAGE}.api.{tags[name]}.{function}").sync(client=client, **arguments)
 
     with client:
-        yield called
+        yield call_operation
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_options_are_typed_and_optional(call, models, ways):
     assert answer.worst["tau_w"][0].label in ("king", "queen", "stone")
 
 
-def test_many_rankings(call, models, ways):
+def test_many_rankings_are_compared(call, models, ways):
     gold, other = ways["Order"], models.Order(order=["queen", "king", "stone"])
     systems = models.BatchRequestSystems.from_dict({"bm25": other.to_dict(), "dense": gold.to_dict()})
     batch = call("correlateBatch", body=models.BatchRequest(gold=gold, systems=systems))
@@ -130,7 +130,7 @@ def test_many_rankings(call, models, ways):
     assert board.rows[0].total.statistic == 1
 
 
-def test_weights(call):
+def test_weights_are_listed(call):
     answer = call("showWeights", n0=2, top=3)
     assert [row.rank for row in answer.ranks] == [1, 2, 3]
 
@@ -164,14 +164,14 @@ def test_from_tokens_to_a_ranking(call, models):
     assert call("simulatePlan", body=simulation).approaches.adaptive.tau_w.sd is None
 
 
-def test_from_votes_to_strengths(call, models):
+def test_votes_become_strengths(call, models):
     """Comparisons as columns, or one by one; answers to the next comparisons are added."""
     columns = models.ComparisonColumns(
         left=["king", "queen"], right=["queen", "stone"], winner=[models.Vote.LEFT, None], voter=["Ann", "Bob"]
     )
-    chosen = call("chooseComparisons", body=models.NextRequest(comparisons=columns, size=2, seed=1))
+    next_comparisons = call("chooseComparisons", body=models.NextRequest(comparisons=columns, size=2, seed=1))
     rows = [models.AnsweredComparison(left="king", right="queen", winner=models.Vote.LEFT, voter="Ann")]
-    new = chosen.comparisons
+    new = next_comparisons.comparisons
     for left, right, voter in zip(new.left, new.right, new.voter, strict=True):
         rows.append(models.AnsweredComparison(left=left, right=right, winner=models.Vote.TIE, voter=voter))
     options = models.ModelOptions(ties=models.TiesModel.HALF, voters=True)
@@ -182,7 +182,7 @@ def test_from_votes_to_strengths(call, models):
     assert {voter.voter for voter in fitted.voters} >= {"Ann"}
 
 
-def test_runs_by_query(call, models):
+def test_runs_are_evaluated_by_query(call, models):
     qrels = {"q1": {"a": 2, "b": 1}, "q2": {"a": 0, "c": 1}}
     runs = {"x": {"q1": {"a": 2, "b": 1}, "q2": {"c": 1, "a": 0}}, "y": {"q1": {"b": 2, "a": 1}, "q2": {"a": 1}}}
     request = models.EvaluationRequest(
@@ -201,7 +201,7 @@ def test_runs_by_query(call, models):
     assert call("evaluateRuns", body=models.EvaluationRequest(qrels=columns, runs=named)).means[0].mean == 1
 
 
-def test_operations(call):
+def test_operations_of_the_service_are_called(call):
     assert call("checkLive").status == "ok"
     assert call("checkReady").limits["RANKCORR_MAX_ITEMS"] == 200_000
     assert "rankcorr_requests_total" in call("readMetrics")

@@ -28,13 +28,13 @@ COMPILER_OPTIONS = {
 
 def node(script, *arguments, cwd):
     command = [shutil.which("node"), script, *arguments]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory, live_server):
+def program_output(tmp_path_factory, live_server):
     """Output of the program, which is compiled with strict types."""
     folder = tmp_path_factory.mktemp("typescript")
     modules = Path(FOLDER, "node_modules")
@@ -55,15 +55,15 @@ def printed(tmp_path_factory, live_server):
     not FOLDER or not shutil.which("node"),
     reason="needs node, and NODE_CLIENTS: a folder where the packages of tests/service/clients/package.json are",
 )
-def test_every_operation_is_called_with_its_types(printed):
+def test_every_operation_is_called_with_its_types(program_output):
     tau_w = weighted_tau([3, 2, 1], [2, 3, 1]).statistic
     ways = ["scores_by_label", "scores_array", "ranks_by_label", "ranks_array", "order"]
-    assert printed.pop("statistics") == dict.fromkeys(ways, tau_w)
-    assert 0 < printed.pop("pvalue") <= 1
-    assert printed.pop("matrix") == [[1, tau_w], [tau_w, 1]]
-    assert printed.pop("jobs") == [404, 404]
-    assert printed.pop("refused") == [422, ["/worst"]]
-    assert printed == {
+    assert program_output.pop("statistics") == dict.fromkeys(ways, tau_w)
+    assert 0 < program_output.pop("pvalue") <= 1
+    assert program_output.pop("matrix") == [[1, tau_w], [tau_w, 1]]
+    assert program_output.pop("jobs") == [404, 404]
+    assert program_output.pop("refused") == [422, ["/worst"]]
+    assert program_output == {
         "best": "dense",
         "leader": "dense",
         "merged": "stone",

@@ -26,10 +26,10 @@ BACK = "https://app.prolific.com/submissions/complete?cc="
 
 def new_campaign(target, *, plan=PLAN, items=ITEMS, voters=6, contents=None, pages=None, open_ballot=True, **settings):
     """A campaign with an open first ballot; its ledger is created if missing."""
-    made = Ledger.create(target)
-    chosen = {"assigned": False, "sheet_size": 2, "lease_minutes": 30, **settings}
-    campaign = made.new_campaign(
-        plan, items, voters, 1, name="trees", settings=CampaignSettings(**chosen), contents=contents
+    ledger = Ledger.create(target)
+    all_settings = {"assigned": False, "sheet_size": 2, "lease_minutes": 30, **settings}
+    campaign = ledger.new_campaign(
+        plan, items, voters, 1, name="trees", settings=CampaignSettings(**all_settings), contents=contents
     )
     if open_ballot:
         campaign.open_next()
@@ -39,8 +39,8 @@ def new_campaign(target, *, plan=PLAN, items=ITEMS, voters=6, contents=None, pag
 
 def change_pages(campaign, **pages):
     """Show these pages from now on."""
-    shown = VotingPages(**{"texts": TEXTS, "open_link": True, **pages})
-    campaign.set_pages(shown, replaces=campaign.pages()[0])
+    all_pages = VotingPages(**{"texts": TEXTS, "open_link": True, **pages})
+    campaign.set_pages(all_pages, replaces=campaign.pages()[0])
 
 
 def invitation_tokens(campaign, *names):
@@ -162,8 +162,8 @@ class Organiser:
 
     def invite(self, *names):
         """Invite voters by name; return the tokens of their links."""
-        made = self.post("/invitations", {"voters": names}, status=201).json["invitations"]
-        return [each["url"].partition("#")[2] for each in made]
+        invitations = self.post("/invitations", {"voters": names}, status=201).json["invitations"]
+        return [invitation["url"].partition("#")[2] for invitation in invitations]
 
     def answer_all(self, prefer=min):
         """Let voters answer until nothing is left: each prefers the label that `prefer` selects."""
@@ -204,12 +204,12 @@ def check_answer(app, answer):
         return
     path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule)
     operation = document(app)["paths"][path][answer.request.method.lower()]
-    told = operation["responses"].get(str(answer.status_code))
+    documented = operation["responses"].get(str(answer.status_code))
     if answer.status_code == 304:
         return
     assert answer.status_code != 204 or answer.data == b""
-    assert told is not None, f"{answer.status_code} of {path} is not documented"
-    kinds = told.get("content", {})
+    assert documented is not None, f"{answer.status_code} of {path} is not documented"
+    kinds = documented.get("content", {})
     assert answer.status_code != 200 or answer.mimetype in kinds
     if answer.status_code == 204 or answer.mimetype != "application/json":
         return

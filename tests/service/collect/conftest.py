@@ -23,15 +23,15 @@ def target(tmp_path):
 @pytest.fixture
 def make_app(target):
     """Create an app on a new ledger, with these settings or defaults."""
-    made = []
+    apps = []
 
-    def make(**chosen):
-        app = create_app(CollectSettings(**{"ledger": target, **chosen}))
-        made.append(app)
+    def make(**settings):
+        app = create_app(CollectSettings(**{"ledger": target, **settings}))
+        apps.append(app)
         return app
 
     yield make
-    for app in made:
+    for app in apps:
         state(app).resources.close()
 
 
@@ -43,9 +43,9 @@ def client(make_app):
 @pytest.fixture
 def campaign(target):
     """A campaign with an open link, whose first ballot is open."""
-    made = new_campaign(target)
-    yield made
-    made.database.close()
+    new_campaign_ = new_campaign(target)
+    yield new_campaign_
+    new_campaign_.database.close()
 
 
 @pytest.fixture

@@ -48,12 +48,12 @@ def collecting(
     """Run rankcorr-collect, by default on a ledger in `folder`, with a campaign of 300 comparisons for 3 voters."""
     ledger = target or str(folder / "votes.db")
     options = {"plan": PLAN, "items": range(N_ITEMS), "voters": 3, "sheet_size": None, **campaign}
-    made = new_campaign(ledger, **options)
+    new_campaign_ = new_campaign(ledger, **options)
     try:
         with running(folder, {"RANKCORR_LEDGER": ledger, **(environment or {})}, COMMAND) as server:
-            yield server, made
+            yield server, new_campaign_
     finally:
-        made.database.close()
+        new_campaign_.database.close()
 
 
 class LiveVoter:
@@ -67,15 +67,15 @@ class LiveVoter:
 
     def come(self) -> None:
         """Come by the open link, and consent."""
-        asked = {"campaign": self._campaign.key, "consent": "1"}
-        status, headers, body = self._answered("POST", "/v1/sessions", asked)
+        session = {"campaign": self._campaign.key, "consent": "1"}
+        status, headers, body = self._insist("POST", "/v1/sessions", session)
         assert status == 201, body
         self.set_cookie = headers["Set-Cookie"]
         self.headers["Cookie"] = self.set_cookie.partition(";")[0]
 
     def sheet(self) -> list[dict]:
         """Pairs of the next sheet."""
-        status, _, body = self._answered("POST", "/v1/sheets", {})
+        status, _, body = self._insist("POST", "/v1/sheets", {})
         assert status == 200, body
         return json.loads(body)["sheet"]["pairs"]
 
@@ -84,7 +84,7 @@ class LiveVoter:
         vote = {"pair": pair["id"], "answer": answer, "given_by": "click", "layout": "stacked"}
         return self.ask("PUT", f"/v1/votes/{new_id()}", vote)
 
-    def _answered(self, method: str, path: str, document: object) -> Answer:
+    def _insist(self, method: str, path: str, document: object) -> Answer:
         """Ask again while the server is busy or considers the client too slow."""
         end = time.monotonic() + PATIENCE
         while (answer := self.ask(method, path, document))[0] in (408, 503) and time.monotonic() < end:
@@ -171,10 +171,10 @@ def losses(campaign: Campaign, log: Log) -> Losses:
         ).all()
         counted = connection.exec_driver_sql("SELECT sum(n_answered) FROM sheet").scalar_one()
     stored = {event: (f"{number}-{sheet}-{at}", answer_name(answer)) for event, number, sheet, at, answer in rows}
-    lost = [event for event, said in log.acknowledged.items() if stored.get(event) != said]
-    asked = {pair for pair, _ in stored.values()}
+    lost = [event for event, vote in log.acknowledged.items() if stored.get(event) != vote]
+    pairs = {pair for pair, _ in stored.values()}
     unheard = len(stored.keys() - log.acknowledged.keys())
-    return Losses(len(lost), len(rows) - len(asked), abs(len(rows) - counted), unheard)
+    return Losses(len(lost), len(rows) - len(pairs), abs(len(rows) - counted), unheard)
 
 
 class Crowd:
@@ -202,8 +202,8 @@ class Crowd:
         while left:
             if time.monotonic() > self._end + patience:
                 raise TimeoutError(f"{len(left)} voters have no answer {patience:g} s after the end")
-            done, left = await asyncio.wait(left, timeout=1.0, return_when=asyncio.FIRST_EXCEPTION)
-            for voter in done:
+            ended, left = await asyncio.wait(left, timeout=1.0, return_when=asyncio.FIRST_EXCEPTION)
+            for voter in ended:
                 voter.result()
         self.log.waited = max(0.0, time.monotonic() - self._end)
         return self.log
@@ -217,13 +217,13 @@ class Crowd:
             line.drop()
 
     async def _votes(self, line: _Line) -> None:
-        begun = await self._answered(line, "POST", "/v1/sessions", {"campaign": self._campaign, "consent": "1"})
+        begun = await self._insist(line, "POST", "/v1/sessions", {"campaign": self._campaign, "consent": "1"})
         line.cookie = begun.header(b"set-cookie").partition(";")[0]
         due = max(self._begin, time.monotonic()) + self._rng.uniform(0.0, self._think)
         waiting: deque[str] = deque()
         while True:
             if not waiting:
-                sheet = (await self._answered(line, "POST", "/v1/sheets", {})).document["sheet"]
+                sheet = (await self._insist(line, "POST", "/v1/sheets", {})).document["sheet"]
                 if sheet is None:
                     return
                 waiting.extend(pair["id"] for pair in sheet["pairs"] if pair["answer"] is None)
@@ -240,19 +240,19 @@ class Crowd:
         event, answer = str(uuid.UUID(int=self._rng.getrandbits(128), version=4)), self._rng.choice(ANSWERS)
         vote = {"pair": pair, "answer": answer, "response_ms": 1_000, "given_by": "key", "layout": "side by side"}
         sent = time.monotonic()
-        found = await self._answered(line, "PUT", f"/v1/votes/{event}", vote)
+        response = await self._insist(line, "PUT", f"/v1/votes/{event}", vote)
         self.log.answered_after.append(time.monotonic() - sent)
         self.log.took.append((due - self._begin, time.monotonic() - due))
-        if found.status == 200:
-            said = found.document
-            if (said["event_id"], said["pair"], said["answer"]) != (event, pair, answer):
-                raise AssertionError(f"the answer to {event} is that to another vote: {found.body!r}")
+        if response.status == 200:
+            receipt = response.document
+            if (receipt["event_id"], receipt["pair"], receipt["answer"]) != (event, pair, answer):
+                raise AssertionError(f"the answer to {event} is that to another vote: {response.body!r}")
             self.log.acknowledged[event] = (pair, answer)
-            self.log.repeated += said["repeated"]
+            self.log.repeated += receipt["repeated"]
         else:
-            self.log.refused[found.status, found.document["type"].rpartition(":")[2]] += 1
+            self.log.refused[response.status, response.document["type"].rpartition(":")[2]] += 1
 
-    async def _answered(self, line: _Line, method: str, path: str, document: object) -> Response:
+    async def _insist(self, line: _Line, method: str, path: str, document: object) -> Response:
         """Ask until there is an answer, which may be a permanent refusal."""
         host, port = self._address
         body = json.dumps(document).encode()
@@ -265,20 +265,20 @@ class Crowd:
             began = time.monotonic()
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    found = await line.ask(message)
+                    response = await line.ask(message)
             except (OSError, EOFError):
                 line.drop()
                 self.log.broken += 1
                 await asyncio.sleep(pause * self._rng.uniform(0.5, 1.0))
                 pause = min(2 * pause, LONGEST_PAUSE)
                 continue
-            if found.status not in (429, 503):
-                return found
-            if found.status == 503:
+            if response.status not in (429, 503):
+                return response
+            if response.status == 503:
                 self.log.heard_503_after.append(time.monotonic() - began)
-            wanted = found.header(b"retry-after")
-            self.log.without_retry_after += not wanted
-            await asyncio.sleep(float(wanted or 1) * self._rng.uniform(1.0, 1.5))
+            retry_after = response.header(b"retry-after")
+            self.log.without_retry_after += not retry_after
+            await asyncio.sleep(float(retry_after or 1) * self._rng.uniform(1.0, 1.5))
 
 
 class _Line:
@@ -298,11 +298,11 @@ class _Line:
         reader, writer = self._streams
         writer.write(message)
         head = await reader.readuntil(b"\r\n\r\n")
-        found = Response(int(head[9:12]), head, b"")
-        found = replace(found, body=await reader.readexactly(int(found.header(b"content-length") or 0)))
-        if found.header(b"connection").lower() == "close":
+        response = Response(int(head[9:12]), head, b"")
+        response = replace(response, body=await reader.readexactly(int(response.header(b"content-length") or 0)))
+        if response.header(b"connection").lower() == "close":
             self.drop()
-        return found
+        return response
 
     def drop(self) -> None:
         """Close the connection."""
@@ -337,7 +337,7 @@ class Killed:
     def kill_worker(self, rng: random.Random) -> None:
         """Kill one of the workers; the server starts another."""
         with self._one:
-            os.kill(rng.choice(eventually(self.server.workers, what="a worker")), signal.SIGKILL)
+            os.kill(rng.choice(eventually(self.server.workers, goal="a worker")), signal.SIGKILL)
 
     def kill_all(self) -> None:
         """Kill all processes of the server at once, and start it again."""
@@ -382,8 +382,8 @@ def simulated_campaign(
     target: str, plan: BallotPlan | ContinuousPlan, n_voters: int, seed: int, **settings: object
 ) -> Campaign:
     """A campaign of items 0, 1, ... with unassigned sheets; no ballot is open."""
-    chosen = CampaignSettings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
-    campaign = Ledger.create(target).new_campaign(plan, plan.n_items, n_voters, seed, settings=chosen)
+    all_settings = CampaignSettings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
+    campaign = Ledger.create(target).new_campaign(plan, plan.n_items, n_voters, seed, settings=all_settings)
     campaign.set_pages(SIMULATION_PAGES, replaces=0)
     return campaign
 
@@ -436,8 +436,8 @@ def answer_all(asks: Sequence[Ask], minds: Minds, order: np.random.Generator, *,
         pair = waiting[voter].popleft()
         left, right = (int(pair[side]["text"]) for side in ("left", "right"))
         answer = minds.answer(voter, pair["number"], left, right)
-        given = asks[voter]("PUT", f"/v1/votes/{new_id()}", {"pair": pair["id"], "answer": answer})
-        assert given["answer"] == answer
+        receipt = asks[voter]("PUT", f"/v1/votes/{new_id()}", {"pair": pair["id"], "answer": answer})
+        assert receipt["answer"] == answer
         n_votes, since = n_votes + 1, since + 1
     return n_votes
 

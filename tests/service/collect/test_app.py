@@ -49,28 +49,28 @@ RAISED = {
 @pytest.fixture
 def app(make_app):
     """An app with views that fail like the real ones."""
-    made = make_app()
+    new_app = make_app()
 
     def raising(name, error):
         def view(**_):
             raise error
 
-        made.add_url_rule(f"/v1/{name}", name, view, methods=["GET", "PUT"])
+        new_app.add_url_rule(f"/v1/{name}", name, view, methods=["GET", "PUT"])
 
     for name, (error, *_) in RAISED.items():
         raising(name, error)
     raising("stands", Problem(409, "another vote stands", kind="conflict", members={"answer": "left"}))
-    made.add_url_rule("/v/<key>/seen", "voter", lambda **_: str(collecting().ledger.get().database.exists()))
-    made.add_url_rule("/v1/own", "own", lambda: ({}, {"Cache-Control": "no-cache"}))
-    return made
+    new_app.add_url_rule("/v/<key>/seen", "voter", lambda **_: str(collecting().ledger.get().database.exists()))
+    new_app.add_url_rule("/v1/own", "own", lambda: ({}, {"Cache-Control": "no-cache"}))
+    return new_app
 
 
 @pytest.fixture
-def asked(app):
+def client(app):
     return app.test_client()
 
 
-def test_the_probes(client, make_app, tmp_path):
+def test_the_probes_tell_whether_the_ledger_can_be_read(client, make_app, tmp_path):
     assert client.get("/health/live").json == {"status": "ok"}
     ready = client.get("/health/ready")
     assert ready.status_code == 200
@@ -90,62 +90,62 @@ def test_a_service_that_is_about_to_stop_is_not_ready(make_app):
 
 
 def test_the_ledger_is_opened_at_first_use_and_closed_with_the_app(app):
-    own = collecting(app).ledger
+    ledger = collecting(app).ledger
     client = app.test_client()
     client.get("/health/live")
-    assert not own.is_open
+    assert not ledger.is_open
     assert client.get("/v/key/seen").text == "True"
-    assert own.is_open
+    assert ledger.is_open
     state(app).resources.close()
-    assert not own.is_open
+    assert not ledger.is_open
 
 
 @pytest.mark.parametrize(
     ("path", "status", "kind", "detail"),
     [
-        *((path, *said) for path, (_, *said) in RAISED.items()),
+        *((path, *expected) for path, (_, *expected) in RAISED.items()),
         ("nope", 404, "not-found", "this path is not served; /docs lists those that are"),
     ],
 )
-def test_errors_are_problems(asked, path, status, kind, detail):
-    answer = asked.get(f"/v1/{path}")
+def test_errors_are_problems(client, path, status, kind, detail):
+    answer = client.get(f"/v1/{path}")
     assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
     assert answer.json["type"] == f"urn:rankcorr:problem:{kind}"
     assert answer.json["detail"] == detail
     assert ("Retry-After" in answer.headers) == (status == 503)
 
 
-def test_a_problem_may_have_more_fields(asked):
-    assert asked.get("/v1/stands").json["answer"] == "left"
+def test_a_problem_may_have_more_fields(client):
+    assert client.get("/v1/stands").json["answer"] == "left"
 
 
-def test_a_body_must_be_json(asked):
-    assert asked.put("/v1/conflict", data="a=1").status_code == 415
-    assert asked.put("/v1/conflict", json={}).status_code == 409
+def test_a_body_must_be_json(client):
+    assert client.put("/v1/conflict", data="a=1").status_code == 415
+    assert client.put("/v1/conflict", json={}).status_code == 409
 
 
-def test_headers(asked):
-    policy = asked.get("/v/key/seen").headers["Content-Security-Policy"]
+def test_headers_limit_scripts_and_caches(client):
+    policy = client.get("/v/key/seen").headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; ")
     assert "unsafe" not in policy
-    assert asked.get("/v1/conflict").headers["Content-Security-Policy"] == policy
-    assert asked.get("/v/key/seen").headers["Cache-Control"] == "no-store"
-    assert asked.get("/v1/conflict").headers["Cache-Control"] == "no-store"
-    assert asked.get("/v1/own").headers["Cache-Control"] == "no-cache"
-    assert "Cache-Control" not in asked.get("/health/live").headers
-    assert "unsafe-inline" in asked.get("/docs").headers["Content-Security-Policy"]  # the styles of Swagger UI
+    assert client.get("/v1/conflict").headers["Content-Security-Policy"] == policy
+    assert client.get("/v/key/seen").headers["Cache-Control"] == "no-store"
+    assert client.get("/v1/conflict").headers["Cache-Control"] == "no-store"
+    assert client.get("/v1/own").headers["Cache-Control"] == "no-cache"
+    assert "Cache-Control" not in client.get("/health/live").headers
+    assert "unsafe-inline" in client.get("/docs").headers["Content-Security-Policy"]  # the styles of Swagger UI
     for name in ("X-Content-Type-Options", "Referrer-Policy", "X-Frame-Options", "X-Request-ID"):
-        assert name in asked.get("/v/key/seen").headers
+        assert name in client.get("/v/key/seen").headers
 
 
-def test_the_log_has_routes_and_no_secrets(asked, capfd):
-    asked.set_cookie("voter_abc", "secret-cookie")
-    asked.get(
+def test_the_log_has_routes_and_no_secrets(client, capfd):
+    client.set_cookie("voter_abc", "secret-cookie")
+    client.get(
         "/v/secret-key/seen?PROLIFIC_PID=secret-person",
         headers={"Authorization": "Bearer secret-token", "Rankcorr-Campaign": "secret-campaign"},
     )
-    asked.put("/v1/conflict", json={"token": "secret-body"})
-    asked.get("/v1/gone")
+    client.put("/v1/conflict", json={"token": "secret-body"})
+    client.get("/v1/gone")
     output = capfd.readouterr()
     lines = [json.loads(line) for line in output.out.splitlines()]
     assert [(line["method"], line["route"], line["status"]) for line in lines] == [
@@ -156,9 +156,9 @@ def test_the_log_has_routes_and_no_secrets(asked, capfd):
     assert "secret" not in output.out + output.err
 
 
-def test_put_requests_are_counted(asked):
-    asked.put("/v1/conflict", json={})
-    assert 'rankcorr_requests_total{method="PUT",route="/v1/conflict",status="409"}' in asked.get("/metrics").text
+def test_put_requests_are_counted(client):
+    client.put("/v1/conflict", json={})
+    assert 'rankcorr_requests_total{method="PUT",route="/v1/conflict",status="409"}' in client.get("/metrics").text
 
 
 @pytest.fixture(autouse=True)
@@ -168,69 +168,69 @@ def patient(monkeypatch):
 
 
 def test_the_ledger_is_created_at_first_use(tmp_path):
-    own = LazyLedger(str(tmp_path / "new.db"))
+    ledger = LazyLedger(str(tmp_path / "new.db"))
     assert not list(tmp_path.iterdir())
-    assert own.get() is own.get()
+    assert ledger.get() is ledger.get()
     assert (tmp_path / "new.db").is_file()
-    own.close()
-    assert not own.is_open
+    ledger.close()
+    assert not ledger.is_open
 
 
 def test_simultaneous_threads_open_the_ledger_once(tmp_path, monkeypatch):
     calls = []
     real = Ledger.create
     monkeypatch.setattr(Ledger, "create", lambda target, **options: calls.append(target) or real(target, **options))
-    own = LazyLedger(str(tmp_path / "new.db"))
-    in_threads(*[own.get] * 8)
+    ledger = LazyLedger(str(tmp_path / "new.db"))
+    in_threads(*[ledger.get] * 8)
     assert len(calls) == 1
-    own.close()
+    ledger.close()
 
 
 def test_a_forked_child_opens_new_connections(tmp_path):
-    own = LazyLedger(str(tmp_path / "votes.db"))
-    mine = own.get().database.engine
+    ledger = LazyLedger(str(tmp_path / "votes.db"))
+    mine = ledger.get().database.engine
     child = os.fork()
     if child == 0:
         try:
-            own.check()
-            os._exit(0 if own.get().database.engine is not mine else 3)
+            ledger.check()
+            os._exit(0 if ledger.get().database.engine is not mine else 3)
         except BaseException:
             os._exit(4)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    own.check()
-    own.close()
+    ledger.check()
+    ledger.close()
 
 
 def test_a_ledger_whose_disk_is_full_is_not_ready(tmp_path):
-    own = LazyLedger(str(tmp_path / "votes.db"))
-    own.check()
+    ledger = LazyLedger(str(tmp_path / "votes.db"))
+    ledger.check()
     if (child := os.fork()) == 0:  # a limit on file sizes simulates a full disk
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (state_module.SPACE_BYTES // 2, state_module.SPACE_BYTES // 2))
-            check_unreachable(own, "no vote can be written")
+            check_unreachable(ledger, "no vote can be written")
             os._exit(0)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    own.check()
+    ledger.check()
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("votes.db")] == []
-    own.close()
+    ledger.close()
 
 
-def check_unreachable(own, message):
+def check_unreachable(ledger, message):
     """Check that a probe is refused with this message."""
     with pytest.raises(Problem, match=message) as caught:
-        own.check()
+        ledger.check()
     assert (caught.value.status, caught.value.kind) == (503, "ledger-unreachable")
 
 
 class TestCheck:
     def test_a_ledger_that_cannot_be_created(self, tmp_path):
-        own = LazyLedger(str(tmp_path / "missing" / "votes.db"))
-        check_unreachable(own, "the ledger cannot be read")
+        lazy_ledger = LazyLedger(str(tmp_path / "missing" / "votes.db"))
+        check_unreachable(lazy_ledger, "the ledger cannot be read")
         (tmp_path / "missing").mkdir()
-        own.check()
-        own.close()
+        lazy_ledger.check()
+        lazy_ledger.close()
 
     def test_a_file_that_is_no_ledger(self, tmp_path):
         (tmp_path / "votes.db").write_text("not a database" * 100)
@@ -238,34 +238,34 @@ class TestCheck:
 
     def test_only_one_thread_checks_and_no_probe_waits_long(self, tmp_path, monkeypatch):
         monkeypatch.setattr(state_module, "PATIENCE_SECONDS", 0.05)
-        own = LazyLedger(str(tmp_path / "votes.db"))
-        own.get()
-        asked, may_go = [], threading.Event()
+        lazy_ledger = LazyLedger(str(tmp_path / "votes.db"))
+        lazy_ledger.get()
+        checks, may_go = [], threading.Event()
 
         def hang(ledger):
-            asked.append(ledger)
+            checks.append(ledger)
             assert may_go.wait(60)
 
         monkeypatch.setattr(Ledger, "check", hang)
         for _ in range(3):
-            check_unreachable(own, "the ledger does not answer")
-        assert len(asked) == 1
+            check_unreachable(lazy_ledger, "the ledger does not answer")
+        assert len(checks) == 1
         monkeypatch.setattr(state_module, "PATIENCE_SECONDS", 60.0)
         may_go.set()
-        own.check()
-        own.check()
-        assert 2 <= len(asked) <= 3
-        own.close()
+        lazy_ledger.check()
+        lazy_ledger.check()
+        assert 2 <= len(checks) <= 3
+        lazy_ledger.close()
 
     def test_another_error_is_not_hidden(self, tmp_path, monkeypatch):
-        own = LazyLedger(str(tmp_path / "votes.db"))
+        lazy_ledger = LazyLedger(str(tmp_path / "votes.db"))
         monkeypatch.setattr(Ledger, "check", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            own.check()
-        own.close()
+            lazy_ledger.check()
+        lazy_ledger.close()
 
 
-def test_defaults():
+def test_without_variables_settings_have_their_defaults():
     assert CollectSettings.from_environment({}) == CollectSettings()
 
 

@@ -46,8 +46,8 @@ def test_every_operation_has_a_unique_name_and_a_description():
 
 def test_every_example_belongs_to_an_operation():
     """An example without an operation would silently be left out of both documents."""
-    own = {operation["operationId"] for _, _, operation in OPERATIONS}
-    assert EXAMPLES.keys() <= own | set(re.findall(r"'operationId': '(\w+)'", str(document())))
+    operation_ids = {operation["operationId"] for _, _, operation in OPERATIONS}
+    assert EXAMPLES.keys() <= operation_ids | set(re.findall(r"'operationId': '(\w+)'", str(document())))
 
 
 def test_no_two_schemas_have_the_same_name():
@@ -87,16 +87,16 @@ def test_every_path_parameter_is_documented():
         expected = set(re.findall(r"{(\w+)}", path))
         for operation in methods.values():
             if isinstance(operation, dict) and "operationId" in operation:
-                known = {each["name"] for each in [*operation.get("parameters", []), *methods.get("parameters", [])]}
+                known = {entry["name"] for entry in [*operation.get("parameters", []), *methods.get("parameters", [])]}
                 assert expected <= known, path
 
 
 def test_every_kind_of_problem_is_named():
-    told = DOCUMENT["components"]["schemas"]["Problem"]["properties"]["type"]["description"]
+    description = DOCUMENT["components"]["schemas"]["Problem"]["properties"]["type"]["description"]
     source = "".join(path.read_text(encoding="utf-8") for path in Path(service.collect.__path__[0]).rglob("*.py"))
     raised = set(re.findall(r'Problem\([^()]*(?:\([^()]*\)[^()]*)*kind="([a-z-]+)"', source))
     assert {"no-such-ballot", "link-unknown"} <= raised
-    assert [kind for kind in raised if kind not in re.findall("[a-z-]+", told)] == []
+    assert [kind for kind in raised if kind not in re.findall("[a-z-]+", description)] == []
 
 
 def test_the_tables_name_every_operation(client):
@@ -108,9 +108,9 @@ def test_the_tables_name_every_operation(client):
     }
     page = PAGES["docs/reference/http-collect.md"]
     rows = re.findall(r"^\| `([A-Z]+) (\S+)` \|", page, re.MULTILINE)
-    shown = [(method, path.replace("...", "/v1/campaigns/{key}")) for method, path in rows]
-    assert len(shown) == len(set(shown)) > 40
-    assert set(shown) == served
+    listed = [(method, path.replace("...", "/v1/campaigns/{key}")) for method, path in rows]
+    assert len(listed) == len(set(listed)) > 40
+    assert set(listed) == served
 
 
 def test_the_folder_of_votes_is_in_makefile_and_gitignore():
@@ -138,8 +138,8 @@ class DocumentClient:
             for method, operation in methods.items():
                 if method != "parameters":
                     shared = methods.get("parameters", [])
-                    whole = {**operation, "parameters": [*shared, *operation.get("parameters", [])]}
-                    self.operations[operation["operationId"]] = (path, method, whole)
+                    complete_operation = {**operation, "parameters": [*shared, *operation.get("parameters", [])]}
+                    self.operations[operation["operationId"]] = (path, method, complete_operation)
 
     def resolve(self, schema):
         while "$ref" in schema:

@@ -23,7 +23,7 @@ from adaptive.simulation._voters import VoterPopulation
 from tests.adaptive.ledger.campaigns import check_ledger
 from tests.adaptive.ledger.conftest import empty_target, postgresql
 from tests.adaptive.ledger.databases import own_server
-from tests.repository import PAGES, fenced
+from tests.repository import PAGES, find_fenced
 from tests.service.collect.browsing import Voter, new_campaign, new_id
 from tests.service.collect.live import (
     Crowd,
@@ -69,7 +69,7 @@ def test_killing_a_worker_and_the_server_loses_no_vote_and_voting_continues(empt
     campaign.database.close()
 
 
-def answered(answer):
+def answer_unless_busy(answer):
     """An answer, unless the ledger is busy."""
     return None if answer[0] == 503 else answer
 
@@ -91,7 +91,7 @@ def test_a_locked_ledger_is_reported_to_voters_within_seconds(tmp_path):
                 assert (status, headers["Retry-After"]) == (503, "2")
                 assert json.loads(body)["type"] == "urn:rankcorr:problem:busy"
         assert 0.5 <= min(times) < 5.0
-        status, _, body = eventually(lambda: answered(voter.ask("PUT", path, vote)), what="an answer")
+        status, _, body = eventually(lambda: answer_unless_busy(voter.ask("PUT", path, vote)), goal="an answer")
         assert (status, json.loads(body)["repeated"]) == (200, False)
 
 
@@ -105,7 +105,7 @@ def minds():
     return Minds(pool, pool.opinions(exponential_similarity(N_SIMULATED_ITEMS), rng), SEED)
 
 
-def ended(folder):
+def simulated_in(folder):
     folder.mkdir()
     return simulated_campaign(str(folder / "votes.db"), SIMULATED_PLAN, N_SIMULATED_VOTERS, SEED, sheet_size=4)
 
@@ -116,10 +116,10 @@ def run(campaign, asks):
 
 
 def test_kills_during_a_campaign_do_not_change_its_result(tmp_path, make_app):
-    plain = ended(tmp_path / "plain")
+    plain = simulated_in(tmp_path / "plain")
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
     undisturbed = run(plain, [asking(Voter(app.test_client(), plain)) for _ in range(N_SIMULATED_VOTERS)])
-    killed = ended(tmp_path / "killed")
+    killed = simulated_in(tmp_path / "killed")
     rng, threads, n_asked = random.Random(SEED), [], 0
     with Killed(tmp_path, str(tmp_path / "killed" / "votes.db")) as server:
         kills = {20: lambda: server.kill_worker(rng), 50: server.kill_all, 90: lambda: server.kill_worker(rng)}
@@ -145,16 +145,16 @@ def test_kills_during_a_campaign_do_not_change_its_result(tmp_path, make_app):
 
 
 def test_the_votes_in_the_ledger_give_the_records_of_the_protocol(tmp_path, make_app):
-    campaign, voting = ended(tmp_path / "plain"), minds()
+    campaign, voting = simulated_in(tmp_path / "plain"), minds()
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
     records = run(campaign, [asking(Voter(app.test_client(), campaign)) for _ in range(N_SIMULATED_VOTERS)])
-    standing = Position.first(SIMULATED_PLAN)
+    position = Position.first(SIMULATED_PLAN)
     for stored, record in zip(campaign.ballots(), records, strict=True):
         ballot, answers = asked_and_answered(campaign, stored, voting)
-        again, standing = close_ballot(
-            SIMULATED_PLAN, standing, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut")
+        record_again, position = close_ballot(
+            SIMULATED_PLAN, position, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut")
         )
-        assert again.to_dict() == record
+        assert record_again.to_dict() == record
     campaign.database.close()
 
 
@@ -177,13 +177,13 @@ def asked_and_answered(campaign, stored, voting):
 
 @pytest.mark.skipif(not shutil.which("jq") or not shutil.which("curl"), reason="jq or curl is not installed")
 def test_the_session_of_the_page_runs(tmp_path):
-    (commands,) = fenced(PAGES["docs/reference/http-collect.md"], "bash")
+    (commands,) = find_fenced(PAGES["docs/reference/http-collect.md"], "bash")
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
     with collecting(tmp_path, plan=plan, items=range(8)) as (server, campaign):
         command = ["bash", "-euo", "pipefail", "-c", f"SERVER={server.url} KEY={campaign.key}\n{commands}"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    end = json.loads(done.stdout[done.stdout.rindex('{"') :])
+        process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert process.returncode == 0, process.stderr
+    end = json.loads(process.stdout[process.stdout.rindex('{"') :])
     assert (end["outcome"], end["answers"]) == ("complete", 16)
 
 
@@ -211,5 +211,5 @@ def test_a_database_that_stops_and_restarts(tmp_path):
         database.start()
         waiting.join(3 * PATIENCE)
         assert answers[0]["answer"] == "left"
-        eventually(lambda: server.ask("GET", "/health/ready")[0] == 200, what="that it is ready again")
+        eventually(lambda: server.ask("GET", "/health/ready")[0] == 200, goal="that it is ready again")
         assert len(campaign.read(votes_of).left) == 2

@@ -26,10 +26,10 @@ def newcomers(server, campaign, stack):
         if address not in connections:
             connections[address] = stack.enter_context(closing(server.connect()))
 
-        def asked(method, path, document, *, headers):
+        def ask_from_address(method, path, document, *, headers):
             return ask(connections[address], method, path, document, {**headers, "X-Forwarded-For": address})
 
-        voter = LiveVoter(asked, campaign)
+        voter = LiveVoter(ask_from_address, campaign)
         voter.come()
         status, headers, body = voter.ask("POST", "/v1/sheets", {})
         assert status == 200, body
@@ -49,8 +49,8 @@ def test_a_script_can_block_new_voters_for_at_most_two_minutes(tmp_path):
         assert (answer["sheet"], answer["reason"]) == (None, "wait")
         assert answer["retry_after"] == int(retry) <= 120
         change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=2 * MINUTE)
-        taken = [bool(take(SCRIPT)[0]["sheet"]) for _ in range(6)]
-        assert taken == [True] * 3 + [False] * 3  # 100 at once, divided by 1 plus the 30 lapsed ones
+        has_sheet = [bool(take(SCRIPT)[0]["sheet"]) for _ in range(6)]
+        assert has_sheet == [True] * 3 + [False] * 3  # 100 at once, divided by 1 plus the 30 lapsed ones
         assert all(take(f"198.51.100.{n}")[0]["sheet"] for n in range(5))
         # The limit applies to another worker and after a restart.
         server.stop()
@@ -95,8 +95,8 @@ def test_the_organiser_sees_the_number_of_held_sheets(voting_campaign):
     assert organiser.get("/progress").json["status"]["awaited"] is None
     organiser.voter().sheet()
     answer = organiser.get("/progress")
-    held = answer.json["status"]["awaited"]
-    assert (held["n_sheets"], held["n_of_one_address"]) == (1, 1)
+    awaited = answer.json["status"]["awaited"]
+    assert (awaited["n_sheets"], awaited["n_of_one_address"]) == (1, 1)
     tag = {"If-None-Match": answer.headers["ETag"]}
     assert organiser.get("/progress", status=304, headers=tag).status_code == 304
     change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=2 * MINUTE)

@@ -14,9 +14,9 @@ URL = "http://127.0.0.1:8080"
 
 @pytest.fixture
 def ledger(tmp_path):
-    made = Ledger.create(tmp_path / "votes.db")
-    yield made
-    made.close()
+    new_ledger = Ledger.create(tmp_path / "votes.db")
+    yield new_ledger
+    new_ledger.close()
 
 
 def test_the_sample_has_an_open_link_and_a_ballot(ledger):

@@ -114,8 +114,8 @@ def test_logs_have_no_secrets_and_no_persons(target, make_app, capfd, caplog):
     client.post("/v1/campaigns", json={}, headers={"Authorization": "Bearer founder-of-campaigns"})
     app.view_functions["voter.me"] = lambda **_: 1 / 0
     assert voter.me().status_code == 500  # the log has the error and the subject of the request
-    said = capfd.readouterr()
-    log = said.out + said.err + caplog.text
+    output = capfd.readouterr()
+    log = output.out + output.err + caplog.text
     assert "division by zero" in log
     assert '"route":"/v1/votes/<event_id>"' in log
     secrets = [invitation, study, organiser, participant, cookie, "ann@", "founder-of"]
@@ -331,8 +331,8 @@ def test_only_displayed_texts_are_rendered(target, make_app, monkeypatch):
     contents = [ItemContent("markdown", f"**{item}**") for item in ITEMS]
     campaign = new_campaign(target, contents=contents)
     rendered_items = []
-    shown = state.content_for_pages
-    monkeypatch.setattr(state, "content_for_pages", lambda *of: rendered_items.append(of[1]) or shown(*of))
+    content_for_pages = state.content_for_pages
+    monkeypatch.setattr(state, "content_for_pages", lambda *of: rendered_items.append(of[1]) or content_for_pages(*of))
     voter = new_voter(make_app(), campaign)
     pairs = voter.sheet()["pairs"]
     assert pairs[0]["left"]["kind"] == "markdown"
@@ -441,12 +441,12 @@ def test_over_http_on_this_machine_cookies_have_plain_names(make_app, campaign, 
 
 def test_over_https_cookies_with_plain_names_are_no_session(make_app, campaign):
     app = make_app(public_url=PUBLIC)
-    own = {"Rankcorr-Campaign": campaign.key, "Host": "votes.example.org"}
+    headers = {"Rankcorr-Campaign": campaign.key, "Host": "votes.example.org"}
     cookie = cookie_set(app.test_client(), campaign, Host="votes.example.org").partition(";")[0]
     with app.test_client(use_cookies=False) as client:
-        assert client.get("/v1/me", headers={**own, "Cookie": cookie}).status_code == 200
+        assert client.get("/v1/me", headers={**headers, "Cookie": cookie}).status_code == 200
         planted = cookie.removeprefix("__Host-")
-        assert client.get("/v1/me", headers={**own, "Cookie": planted}).status_code == 401
+        assert client.get("/v1/me", headers={**headers, "Cookie": planted}).status_code == 401
 
 
 def test_an_organiser_signs_out_over_https(make_app, campaign):
@@ -462,7 +462,7 @@ def test_an_organiser_signs_out_over_https(make_app, campaign):
     assert {"Max-Age=0", "Secure", "Path=/"} <= set(dropped.split("; "))  # otherwise the browser keeps it
 
 
-def said(server, *lines):
+def send(server, *lines):
     """The answer to a request on a socket."""
     with socket.create_connection((server.host, server.port), timeout=60) as connection:
         connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode())
@@ -474,10 +474,10 @@ def test_on_a_socket_a_foreign_host_name_is_in_no_link(tmp_path):
         token = token_of(campaign, "organiser")
         links = f"GET /v1/campaigns/{campaign.key}/links HTTP/1.1", f"Authorization: Bearer {token}"
         for host in ("evil.example", "evil.example:80", "[2001:db8::1]"):
-            answer = said(server, *links, f"Host: {host}")
+            answer = send(server, *links, f"Host: {host}")
             assert answer.startswith("HTTP/1.1 400 "), answer
             assert "evil" not in answer
-        own = said(server, *links, f"Host: [::1]:{server.port}")
-        assert json.loads(own.partition("\r\n\r\n")[2])["voter_url"] == f"http://[::1]:{server.port}/v/{campaign.key}"
-        assert said(server, "GET /health/ready HTTP/1.1", "Host: 10.0.0.1").startswith("HTTP/1.1 200 ")
-        assert said(server, f"GET /v/{campaign.key} HTTP/1.1", "Host: localhost").startswith("HTTP/1.1 200 ")
+        reply = send(server, *links, f"Host: [::1]:{server.port}")
+        assert json.loads(reply.partition("\r\n\r\n")[2])["voter_url"] == f"http://[::1]:{server.port}/v/{campaign.key}"
+        assert send(server, "GET /health/ready HTTP/1.1", "Host: 10.0.0.1").startswith("HTTP/1.1 200 ")
+        assert send(server, f"GET /v/{campaign.key} HTTP/1.1", "Host: localhost").startswith("HTTP/1.1 200 ")

@@ -93,8 +93,8 @@ def sources():
 @pytest.mark.parametrize("pages", ["", "organiser."])
 def test_each_language_has_the_same_texts_with_the_same_placeholders(pages, language):
     values = [
-        {key: set(re.findall(r"{\w+}", text)) for key, text in texts_of(pages + each).items()}
-        for each in (LANGUAGES[0], language)
+        {key: set(re.findall(r"{\w+}", text)) for key, text in texts_of(pages + code).items()}
+        for code in (LANGUAGES[0], language)
     ]
     assert values[0] == values[1]
     assert all(text.strip() == text != "" for text in texts_of(pages + language).values())
@@ -112,13 +112,13 @@ def test_each_text_of_organisers_is_used():
 
 
 def test_every_text_used_on_pages_of_organisers_exists():
-    asked = set()
+    names = set()
     for path in (HERE / "static" / "organiser").glob("*.js"):
         source = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        asked |= set(re.findall(r'\btext\("([^"]+)"', source))
+        names |= set(re.findall(r'\btext\("([^"]+)"', source))
     for path in (HERE / "templates" / "organiser").glob("*.html"):
-        asked |= set(re.findall(r'text\("organiser\.([^"]+)"\)', path.read_text(encoding="utf-8")))
-    assert sorted(asked - {name.removeprefix("organiser.") for name in texts_of("organiser.en")}) == []
+        names |= set(re.findall(r'text\("organiser\.([^"]+)"\)', path.read_text(encoding="utf-8")))
+    assert sorted(names - {name.removeprefix("organiser.") for name in texts_of("organiser.en")}) == []
 
 
 def test_templates_and_scripts_contain_no_text():
@@ -146,7 +146,7 @@ def test_texts_are_found_by_key_and_filled_in():
 @pytest.mark.parametrize(
     ("tag", "expected"), [("he", "rtl"), ("fa-IR", "rtl"), ("uz-Arab-AF", "rtl"), ("de", "ltr"), ("pa", "ltr")]
 )
-def test_direction(tag, expected):
+def test_the_direction_follows_the_script_of_the_language(tag, expected):
     assert direction(tag) == expected
 
 

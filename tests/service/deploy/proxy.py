@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import guarded
+from tests.processes import guard
 from tests.service.live import PATIENCE, REPOSITORY, Answer, Asked, Server, ask, eventually, in_threads
 
 DEPLOY = REPOSITORY / "service" / "deploy"
@@ -30,10 +30,10 @@ def variables() -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
-def filled(chosen: dict[str, str]) -> str:
+def fill_configuration(variable_values: dict[str, str]) -> str:
     """The configuration, filled in with these variables as by envsubst."""
     template = (DEPLOY / "nginx.conf.template").read_text()
-    return re.sub(r"\$\{(PROXY_[A-Z_]+)\}", lambda result: chosen[result[1]], template)
+    return re.sub(r"\$\{(PROXY_[A-Z_]+)\}", lambda result: variable_values[result[1]], template)
 
 
 @dataclass(frozen=True)
@@ -141,20 +141,20 @@ def free_ports(number: int) -> list[int]:
     """Unused ports."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
-        return [each.getsockname()[1] for each in sockets]
+        return [free_socket.getsockname()[1] for free_socket in sockets]
 
 
 def make_certificate(folder: Path) -> tuple[Path, Path]:
     """A self-signed certificate for 127.0.0.1, and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
-    made = ["-out", str(certificate), "-keyout", str(key), "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-    what = ["-x509", "-nodes", "-days", "2", "-subj", "/CN=rankcorr", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(["openssl", "req", *made, *what], check=True, capture_output=True, timeout=60)
+    files = ["-out", str(certificate), "-keyout", str(key), "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    subject = ["-x509", "-nodes", "-days", "2", "-subj", "/CN=rankcorr", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", "req", *files, *subject], check=True, capture_output=True, timeout=60)
     return certificate, key
 
 
 @contextlib.contextmanager
-def proxied(server: Server, folder: Path, *, collect: Server | None = None, **chosen: str) -> Iterator[Proxy]:
+def run_proxy(server: Server, folder: Path, *, collect: Server | None = None, **changes: str) -> Iterator[Proxy]:
     """Run nginx in front of a service and rankcorr-collect; `chosen` variables replace those of proxy.env."""
     certificate, key = make_certificate(folder)
     http_port, https_port = free_ports(2)
@@ -167,16 +167,16 @@ def proxied(server: Server, folder: Path, *, collect: Server | None = None, **ch
         "PROXY_CERTIFICATE": str(certificate),
         "PROXY_CERTIFICATE_KEY": str(key),
         "PROXY_FOLDER": str(folder),
-        **chosen,
+        **changes,
     }
     configuration = folder / "nginx.conf"
-    configuration.write_text(filled(environment))
+    configuration.write_text(fill_configuration(environment))
     # As root, nginx would switch to a user who cannot write to the folder of a test.
     extra = "daemon off;" + (" user root;" if os.geteuid() == 0 else "")
     log = folder / "log"
     command = [str(NGINX), "-e", "stderr", "-p", str(folder), "-c", str(configuration), "-g", extra]
-    with log.open("wb") as output, guarded(command, stdout=output, stderr=output) as process:
-        eventually(lambda: process.poll() is not None or _listens(https_port), what="nginx")
+    with log.open("wb") as output, guard(command, stdout=output, stderr=output) as process:
+        eventually(lambda: process.poll() is not None or _listens(https_port), goal="nginx")
         assert process.poll() is None, log.read_text()
         yield Proxy(http_port, https_port, certificate, log)
 

@@ -10,7 +10,7 @@ import yaml
 
 from service.server.launch import COLLECT as COLLECT_PROGRAM
 from service.server.launch import SERVE
-from tests.service.deploy.proxy import DEPLOY, filled, variables
+from tests.service.deploy.proxy import DEPLOY, fill_configuration, variables
 
 pytestmark = pytest.mark.wide
 
@@ -18,7 +18,7 @@ TEXT = (DEPLOY / "compose.yaml").read_text()
 COMPOSE = yaml.safe_load(TEXT)
 PROXY, SERVICE, COLLECT, DATABASE = (COMPOSE["services"][name] for name in ("proxy", "service", "collect", "database"))
 # Variables that have to be set to start it
-GIVEN = {"COLLECT_HOST": "votes.example.org", "COLLECT_DATABASE_PASSWORD": "p@ss/word"}
+REQUIRED = {"COLLECT_HOST": "votes.example.org", "COLLECT_DATABASE_PASSWORD": "p@ss/word"}
 SIZES = {"m": 2**20, "g": 2**30}
 
 
@@ -36,17 +36,17 @@ def environment(container):
 
     def value(result):
         name, default = result[1], result[2]
-        return GIVEN[name] if default is None or default.startswith(":?") else default.removeprefix(":-")
+        return REQUIRED[name] if default is None or default.startswith(":?") else default.removeprefix(":-")
 
     text = r"\$\{([A-Z_]+)(:[-?][^}]*)?\}"
-    return {name: re.sub(text, value, given) for name, given in container["environment"].items()}
+    return {name: re.sub(text, value, text_of_value) for name, text_of_value in container["environment"].items()}
 
 
 def settings_of(container, program):
     """Settings of the processes and of the application; /assets is a folder of the container."""
-    given = environment(container)
-    assert given.pop("RANKCORR_ASSETS", "/assets") == "/assets"
-    return program.read(given)
+    all_variables = environment(container)
+    assert all_variables.pop("RANKCORR_ASSETS", "/assets") == "/assets"
+    return program.read(all_variables)
 
 
 APPLICATIONS = pytest.mark.parametrize(
@@ -73,22 +73,22 @@ def test_nginx_starts_with_the_filled_in_configuration():
     assert PROXY["command"][:3] == ["nginx", "-c", f"{folder}/nginx.conf"]
     assert any(entry.startswith(f"{folder}:") for entry in PROXY["tmpfs"])
     assert variables()["PROXY_FOLDER"] == folder
-    chosen = PROXY["environment"]["NGINX_ENVSUBST_FILTER"]
-    assert all(re.search(chosen, name) for name in variables())
+    name_filter = PROXY["environment"]["NGINX_ENVSUBST_FILTER"]
+    assert all(re.search(name_filter, name) for name in variables())
 
 
 def test_the_template_uses_exactly_the_variables_of_proxy_env():
     template = (DEPLOY / "nginx.conf.template").read_text()
     used = set(re.findall(r"\$\{([A-Z_]+)\}", template))
     assert used == set(variables())
-    assert "${" not in filled(variables())
+    assert "${" not in fill_configuration(variables())
 
 
 @pytest.mark.skipif(not shutil.which("envsubst"), reason="envsubst is not installed")
 def test_envsubst_fills_in_the_template_like_the_tests():
     names = " ".join(f"${{{name}}}" for name in variables())
     template = (DEPLOY / "nginx.conf.template").read_text()
-    done = subprocess.run(
+    process = subprocess.run(
         ["envsubst", names],
         input=template,
         env={**os.environ, **variables()},
@@ -96,7 +96,7 @@ def test_envsubst_fills_in_the_template_like_the_tests():
         text=True,
         check=True,
     )
-    assert done.stdout == filled(variables())
+    assert process.stdout == fill_configuration(variables())
 
 
 def test_the_addresses_are_consistent():
@@ -108,13 +108,13 @@ def test_the_addresses_are_consistent():
     assert PROXY["ports"] == [f"80:{proxy['PROXY_HTTP']}", f"443:{proxy['PROXY_HTTPS']}"]
     assert f"http://127.0.0.1:{proxy['PROXY_HTTP']}/health/live" in PROXY["healthcheck"]["test"]
     assert COMPOSE["networks"] == {"outside": None, "inside": {"internal": True}, "storage": {"internal": True}}
-    assert [each["networks"] for each in (PROXY, SERVICE, COLLECT, DATABASE)] == [
+    assert [container["networks"] for container in (PROXY, SERVICE, COLLECT, DATABASE)] == [
         ["outside", "inside"],
         ["inside"],
         ["inside", "storage"],
         ["storage"],
     ]
-    assert [name for name, each in COMPOSE["services"].items() if "ports" in each] == ["proxy"]
+    assert [name for name, container in COMPOSE["services"].items() if "ports" in container] == ["proxy"]
 
 
 def test_the_host_name_for_voters_is_consistent():
@@ -126,7 +126,7 @@ def test_the_password_of_the_database_is_consistent():
     collect, database = environment(COLLECT), environment(DATABASE)
     user, name = database["POSTGRES_USER"], database["POSTGRES_DB"]
     assert collect["RANKCORR_LEDGER"] == f"postgresql://{user}@database/{name}"
-    assert collect["PGPASSWORD"] == database["POSTGRES_PASSWORD"] == GIVEN["COLLECT_DATABASE_PASSWORD"]
+    assert collect["PGPASSWORD"] == database["POSTGRES_PASSWORD"] == REQUIRED["COLLECT_DATABASE_PASSWORD"]
     assert DATABASE["healthcheck"]["test"][0] == "CMD"
     assert {f"--username={user}", f"--dbname={name}"} <= set(DATABASE["healthcheck"]["test"])
     assert COLLECT["depends_on"]["database"]["condition"] == "service_healthy"
@@ -135,9 +135,9 @@ def test_the_password_of_the_database_is_consistent():
 
 
 def test_required_variables_are_requested_and_no_secret_is_in_the_file():
-    asked = set(re.findall(r"\$\{([A-Z_]+):\?", TEXT))
-    assert asked == {*GIVEN, "TLS_CERTIFICATE", "TLS_KEY"}
-    assert set(re.findall(r"\$\{([A-Z_]+)", TEXT)) == asked | {
+    required = set(re.findall(r"\$\{([A-Z_]+):\?", TEXT))
+    assert required == {*REQUIRED, "TLS_CERTIFICATE", "TLS_KEY"}
+    assert set(re.findall(r"\$\{([A-Z_]+)", TEXT)) == required | {
         "RANKCORR_TOKENS",
         "COLLECT_TOKENS",
         "COLLECT_ASSETS",
@@ -164,8 +164,8 @@ def test_the_settings_are_those_of_the_program(container, program):
     server, settings = settings_of(container, program)
     assert settings.trusted_proxies == 1
     proxy = variables()
-    own = "PROXY_COLLECT_MAX_BODY_BYTES" if container is COLLECT else "PROXY_MAX_BODY_BYTES"
-    assert int(proxy[own]) == settings.limits.max_body_bytes
+    limit_name = "PROXY_COLLECT_MAX_BODY_BYTES" if container is COLLECT else "PROXY_MAX_BODY_BYTES"
+    assert int(proxy[limit_name]) == settings.limits.max_body_bytes
     assert seconds(proxy["PROXY_ANSWER_TIME"]) > 2 * settings.max_wait_seconds + 3 * settings.limits.max_seconds
     assert seconds(proxy["PROXY_CLIENT_TIME"]) == server.client_seconds
     assert seconds(container["stop_grace_period"]) >= server.drain_seconds + server.seconds_to_stop(settings)

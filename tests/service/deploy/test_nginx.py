@@ -10,7 +10,7 @@ import ssl
 
 import pytest
 
-from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, proxied, refused_of_many, slow_clients
+from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, refused_of_many, run_proxy, slow_clients
 from tests.service.live import IN_PROGRESS, PAIR, PATIENCE, eventually
 
 pytestmark = [
@@ -25,7 +25,7 @@ N_SLOW = 2_000
 
 @pytest.fixture(scope="module")
 def proxy(live_server, tmp_path_factory):
-    with proxied(live_server, tmp_path_factory.mktemp("nginx")) as running:
+    with run_proxy(live_server, tmp_path_factory.mktemp("nginx")) as running:
         yield running
 
 
@@ -73,7 +73,7 @@ def test_errors_of_the_service_are_passed_on(proxy):
 
 @pytest.mark.parametrize("host", ["votes.example.org", "api.example.org"])
 def test_http_redirects_to_https_and_keeps_the_method(live_server, tmp_path, host):
-    with proxied(live_server, tmp_path, PROXY_SERVICE_HOST="api.example.org") as proxy:
+    with run_proxy(live_server, tmp_path, PROXY_SERVICE_HOST="api.example.org") as proxy:
         status, headers, _ = proxy.ask_plain("POST", "/v1/weights?n0=2", PAIR, {"Host": host})
     assert status == 308
     assert headers["Location"] == f"https://{host}/v1/weights?n0=2"
@@ -139,16 +139,16 @@ def test_http_on_the_tls_port_gets_a_problem_document(proxy):
 
 def test_nginx_passes_the_request_id_to_the_service(proxy, live_server):
     _, headers, _ = proxy.ask("POST", "/v1/correlations", PAIR)
-    given = headers["X-Request-ID"]
-    assert f'"id":"{given}"' in live_server.output.read_text()
+    request_id = headers["X-Request-ID"]
+    assert f'"id":"{request_id}"' in live_server.output.read_text()
     eventually(
-        lambda: f'"id":"{given}","method":"POST","status":200' in proxy.log.read_text(), what="a line of the log"
+        lambda: f'"id":"{request_id}","method":"POST","status":200' in proxy.log.read_text(), goal="a line of the log"
     )
 
 
 def test_clients_beyond_the_rate_limit_get_429(live_server, tmp_path):
-    with proxied(live_server, tmp_path, PROXY_REQUESTS_PER_SECOND="1", PROXY_BURST="2") as strict:
-        problem = problem_of(eventually(lambda: refused_of_many(strict), what="a refusal"))
+    with run_proxy(live_server, tmp_path, PROXY_REQUESTS_PER_SECOND="1", PROXY_BURST="2") as strict:
+        problem = problem_of(eventually(lambda: refused_of_many(strict), goal="a refusal"))
     assert (problem["status"], problem["type"]) == (429, "urn:rankcorr:problem:too-many-requests")
 
 
@@ -156,13 +156,13 @@ def test_a_stopped_service_gives_a_problem_document(live_server, tmp_path):
     nobody = socket.create_server(("127.0.0.1", 0))
     with contextlib.closing(nobody):
         address = "{}:{}".format(*nobody.getsockname())
-    with proxied(live_server, tmp_path, PROXY_SERVICE=address) as lonely:
+    with run_proxy(live_server, tmp_path, PROXY_SERVICE=address) as lonely:
         problem = problem_of(lonely.ask("GET", "/health/live"))
     assert (problem["status"], problem["title"]) == (502, "The service cannot be reached")
 
 
 def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tmp_path):
-    with proxied(live_server, tmp_path, PROXY_CLIENT_TIME="1s") as strict:
+    with run_proxy(live_server, tmp_path, PROXY_CLIENT_TIME="1s") as strict:
         context = ssl.create_default_context(cafile=str(strict.certificate))
         with contextlib.ExitStack() as stack:
 
@@ -178,7 +178,7 @@ def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tm
                     return connection
                 return None
 
-            silent, begun = connect(), eventually(head_begun, what="a handshake")
+            silent, begun = connect(), eventually(head_begun, goal="a handshake")
             assert silent.recv(1) == b""
             with contextlib.suppress(ConnectionResetError, ssl.SSLEOFError):
                 assert begun.recv(1) == b""
@@ -187,11 +187,11 @@ def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tm
 def test_two_thousand_slow_connections_do_not_affect_others(live_server, tmp_path):
     with (
         open_files(3 * N_SLOW),
-        proxied(live_server, tmp_path, PROXY_CLIENT_TIME="3600s") as proxy,
+        run_proxy(live_server, tmp_path, PROXY_CLIENT_TIME="3600s") as proxy,
         slow_clients(proxy, N_SLOW) as slow,
     ):
-        eventually(lambda: live_server.output.read_text().count(BUNDLE) >= len(slow.unread), what="their requests")
-        eventually(lambda: live_server.metrics()[IN_PROGRESS] == 1, what="the end of all work")  # that for metrics
+        eventually(lambda: live_server.output.read_text().count(BUNDLE) >= len(slow.unread), goal="their requests")
+        eventually(lambda: live_server.metrics()[IN_PROGRESS] == 1, goal="the end of all work")  # that for metrics
         for _ in range(50):
             assert proxy.ask("GET", "/health/live")[0] == 200
             assert proxy.ask("POST", "/v1/correlations", PAIR)[0] == 200

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.service.collect.live import LiveVoter, collecting
-from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, proxied, refused_of_many, slow_clients
+from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, refused_of_many, run_proxy, slow_clients
 from tests.service.live import IN_PROGRESS, ask, eventually
 
 pytestmark = [
@@ -33,7 +33,7 @@ def live(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def proxy(live_server, live, tmp_path_factory):
-    with proxied(live_server, tmp_path_factory.mktemp("nginx"), collect=live[0]) as running:
+    with run_proxy(live_server, tmp_path_factory.mktemp("nginx"), collect=live[0]) as running:
         yield running
 
 
@@ -91,9 +91,9 @@ def test_the_log_has_no_addresses_and_no_votes(proxy, live):
     voter.come()
     status, headers, _ = voter.ask("GET", f"/v1/me?secret={live[1].key}")
     assert status == 200
-    given = headers["X-Request-ID"]
-    eventually(lambda: given in proxy.log.read_text(), what="a line of the log")
-    (line,) = [json.loads(line) for line in proxy.log.read_text().splitlines() if given in line]
+    request_id = headers["X-Request-ID"]
+    eventually(lambda: request_id in proxy.log.read_text(), goal="a line of the log")
+    (line,) = [json.loads(line) for line in proxy.log.read_text().splitlines() if request_id in line]
     assert set(line) == {"time", "id", "method", "status", "seconds", "bytes"}
     cookie = voter.headers["Cookie"].partition("=")[2]
     assert cookie not in proxy.log.read_text() + live[0].output.read_text()
@@ -118,10 +118,10 @@ def test_many_voters_at_one_address_are_accepted(proxy, live):
             failures.append(error)
 
     voters = [threading.Thread(target=vote) for _ in range(50)]
-    for each in voters:
-        each.start()
-    for each in voters:
-        each.join(600)
+    for thread in voters:
+        thread.start()
+    for thread in voters:
+        thread.join(600)
     assert not failures
     assert len(statuses) == 50 * 5
     assert set(statuses) == {200}
@@ -129,8 +129,8 @@ def test_many_voters_at_one_address_are_accepted(proxy, live):
 
 def test_too_many_requests_get_429(live_server, live, tmp_path):
     few = {"PROXY_COLLECT_REQUESTS_PER_SECOND": "1", "PROXY_COLLECT_BURST": "2"}
-    with proxied(live_server, tmp_path, collect=live[0], **few) as strict:
-        _, _, body = eventually(lambda: refused_of_many(strict, {"Host": HOST}), what="a refusal")
+    with run_proxy(live_server, tmp_path, collect=live[0], **few) as strict:
+        _, _, body = eventually(lambda: refused_of_many(strict, {"Host": HOST}), goal="a refusal")
         assert json.loads(body)["type"] == "urn:rankcorr:problem:too-many-requests"
         assert strict.ask("GET", "/health/live")[0] == 200  # the service has a separate limit
 
@@ -140,11 +140,11 @@ def test_five_hundred_slow_clients_do_not_delay_voters(live_server, tmp_path):
     with (
         open_files(3 * N_SLOW),
         collecting(tmp_path, patience) as (server, campaign),
-        proxied(live_server, tmp_path, collect=server, PROXY_CLIENT_TIME="3600s") as proxy,
+        run_proxy(live_server, tmp_path, collect=server, PROXY_CLIENT_TIME="3600s") as proxy,
         slow_clients(proxy, N_SLOW, HOST) as slow,
     ):
-        eventually(lambda: server.output.read_text().count(BUNDLE) >= len(slow.unread), what="their requests")
-        eventually(lambda: server.metrics()[IN_PROGRESS] == 1, what="the end of all work")  # the request for metrics
+        eventually(lambda: server.output.read_text().count(BUNDLE) >= len(slow.unread), goal="their requests")
+        eventually(lambda: server.metrics()[IN_PROGRESS] == 1, goal="the end of all work")  # the request for metrics
         voter = voter_behind(proxy, campaign)
         voter.come()
         pairs = voter.sheet()

@@ -16,7 +16,7 @@ import pytest
 
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger.databases import SERVER, voted_campaign
-from tests.repository import PAGES, fenced
+from tests.repository import PAGES, find_fenced
 from tests.service.collect.live import collecting
 from tests.service.deploy.proxy import DEPLOY, make_certificate
 from tests.service.deploy.test_compose import COMPOSE
@@ -53,7 +53,7 @@ if command in ("exec", "run"):
 def blocks(page, heading):
     """The commands below a heading of a page."""
     _, _, rest = PAGES[page].partition(f"\n## {heading}\n")
-    return fenced(re.split(r"^## ", rest, maxsplit=1, flags=re.MULTILINE)[0], "bash")
+    return find_fenced(re.split(r"^## ", rest, maxsplit=1, flags=re.MULTILINE)[0], "bash")
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def database():
     with psycopg.connect(SERVER, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
         yield name
-        for made in (name, f"{name}_restored"):
-            server.execute(f"DROP DATABASE IF EXISTS {made} WITH (FORCE)")
+        for test_database in (name, f"{name}_restored"):
+            server.execute(f"DROP DATABASE IF EXISTS {test_database} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -91,9 +91,9 @@ def shell(tmp_path, database):
         }
         log.write_text("")
         command = ["bash", "-euo", "pipefail", "-c", commands]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout, log.read_text().splitlines()
+        process = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout, log.read_text().splitlines()
 
     return run
 

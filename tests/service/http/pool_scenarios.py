@@ -77,7 +77,7 @@ def echo(pool, client="a", operation=""):
     return head[1]
 
 
-def refused(pool, head, client="a", connection=None):
+def ask_refused(pool, head, client="a", connection=None):
     try:
         pool.ask(client, head, b"", connection)
     except Problem as problem:
@@ -116,10 +116,10 @@ class Waiting:
 
 
 @contextlib.contextmanager
-def occupied(pool, *clients):
+def occupy(pool, *clients):
     """Let a request of each client run until it leaves."""
     requests = [Waiting(pool, client) for client in clients]
-    eventually(lambda: all(request.has_started() for request in requests), what="the start of all")
+    eventually(lambda: all(request.has_started() for request in requests), goal="the start of all")
     yield
     assert [request.leave() for request in requests] == [CLIENT_LEFT] * len(clients)
 
@@ -136,7 +136,7 @@ def answers():
 def one_at_a_time():
     """A client's second request waits for its first despite free places; one beyond MOST_OF_CLIENT is refused."""
     pool = opened(places=3)
-    with occupied(pool, "a"):
+    with occupy(pool, "a"):
         for client in "bcde":
             echo(pool, client)
         more = [Waiting(pool, "a") for _ in range(MOST_OF_CLIENT - 1)]
@@ -158,7 +158,7 @@ def refused_at_once(pool):
     """The refusal of another request of client a; None if it would wait, in which case it leaves."""
     ours, theirs = socket.socketpair()
     threading.Timer(0.5, theirs.close).start()
-    problem = refused(pool, "echo", "a", ours)
+    problem = ask_refused(pool, "echo", "a", ours)
     return None if problem.status == CLIENT_LEFT else problem
 
 
@@ -167,7 +167,7 @@ def short_work_beside_long_work():
     pool = opened(places=2)
     connections = [socket.socketpair() for _ in range(3)]
     threads = [
-        threading.Thread(target=refused, args=(pool, "work", f"client {place}", ours), daemon=True)
+        threading.Thread(target=ask_refused, args=(pool, "work", f"client {place}", ours), daemon=True)
         for place, (ours, _) in enumerate(connections)
     ]
     for thread in threads:
@@ -188,14 +188,14 @@ def long_work_leaves_half_of_the_room():
     problems = {}
 
     def work(client):
-        problems[client] = refused(pool, "work", client, connections[client][0])
+        problems[client] = ask_refused(pool, "work", client, connections[client][0])
 
     threads = [threading.Thread(target=work, args=client, daemon=True) for client in connections]
     for thread in threads:
         thread.start()
-    ((client, problem),) = eventually(lambda: list(problems.items()), what="a refusal")
+    ((client, problem),) = eventually(lambda: list(problems.items()), goal="a refusal")
     assert (problem.status, problem.kind) == (503, "over-capacity")
-    assert refused(pool, "echo", client).status == 503
+    assert ask_refused(pool, "echo", client).status == 503
     for other in "efg":
         echo(pool, other)
     for _, theirs in connections.values():
@@ -219,12 +219,12 @@ def the_latest_requests_tell_the_next():
     pool = opened(waiting=2)
     for client in "ab":
         pool.ask(client, "work a second", b"")
-    with occupied(pool, "a"):
+    with occupy(pool, "a"):
         for _ in range(2):
-            assert refused(pool, "echo", "b").status == 503
+            assert ask_refused(pool, "echo", "b").status == 503
         echo(pool, "c")
     echo(pool, "b")
-    with occupied(pool, "a"):
+    with occupy(pool, "a"):
         echo(pool, "b")  # 1.1 s counted half
 
 
@@ -243,15 +243,15 @@ def a_short_operation_comes_first():
 
 
 def _come_first(pool, client, operation):
-    with occupied(pool, "a"), occupied(pool, "b"):
+    with occupy(pool, "a"), occupy(pool, "b"):
         others = []
         for name in "cd":
             others.append(Waiting(pool, name))
             eventually(lambda: n_waiting() == len(others))
         short = Waiting(pool, client, operation)
-        eventually(lambda: others[1].problem, what="a refusal")
+        eventually(lambda: others[1].problem, goal="a refusal")
         assert others[1].problem.detail == "the service has 4 heavy requests already (RANKCORR_MAX_WAITING); try again"
-        assert refused(pool, "echo", "e").status == 503  # it is no shorter than c's
+        assert ask_refused(pool, "echo", "e").status == 503  # it is no shorter than c's
         assert not short.has_started()
     eventually(lambda: short.has_started() and others[0].has_started())
     assert [short.leave(), others[0].leave()] == [CLIENT_LEFT] * 2
@@ -282,8 +282,8 @@ def many_clients_with_work_of_a_second():
 
 def no_turn_in_time():
     pool = opened(wait_seconds=0.2)
-    with occupied(pool, "a", "b"):
-        problem = refused(pool, "echo", "c")
+    with occupy(pool, "a", "b"):
+        problem = ask_refused(pool, "echo", "c")
         assert (problem.status, problem.kind, problem.headers) == (503, "over-capacity", {"Retry-After": "1"})
         assert problem.detail == "no turn came in 0.2 s (RANKCORR_MAX_WAIT_SECONDS); try again"
     echo(pool, "c")
@@ -291,8 +291,8 @@ def no_turn_in_time():
 
 def few_wait():
     pool = opened(waiting=2)
-    with occupied(pool, "a", "b"):
-        problem = refused(pool, "echo", "c")
+    with occupy(pool, "a", "b"):
+        problem = ask_refused(pool, "echo", "c")
         assert problem.status == 503
         assert problem.detail == "the service has 2 heavy requests already (RANKCORR_MAX_WAITING); try again"
     echo(pool, "c")
@@ -310,7 +310,7 @@ def many_at_once():
                 echo(pool, client)
             else:
                 threading.Timer(0.001 * number, theirs.close).start()
-                pool_refuses = refused(pool, "work", client, ours)
+                pool_refuses = ask_refused(pool, "work", client, ours)
                 assert pool_refuses.status == CLIENT_LEFT
 
     in_threads(*(partial(ask, f"client {k}") for k in range(16)))
@@ -321,7 +321,7 @@ def many_at_once():
 
 def too_much_work_is_ended():
     pool = opened(work_seconds=1.0)
-    problem = refused(pool, "work")
+    problem = ask_refused(pool, "work")
     assert (problem.status, problem.kind) == (422, "too-much-work")
     assert "this request used up its 1 s of processor time (RANKCORR_MAX_SECONDS)" in problem.detail
     echo(pool)
@@ -361,12 +361,12 @@ def an_answer_in_vain_is_given_up():
 def a_death():
     pool = opened()
     for head in ("die", "fail"):
-        problem = refused(pool, head)
+        problem = ask_refused(pool, head)
         assert problem.status == 500
         assert "the process that worked on the request has ended" in problem.detail
     idle = echo(pool)
     os.kill(idle, signal.SIGKILL)
-    eventually(lambda: state(idle) == "", what="the end of a child")
+    eventually(lambda: state(idle) == "", goal="the end of a child")
     assert echo(pool) != idle
 
 
@@ -380,7 +380,7 @@ def death_of_the_supervisor():
     request.thread.join(60)
     assert request.problem.status == 503
     assert request.problem.detail == "the work on this request was interrupted; try again"
-    eventually(lambda: all(state(child) == "" for child in before), what="the end of its children")
+    eventually(lambda: all(state(child) == "" for child in before), goal="the end of its children")
     echo(pool)
     assert supervisor() != first
 
@@ -392,7 +392,7 @@ def death_of_the_supervisor_and_its_guard():
     (guard,), boss = children(os.getpid()), supervisor()
     for pid in (guard, boss):
         os.kill(pid, signal.SIGKILL)
-    eventually(lambda: state(boss) == "", what="the end of the supervisor")
+    eventually(lambda: state(boss) == "", goal="the end of the supervisor")
     problem = eventually(lambda: refused_at_once(pool))
     assert (problem.status, problem.kind) == (503, "over-capacity")
     assert problem.detail == "the processes for heavy requests have ended; try again"

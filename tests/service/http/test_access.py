@@ -12,14 +12,14 @@ OTHER = "fedcba9876543210"
 
 class TestTokens:
     @pytest.fixture
-    def guarded(self, make_client):
+    def guarded_client(self, make_client):
         return make_client(tokens=(TOKEN, OTHER), metrics="token")
 
     @pytest.mark.parametrize("token", [TOKEN, OTHER])
-    def test_a_token_opens_the_api(self, guarded, token):
-        assert post_pair(guarded, {"Authorization": f"Bearer {token}"}).status_code == 200
-        assert post_pair(guarded, {"Authorization": f"bearer {token}"}).status_code == 200
-        assert post_pair(guarded, {"Authorization": f"Bearer   {token} "}).status_code == 200
+    def test_a_token_opens_the_api(self, guarded_client, token):
+        assert post_pair(guarded_client, {"Authorization": f"Bearer {token}"}).status_code == 200
+        assert post_pair(guarded_client, {"Authorization": f"bearer {token}"}).status_code == 200
+        assert post_pair(guarded_client, {"Authorization": f"Bearer   {token} "}).status_code == 200
 
     @pytest.mark.parametrize(
         "authorization",
@@ -35,32 +35,32 @@ class TestTokens:
             "Bearer é",
         ],
     )
-    def test_other_credentials_are_refused(self, guarded, authorization):
+    def test_other_credentials_are_refused(self, guarded_client, authorization):
         headers = {} if authorization is None else {"Authorization": authorization}
-        answer = post_pair(guarded, headers)
+        answer = post_pair(guarded_client, headers)
         assert (answer.status_code, answer.content_type) == (401, "application/problem+json")
         assert answer.headers["WWW-Authenticate"] == 'Bearer realm="rankcorr"'
 
-    def test_the_body_is_not_read_without_a_token(self, guarded):
-        answer = guarded.post("/v1/correlations", data="{", content_type="application/json")
+    def test_the_body_is_not_read_without_a_token(self, guarded_client):
+        answer = guarded_client.post("/v1/correlations", data="{", content_type="application/json")
         assert answer.status_code == 401
 
-    def test_an_unknown_path_needs_a_token_too(self, guarded):
-        assert guarded.get("/v1/nope").status_code == 401
+    def test_an_unknown_path_needs_a_token_too(self, guarded_client):
+        assert guarded_client.get("/v1/nope").status_code == 401
 
     @pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/openapi.json", "/docs"])
-    def test_probes_and_the_document_need_no_token(self, guarded, path):
-        assert guarded.get(path).status_code == 200
+    def test_probes_and_the_document_need_no_token(self, guarded_client, path):
+        assert guarded_client.get(path).status_code == 200
 
-    def test_metrics_follow_their_setting(self, guarded, make_client):
-        assert guarded.get("/metrics").status_code == 401
-        assert guarded.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+    def test_metrics_follow_their_setting(self, guarded_client, make_client):
+        assert guarded_client.get("/metrics").status_code == 401
+        assert guarded_client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
         assert make_client(metrics="off").get("/metrics").status_code == 404
         assert make_client(tokens=(TOKEN,), metrics="open").get("/metrics").status_code == 200
 
-    def test_no_token_reaches_the_log(self, guarded, capsys):
-        post_pair(guarded, {"Authorization": f"Bearer {TOKEN}"})
-        post_pair(guarded, {"Authorization": "Bearer wrong-wrong-wrong"})
+    def test_no_token_reaches_the_log(self, guarded_client, capsys):
+        post_pair(guarded_client, {"Authorization": f"Bearer {TOKEN}"})
+        post_pair(guarded_client, {"Authorization": "Bearer wrong-wrong-wrong"})
         text = capsys.readouterr()
         assert TOKEN not in text.out + text.err
         assert "wrong" not in text.out + text.err
@@ -76,7 +76,7 @@ class TestTokens:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "alike"),
+    ("one", "other", "is_same"),
     [
         ("192.0.2.1", "192.0.2.2", False),
         ("192.0.2.1", "::ffff:192.0.2.1", True),
@@ -90,8 +90,8 @@ class TestTokens:
         ("unknown", "no:address", False),
     ],
 )
-def test_addresses_of_one_site_are_one_client(one, other, alike):
-    assert (site_of(one) == site_of(other)) is alike
+def test_addresses_of_one_site_are_one_client(one, other, is_same):
+    assert (site_of(one) == site_of(other)) is is_same
 
 
 WEIGHTS = "/v1/weights?top=100"
@@ -129,7 +129,7 @@ def test_an_error_and_the_answer_to_a_post_have_no_tag(client):
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/v1/weights?n_items=3", "/docs/swagger-ui.css"])
 def test_an_answer_without_a_body_has_the_headers_for_caches(client, path):
-    with client.get(path) as whole, client.get(path, headers={"If-None-Match": whole.headers["ETag"]}) as again:
+    with client.get(path) as first, client.get(path, headers={"If-None-Match": first.headers["ETag"]}) as again:
         assert (again.status_code, again.data) == (304, b"")
         for name in ("ETag", "Cache-Control"):  # RFC 9110, section 15.4.5
-            assert again.headers[name] == whole.headers[name]
+            assert again.headers[name] == first.headers[name]

@@ -36,7 +36,7 @@ def sent(client, *steps):
 
 
 class TestBodies:
-    def test_a_body_in_pieces(self, client):
+    def test_a_body_may_come_in_pieces(self, client):
         assert sent(client, BODY[:9], BODY[9:]).status_code == 200
 
     @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ class TestBodies:
         assert client.post("/v1/correlations", data=BODY, headers=headers).status_code == 200
 
 
-def test_the_limit_of_bytes(make_client):
+def test_a_body_is_limited_in_bytes(make_client):
     client = make_client(max_body_bytes=1000)
     body = json.dumps(PAIR).encode()
     padded = body + b" " * (1000 - len(body))

@@ -12,7 +12,7 @@ from service.http.jobs import MOST_OF_CLIENT, MOST_SECONDS, Jobs
 from service.http.problems import Problem
 
 HEAD = {"HTTP_X_REQUEST_ID": "id-7"}
-MADE = (200, [("Content-Type", "application/json")], b'{"a":\n1}')
+ANSWER = (200, [("Content-Type", "application/json")], b'{"a":\n1}')
 BODY = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [3, 1, 2]}, "coefficients": ["tau_w"]}
 A, B, C, D = (bytes([number]) * 16 for number in range(4))
 
@@ -38,11 +38,11 @@ def end(jobs, name, failure=None, *, is_disk_full=False):
     _, request, answer = jobs.files(name)
     with os.fdopen(request), os.fdopen(answer, "wb", buffering=0) as file:
         if failure is None:
-            write_work(file, MADE[:2], MADE[2])
+            write_work(file, ANSWER[:2], ANSWER[2])
     jobs.end(name, failure, is_disk_full=is_disk_full)
 
 
-def refused(call, *arguments):
+def refusal(call, *arguments):
     with pytest.raises(Problem) as caught:
         call(*arguments)
     return caught.value.status, caught.value.kind
@@ -55,7 +55,7 @@ def test_every_worker_sees_running_jobs_and_their_answers(jobs, folder):
     assert other.answer(name) is None
     assert other.names() == [name]
     end(jobs, name)
-    assert other.answer(name) == jobs.answer(name) == MADE
+    assert other.answer(name) == jobs.answer(name) == ANSWER
     assert {path.name for path in folder.iterdir()} == {".lock", f"{name}.done"}
 
 
@@ -64,8 +64,8 @@ def test_a_name_cannot_be_guessed(jobs):
     assert all(re.fullmatch("[0-9a-f]{64}", name) for name in names)
     assert len({name[32:] for name in names}) == 3
     for wrong in ("", ".lock", "..", f"../{names[0]}", names[0][:32], names[0] + "\n", "*", "0" * 64):
-        assert refused(jobs.answer, wrong) == (404, "no-such-job")
-        assert refused(jobs.delete, wrong) == (404, "no-such-job")
+        assert refusal(jobs.answer, wrong) == (404, "no-such-job")
+        assert refusal(jobs.delete, wrong) == (404, "no-such-job")
     assert jobs.names() == names
 
 
@@ -74,7 +74,7 @@ def test_a_job_and_an_answer_are_deleted(jobs, folder):
     end(jobs, names[0])
     for name in names:
         worker(folder).delete(name)
-        assert refused(jobs.answer, name) == (404, "no-such-job")
+        assert refusal(jobs.answer, name) == (404, "no-such-job")
     jobs.end(names[1], None, is_disk_full=False)  # by a child that had started
     assert {path.name for path in folder.iterdir()} == {".lock"}
 
@@ -109,19 +109,19 @@ def test_answers_do_not_block_jobs_and_the_oldest_is_deleted(folder):
         end(jobs, names[-1])
         os.utime(folder / f"{names[-1]}.done", (time.time() - 100 + number,) * 2)
     jobs.begin(C, HEAD, b"")
-    assert refused(jobs.answer, names[1]) == (404, "no-such-job")  # of the client with most answers
-    assert [jobs.answer(names[place]) for place in (0, 2, 3)] == [MADE] * 3
+    assert refusal(jobs.answer, names[1]) == (404, "no-such-job")  # of the client with most answers
+    assert [jobs.answer(names[place]) for place in (0, 2, 3)] == [ANSWER] * 3
 
 
 def test_an_unfetched_job_is_deleted_after_a_time(jobs, folder):
-    done, running = jobs.begin(A, HEAD, b""), jobs.begin(B, HEAD, b"")
-    end(jobs, done)
+    ended_job, running = jobs.begin(A, HEAD, b""), jobs.begin(B, HEAD, b"")
+    end(jobs, ended_job)
     old = time.time() - MOST_SECONDS - 1
-    for name in (f"{done}.done", running):
+    for name in (f"{ended_job}.done", running):
         os.utime(folder / name, (old, old))
     last = jobs.begin(C, HEAD, b"")
     assert {path.name for path in folder.iterdir()} == {".lock", last}
-    assert refused(jobs.answer, done) == refused(jobs.answer, running) == (404, "no-such-job")
+    assert refusal(jobs.answer, ended_job) == refusal(jobs.answer, running) == (404, "no-such-job")
 
 
 def test_an_answer_may_be_a_problem(jobs):
@@ -145,7 +145,7 @@ def no_space(*_):
 
 def test_a_full_disk_starts_no_job(jobs, folder, monkeypatch):
     monkeypatch.setattr(module, "write_work", no_space)
-    assert refused(jobs.begin, A, HEAD, b"") == (507, "disk-full")
+    assert refusal(jobs.begin, A, HEAD, b"") == (507, "disk-full")
     assert {path.name for path in folder.iterdir()} == {".lock"}
 
 
@@ -155,10 +155,10 @@ def test_a_job_without_space_for_its_answer_ends_with_507(jobs, monkeypatch, fai
     with monkeypatch.context() as patch:
         patch.setattr(module, "write_work", no_space)
         end(jobs, name, failure, is_disk_full=failure is None)
-    assert refused(jobs.answer, name) == (507, "disk-full")
+    assert refusal(jobs.answer, name) == (507, "disk-full")
     assert jobs.names() == []
     jobs.delete(name)
-    assert refused(jobs.answer, name) == (404, "no-such-job")
+    assert refusal(jobs.answer, name) == (404, "no-such-job")
 
 
 def test_without_separate_processes_a_request_is_answered_at_once(client):

@@ -32,7 +32,7 @@ def test_metrics_count_requests_and_items(client, value):
     post_pair(client)
     assert (value(requests), value(items)) == (before[0] + 1, before[1] + 6)
     # Only the request for /metrics, once earlier requests of other tests in this process are answered.
-    eventually(lambda: value("rankcorr_requests_in_progress") == 1, what="the end of all other requests")
+    eventually(lambda: value("rankcorr_requests_in_progress") == 1, goal="the end of all other requests")
 
 
 def test_an_unknown_method_makes_no_new_series(client):
@@ -64,8 +64,8 @@ def test_the_memory_of_this_process(value):
 
 
 def test_the_memory_of_each_live_worker(tmp_path):
-    for whose in (os.getpid(), os.getppid(), 2**30, "x"):  # a worker, the supervisor, and an ended process
-        (tmp_path / f"gauge_livesum_{whose}.db").touch()
+    for process_id in (os.getpid(), os.getppid(), 2**30, "x"):  # a worker, the supervisor, and an ended process
+        (tmp_path / f"gauge_livesum_{process_id}.db").touch()
     (tmp_path / "counter_1.db").touch()
     *_, memory = Snapshot(str(tmp_path)).collect()
     assert [sample.labels for sample in memory.samples] == [{"pid": str(os.getpid())}]

@@ -29,13 +29,13 @@ def outcomes():
 
 
 @pytest.mark.parametrize("scenario", [scenario.__name__ for scenario in SCENARIOS])
-def test_scenario(outcomes, scenario):
+def test_a_scenario_ends_as_it_should(outcomes, scenario):
     statuses, run = outcomes
     assert statuses[scenario] == (9 if scenario == "death_of_the_worker" else 0), run.stderr
     if scenario == "death_of_the_worker":  # removed, because nothing else cleans up after a killed service
         (pids,) = [line for line in run.stdout.splitlines() if line[0].isdigit()]
         for pid in map(int, pids.split()):
-            eventually(lambda: state_of_process(pid) == "", what="the end of a process")  # noqa: B023 - called here
+            eventually(lambda: state_of_process(pid) == "", goal="the end of a process")  # noqa: B023 - called here
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_requests_passed_on_get_the_same_answer(passed_on, make_client, capfd):
     capfd.readouterr()
     answer = client.post("/v1/correlations", json=HEAVY, headers=headers)
     lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    alike = make_client().post("/v1/correlations", json=HEAVY, headers=headers)
+    direct_answer = make_client().post("/v1/correlations", json=HEAVY, headers=headers)
     assert pool.clients == ["127.0.0.1"]
-    assert (answer.status_code, answer.data) == (200, alike.data)
-    assert dict(answer.headers) == dict(alike.headers)
+    assert (answer.status_code, answer.data) == (200, direct_answer.data)
+    assert dict(answer.headers) == dict(direct_answer.headers)
     assert [(line["id"], line["items"], line["status"]) for line in lines] == [("same", 100, 200)]
 
 

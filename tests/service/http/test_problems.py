@@ -17,13 +17,13 @@ PAIR = {"gold": {"order": [1, 2]}, "system": {"order": [1, 2]}}
 
 class TestErrors:
     @pytest.mark.parametrize("path", ["/nope", "/v1/nope", "/docs/nope.js", "/docs/..%2fapp.py", "/v1/correlations/"])
-    def test_an_unknown_path(self, client, path):
+    def test_an_unknown_path_is_not_found(self, client, path):
         answer = client.get(path)
         assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
         assert answer.json["type"] == "urn:rankcorr:problem:not-found"
 
     @pytest.mark.parametrize("method", ["get", "put", "delete", "patch"])
-    def test_an_unknown_method(self, client, method):
+    def test_an_unknown_method_is_not_allowed(self, client, method):
         answer = getattr(client, method)("/v1/correlations")
         assert (answer.status_code, answer.content_type) == (405, "application/problem+json")
         assert set(answer.headers["Allow"].split(", ")) == {"POST", "OPTIONS"}
@@ -95,8 +95,8 @@ class TestSmallAnswers:
         assert [pointer[-10:] for pointer in answer.json["errors"]] == ["xy/order/1", "xz/order/1"]
 
     def test_keys_that_are_equal_after_truncation_keep_all_messages(self):
-        alike = {"/" + "x" * 1_000 + middle + "x" * 1_000: [middle] for middle in "yz"}
-        assert list((invalid(alike).errors or {}).values()) == [["y", "z"]]
+        long_keys = {"/" + "x" * 1_000 + middle + "x" * 1_000: [middle] for middle in "yz"}
+        assert list((invalid(long_keys).errors or {}).values()) == [["y", "z"]]
 
     def test_a_long_detail_is_truncated(self, client):
         with client.application.test_request_context():
@@ -154,8 +154,8 @@ def test_the_detail_has_the_first_three_errors(client):
 def test_errors_of_werkzeug_keep_their_class_and_retry_after():
     failed = from_http(NotImplemented501())
     assert failed.status == 500
-    later = from_http(TooManyRequests(retry_after=7))
-    assert (later.status, later.headers) == (429, {"Retry-After": "7"})
+    rejected = from_http(TooManyRequests(retry_after=7))
+    assert (rejected.status, rejected.headers) == (429, {"Retry-After": "7"})
 
 
 def test_other_statuses_of_werkzeug_are_not_described_as_json_errors(client):

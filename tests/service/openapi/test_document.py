@@ -50,7 +50,7 @@ def test_the_page_loads_nothing_from_other_hosts(client):
     assert "<script>" not in page.text
 
 
-def test_security_headers(client):
+def test_the_page_has_security_headers(client):
     headers = client.get("/docs").headers
     assert "default-src 'none'" in headers["Content-Security-Policy"]
     assert "script-src 'self';" in headers["Content-Security-Policy"]
@@ -88,5 +88,7 @@ console.log(JSON.stringify(seen));
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 def test_the_script_sets_the_class_before_display_and_follows_changes(client):
     script = client.get("/docs/docs.js", buffered=True).text
-    done = subprocess.run([shutil.which("node"), "-e", RUN], input=script, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [["dark-mode"], []]
+    process = subprocess.run(
+        [shutil.which("node"), "-e", RUN], input=script, capture_output=True, text=True, check=True
+    )
+    assert json.loads(process.stdout) == [["dark-mode"], []]

@@ -69,7 +69,7 @@ class Special(Whole):
 
 
 PART = at_least(weight=NUMBER)
-WHOLE = Whole(3.0, 2, (Part(1.0), Part(2.0)))
+WITH_PARTS = Whole(3.0, 2, (Part(1.0), Part(2.0)))
 
 
 def test_properties_have_types_and_docstrings_of_a_result_and_its_bases():
@@ -137,7 +137,7 @@ def test_an_answer_is_a_component_with_its_name_and_docstring():
 
 
 def test_an_answer_has_only_the_fields_of_its_schema():
-    assert PartsAnswer.dump(WHOLE) == {"total": 3.0, "half": 1.5, "items": [{"weight": 1.0}, {"weight": 2.0}]}
+    assert PartsAnswer.dump(WITH_PARTS) == {"total": 3.0, "half": 1.5, "items": [{"weight": 1.0}, {"weight": 2.0}]}
     named = {"a": Part(1.0), "b": None}
     assert NamedAnswer.dump(MappingProxyType({"total": 0.0, "half": None, "parts": [], "named": named, "x": 1})) == {
         "total": 0.0,

@@ -101,10 +101,10 @@ def votes():
             "right": [(number * 7 + 1) % n_items for number in numbers],
             "winner": [("left", "tie", "right", None)[number % 4] for number in numbers],
         }
-        kept = [number for number in numbers if columns["left"][number] != columns["right"][number]]
-        columns = {name: [column[number] for number in kept] for name, column in columns.items()}
+        places = [number for number in numbers if columns["left"][number] != columns["right"][number]]
+        columns = {name: [column[number] for number in places] for name, column in columns.items()}
         if with_voters:
-            columns["voter"] = [f"voter {number % 3}" for number in kept]
+            columns["voter"] = [f"voter {number % 3}" for number in places]
         large = {"side_bias": True, "prior": 1, "voters": with_voters}  # each fit of many items takes seconds
         small = ({}, {"side_bias": True}, {"prior": 1, "voters": with_voters})
         for model, options in itertools.product(("bradley-terry", "thurstone"), small if n_items == 3 else (large,)):
@@ -125,17 +125,17 @@ def evaluations():
     }
     metrics = ["tau_w", "rho_w", "tau", "rho", "tau_ap", "rbo", "ap", "p@5", "ndcg@5"]
     request = {"qrels": qrels, "runs": runs, "metrics": metrics}
-    drawn = {"seed": 1, "n_resamples": 50}
+    drawing = {"seed": 1, "n_resamples": 50}
     for options, policy in itertools.product(
         OPTIONS[::4], ({}, {"depth": 5}, {"unjudged": "omit", "unretrieved": "omit"})
     ):
-        yield "/v1/evaluations", {**request, **options, **policy, "standardized": drawn}
+        yield "/v1/evaluations", {**request, **options, **policy, "standardized": drawing}
     long = {"long": {f"d{number}": number % 5 for number in range(300)}}
     for options in OPTIONS[::4]:
-        document = {"qrels": long, "runs": {"x": long}, "metrics": metrics[:4], "standardized": drawn, **options}
+        document = {"qrels": long, "runs": {"x": long}, "metrics": metrics[:4], "standardized": drawing, **options}
         yield "/v1/evaluations", document
     for test in ("randomization", "t"):
-        comparison = {**drawn, "test": test, "groups": {query: query[-1] for query in queries}}
+        comparison = {**drawing, "test": test, "groups": {query: query[-1] for query in queries}}
         yield "/v1/evaluations", {**request, "comparison": comparison}
 
 
@@ -150,8 +150,8 @@ def send_requests() -> dict:
         if "post" in operations
     }
     statuses: dict[str, list[int]] = {}
-    asked = itertools.chain(examples.items(), comparisons(), inferences(), ballots(), votes(), evaluations())
-    for path, document in asked:
+    requests = itertools.chain(examples.items(), comparisons(), inferences(), ballots(), votes(), evaluations())
+    for path, document in requests:
         answer = client.post(path, json=document)
         statuses.setdefault(path, []).append(answer.status_code)
     after = compiled()

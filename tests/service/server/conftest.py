@@ -14,7 +14,7 @@ def plain_environment(monkeypatch):
 
 
 @pytest.fixture
-def started(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
+def execve_calls(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
     """Calls of os.execve; temporary folders are created in `tmp_path`."""
     calls = []
     monkeypatch.setattr(os, "execve", lambda *call: calls.append(call))
@@ -22,7 +22,7 @@ def started(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
     return calls
 
 
-def refused(capsys, program, *arguments):
+def refusal_of(capsys, program, *arguments):
     """The one-line error of a command that refuses to start."""
     with pytest.raises(SystemExit) as exit_:
         launch(program, list(arguments))

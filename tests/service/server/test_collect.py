@@ -8,7 +8,7 @@ import pytest
 from adaptive.ledger import Ledger
 from service.server.launch import COLLECT, PROGRAMS, SERVE, chosen_program, launch
 from tests.service.live import STOP_SECONDS, running
-from tests.service.server.conftest import refused
+from tests.service.server.conftest import refusal_of
 
 pytestmark = pytest.mark.wide
 
@@ -17,38 +17,38 @@ PROBE_STATUS = 'rankcorr_requests_total{method="GET",route="/health/ready",statu
 
 
 @pytest.fixture
-def started(started, monkeypatch, tmp_path):
+def execve_calls(execve_calls, monkeypatch, tmp_path):
     """Calls of os.execve; the ledger is created in `tmp_path` too."""
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "votes.db"))
-    return started
+    return execve_calls
 
 
-def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, started):
+def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, execve_calls):
     monkeypatch.setenv("RANKCORR_MAX_ITEMS", "5")
     monkeypatch.setenv("RANKCORR_PROGRAM", "rankcorr-serve")
     launch(COLLECT, [])
     warnings = capsys.readouterr().err.splitlines()
     assert warnings[0].startswith("rankcorr-collect: warning: RANKCORR_MAX_ITEMS is not a setting")
     assert warnings[1].startswith("rankcorr-collect: warning: RANKCORR_PROGRAM is not a setting")
-    ((_, _, environment),) = started
+    ((_, _, environment),) = execve_calls
     assert environment["RANKCORR_PROGRAM"] == "rankcorr-collect"
 
 
-def test_a_ledger_that_cannot_be_opened_stops_the_start(monkeypatch, capsys, started, tmp_path):
+def test_a_ledger_that_cannot_be_opened_stops_the_start(monkeypatch, capsys, execve_calls, tmp_path):
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "missing" / "votes.db"))
-    assert refused(capsys, COLLECT).startswith(
+    assert refusal_of(capsys, COLLECT).startswith(
         f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/missing/votes.db: "
     )
     (tmp_path / "text.db").write_text("no database" * 100)
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "text.db"))
-    assert refused(capsys, COLLECT).startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/text.db: ")
-    assert not started
+    assert refusal_of(capsys, COLLECT).startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/text.db: ")
+    assert not execve_calls
     assert not list(tmp_path.glob("rankcorr-collect-*"))
 
 
-def test_the_command_creates_the_ledger_and_becomes_gunicorn(started, tmp_path):
+def test_the_command_creates_the_ledger_and_becomes_gunicorn(execve_calls, tmp_path):
     launch(COLLECT, [])
-    ((program, _, environment),) = started
+    ((program, _, environment),) = execve_calls
     assert program == sys.executable
     assert environment["RANKCORR_RUN_FOLDER"].startswith(str(tmp_path / "rankcorr-collect-"))
     Ledger.open(tmp_path / "votes.db").close()

@@ -95,8 +95,8 @@ def test_under_load_short_work_is_done_at_once_and_long_work_is_refused(tmp_path
             return lambda: answers.append(server.ask("POST", "/v1/simulations", document, headers=of(client)))
 
         def others():
-            eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, what="both long requests")
-            refused = eventually(lambda: turned_away(server, padded, of(3)), what="a refusal")
+            eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, goal="both long requests")
+            refused = eventually(lambda: turned_away(server, padded, of(3)), goal="a refusal")
             small = [server.ask("POST", "/v1/correlations", PAIR, headers=of(1))[0] for _ in range(10)]
             probes = [server.ask("GET", "/health/live")[0] for _ in range(10)]
             assert len(answers) < 2, "the long ones were done before the others"
@@ -127,20 +127,18 @@ def test_a_dead_supervisor_is_replaced_and_without_its_guard_the_service_is_not_
         (guard,) = set(children(server.process.pid)) - set(workers)
         for pid in (guard, server.supervisor()):
             os.kill(pid, signal.SIGKILL)
-        status, _, body = eventually(lambda: if_not_200(server.ask("GET", "/health/ready")))
+        status, _, body = eventually(
+            lambda: None if (answer := server.ask("GET", "/health/ready"))[0] == 200 else answer
+        )
         assert (status, json.loads(body)["type"]) == (503, "urn:rankcorr:problem:over-capacity")
         assert server.ask("GET", "/health/live")[0] == server.ask("POST", "/v1/correlations", PAIR)[0] == 200
-
-
-def if_not_200(answer):
-    return None if answer[0] == 200 else answer
 
 
 def test_during_a_drain_every_answer_closes_its_connection(tmp_path):
     with running(tmp_path, {"RANKCORR_DRAIN_SECONDS": "600"}) as server:
         assert server.ask("POST", "/v1/correlations", PAIR)[1].get("Connection") != "close"
         server.process.send_signal(signal.SIGTERM)
-        eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, what="the drain")
+        eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, goal="the drain")
         status, headers, _ = server.ask("POST", "/v1/correlations", PAIR)
         assert (status, headers["Connection"]) == (200, "close")
         assert server.stop() == 0

@@ -14,16 +14,16 @@ pytestmark = [
 def test_only_the_folder_created_by_the_command_is_removed(tmp_path):
     from service.server.gunicorn_config import remove_run_folder
 
-    made, other = tmp_path / "rankcorr-serve-x", tmp_path / "home"
-    made.mkdir()
+    run_folder, other = tmp_path / "rankcorr-serve-x", tmp_path / "home"
+    run_folder.mkdir()
     other.mkdir()
     remove_run_folder(None, os.getpid())
     remove_run_folder(str(other), os.getpid())
-    remove_run_folder(str(made), os.getpid() + 1)
-    assert made.is_dir()
+    remove_run_folder(str(run_folder), os.getpid() + 1)
+    assert run_folder.is_dir()
     assert other.is_dir()
-    remove_run_folder(str(made), os.getpid())
-    assert not made.exists()
+    remove_run_folder(str(run_folder), os.getpid())
+    assert not run_folder.exists()
 
 
 def test_gunicorn_is_not_started_without_the_command():
@@ -42,9 +42,9 @@ def test_the_start_message_follows_the_last_worker_once(monkeypatch, capsys):
     monkeypatch.setattr(gunicorn_config, "workers", 2)
     monkeypatch.setattr(gunicorn_config.metrics, "start_counting", str)
     monkeypatch.setattr(gunicorn_config.signal, "signal", lambda *_: None)
-    for age, said in ((1, ""), (2, "\nTo vote: here\n\n"), (3, "")):  # the third replaces one that has ended
+    for age, message in ((1, ""), (2, "\nTo vote: here\n\n"), (3, "")):  # the third replaces one that has ended
         gunicorn_config.post_worker_init(SimpleNamespace(pid=7, age=age, sockets=[]))
-        assert capsys.readouterr().err == said
+        assert capsys.readouterr().err == message
 
 
 def test_unwritable_metrics_are_reported_and_do_no_harm(monkeypatch):

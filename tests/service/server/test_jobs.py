@@ -11,7 +11,7 @@ import time
 import pytest
 
 from service import Limits, Settings, create_app
-from tests.processes import guarded
+from tests.processes import guard
 from tests.service.live import COMMAND, REPOSITORY, children, clean_environment, eventually, processor_seconds, running
 
 pytestmark = pytest.mark.wide
@@ -40,17 +40,17 @@ def begun(server, body=LONG):
     return headers["Location"]
 
 
-def done(server, place):
+def wait_for_answer(server, place):
     """The answer of a job; each request is on a new connection, to either worker."""
 
-    def asked():
+    def read_answer():
         status, headers, content = server.ask("GET", place)
         if "Retry-After" in headers:
             assert (status, json.loads(content)) == (200, {"status": "running"})
             return None
         return status, headers, json.loads(content)
 
-    return eventually(asked)
+    return eventually(read_answer)
 
 
 def at_work(server):
@@ -71,12 +71,12 @@ def test_work_beyond_the_limit_of_a_request_is_a_job(server):
     assert detail.startswith("this request used up its 1 s of processor time (RANKCORR_MAX_SECONDS)")
     assert "respond-async" in detail
     place = begun(server, BODY)
-    status, headers, answer = done(server, place)
+    status, headers, answer = wait_for_answer(server, place)
     limits = Limits(max_seconds=600.0)
     expected = create_app(Settings(limits=limits)).test_client().post("/v1/simulations", json=BODY)
     assert (status, answer) == (200, expected.json)
     assert headers["Content-Type"] == "application/json"
-    assert done(server, place)[2] == answer
+    assert wait_for_answer(server, place)[2] == answer
     assert server.ask("DELETE", place)[0] == 204
     assert server.ask("GET", place)[0] == server.ask("DELETE", place)[0] == 404
 
@@ -88,7 +88,7 @@ def test_a_small_request_is_answered_at_once(server):
 
 def test_a_wrong_request_is_refused_by_its_job(server):
     place = begun(server, {**BODY, "seed": -1})
-    status, headers, problem = done(server, place)
+    status, headers, problem = wait_for_answer(server, place)
     assert (status, problem["status"], headers["Content-Type"]) == (422, 422, "application/problem+json")
     server.ask("DELETE", place)
 
@@ -96,7 +96,7 @@ def test_a_wrong_request_is_refused_by_its_job(server):
 def test_a_killed_process_ends_in_a_problem(server):
     place = begun(server)
     os.kill(at_work(server), signal.SIGKILL)
-    status, _, problem = done(server, place)
+    status, _, problem = wait_for_answer(server, place)
     assert (status, problem["type"]) == (500, "urn:rankcorr:problem:unforeseen")
     server.ask("DELETE", place)
 
@@ -125,9 +125,9 @@ def test_a_job_outlives_the_workers_and_the_supervisor(server):
     workers = server.workers()
     os.kill(server.supervisor(), signal.SIGKILL)
     server.process.send_signal(signal.SIGHUP)
-    assert done(server, place)[0] == 200
+    assert wait_for_answer(server, place)[0] == 200
     eventually(lambda: len(server.workers()) == 2 and not set(server.workers()) & set(workers))
-    assert done(server, place)[0] == 200
+    assert wait_for_answer(server, place)[0] == 200
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +136,8 @@ def redis_url(tmp_path_factory):
     pytest.importorskip("rq", reason="needs the extra redis")
     program = shutil.which("redis-server") or pytest.skip("needs redis-server")
     socket = tmp_path_factory.mktemp("redis") / "socket"
-    with guarded([program, "--port", "0", "--unixsocket", str(socket), "--save", ""], stdout=subprocess.DEVNULL):
-        eventually(socket.exists, what="a Redis")
+    with guard([program, "--port", "0", "--unixsocket", str(socket), "--save", ""], stdout=subprocess.DEVNULL):
+        eventually(socket.exists, goal="a Redis")
         yield f"unix://{socket}"
 
 
@@ -147,7 +147,7 @@ def job_worker(url, folder):
     environment = clean_environment(RANKCORR_JOBS_URL=url, RANKCORR_JOB_SECONDS="300")
     with (
         (folder / f"jobs{time.monotonic_ns()}").open("w") as errors,
-        guarded([*COMMAND, "--jobs"], env=environment, stderr=errors, cwd=REPOSITORY) as process,
+        guard([*COMMAND, "--jobs"], env=environment, stderr=errors, cwd=REPOSITORY) as process,
     ):
         yield process
 
@@ -179,8 +179,8 @@ def test_jobs_in_redis_survive_kills_and_a_restart(redis_url, tmp_path):
             busy_descendant(worker.pid)  # the job is retried
             os.killpg(worker.pid, signal.SIGKILL)  # a machine is lost
         with job_worker(redis_url, tmp_path) as worker:
-            assert done(server, places[1])[0] == 422
-            status, headers, answer = done(server, places[0])
+            assert wait_for_answer(server, places[1])[0] == 422
+            status, headers, answer = wait_for_answer(server, places[0])
             assert (status, headers["Content-Type"], answer) == (200, "application/json", expected.json)
             for place in places:
                 assert server.ask("DELETE", place)[0] == 204
@@ -188,7 +188,7 @@ def test_jobs_in_redis_survive_kills_and_a_restart(redis_url, tmp_path):
             place = begun(server)
             child = busy_descendant(worker.pid)
             assert server.ask("DELETE", place)[0] == 204
-            eventually(lambda: not os.path.exists(f"/proc/{child}"), what="the end of a deleted job")
+            eventually(lambda: not os.path.exists(f"/proc/{child}"), goal="the end of a deleted job")
             for _ in range(4):
                 begun(server)
             assert server.ask("POST", "/v1/simulations", LONG, headers=ASYNC)[0] == 429

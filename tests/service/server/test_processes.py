@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from service.server.launch import METRICS_FOLDER
-from tests.processes import guarded
+from tests.processes import guard
 from tests.service.live import (
     AMPLE,
     COMMAND,
@@ -48,7 +48,7 @@ def second_start(live_server, tmp_path_factory):
     environment = clean_environment(RANKCORR_BIND=f"{live_server.host}:{live_server.port}", TMPDIR=str(folder))
     with (
         (folder / "errors").open("w") as errors,
-        guarded(COMMAND, env=environment, stdout=errors, stderr=errors) as process,
+        guard(COMMAND, env=environment, stdout=errors, stderr=errors) as process,
     ):
         yield process, folder
 
@@ -58,12 +58,12 @@ def simulates(server, document, statuses):
     return lambda: statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
 
 
-def has_two_workers(server, without=frozenset()):
-    """Wait for two workers other than `without`."""
-    eventually(lambda: len(result := set(server.workers())) == 2 and not result & without, what="two workers")
+def wait_for_two_workers(server, former_workers=frozenset()):
+    """Wait for two workers other than `former_workers`."""
+    eventually(lambda: len(result := set(server.workers())) == 2 and not result & former_workers, goal="two workers")
 
 
-def booted(server):
+def booted_workers(server):
     """Ids of all workers so far, from the log."""
     return set(re.findall(r"Booting worker with pid: (\d+)", server.errors.read_text()))
 
@@ -92,7 +92,7 @@ def test_a_killed_worker_costs_at_most_the_requests_it_had(live_server):
         load.wait_for(200)
         os.kill(victim, signal.SIGKILL)
         load.wait_for(500)
-        has_two_workers(live_server, without={victim})
+        wait_for_two_workers(live_server, former_workers={victim})
         load.wait_for(200)
     assert set(load.statuses) == {200}
     assert len(load.bodies) == 1
@@ -115,7 +115,7 @@ def test_a_reload_replaces_the_workers_and_loses_no_request(live_server):
     with Load(live_server) as load:
         load.wait_for(50)
         live_server.process.send_signal(signal.SIGHUP)
-        has_two_workers(live_server, without=before)
+        wait_for_two_workers(live_server, former_workers=before)
         load.wait_for(50)
     assert load.n_broken == 0
     assert load.statuses == {200: load.n_answered}
@@ -126,13 +126,13 @@ def test_replacing_workers_loses_no_request(tmp_path):
     with running(tmp_path, AMPLE | {"RANKCORR_MAX_REQUESTS_PER_WORKER": "40"}) as server:
         with Load(server) as load:
             load.wait_for(480)
-            eventually(lambda: len(booted(server)) >= 6, what="other workers")
+            eventually(lambda: len(booted_workers(server)) >= 6, goal="other workers")
         assert load.n_broken == 0
         assert load.n_closed > 0  # this tells a client that its worker stops
         assert load.statuses == {200: load.n_answered}
         assert server.metrics()[ANSWERED] == load.n_answered
         # two files for each live worker, for the supervisor, and for all ended ones
-        has_two_workers(server)
+        wait_for_two_workers(server)
         assert len(list(server.folder(METRICS_FOLDER).glob("counter_*.db"))) <= 4
 
 
@@ -143,7 +143,7 @@ def test_a_stop_loses_no_started_request(tmp_path):
         statuses = []
 
         def stop():
-            eventually(lambda: server.metrics()[IN_PROGRESS] >= 5, what="four requests in flight")
+            eventually(lambda: server.metrics()[IN_PROGRESS] >= 5, goal="four requests in flight")
             assert not statuses
             return server.stop()
 
@@ -161,7 +161,7 @@ def test_requests_are_answered_without_space_for_metrics(tmp_path):
         (before,) = server.workers()
         shutil.rmtree(server.folder(METRICS_FOLDER))
         os.kill(before, signal.SIGKILL)
-        eventually(lambda: server.workers() and server.workers() != [before], what="another worker")
+        eventually(lambda: server.workers() and server.workers() != [before], goal="another worker")
         for _ in range(3):
             assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
         assert server.ask("GET", "/health/ready")[0] == 200
@@ -174,10 +174,10 @@ def test_a_stop_begins_with_a_drain(tmp_path):
         statuses = []
 
         def stop():
-            eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, what="two requests in flight")
+            eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, goal="two requests in flight")
             assert server.ask("GET", "/health/ready")[0] == 200
             server.process.send_signal(signal.SIGTERM)
-            eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, what="the drain")
+            eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, goal="the drain")
             status, headers, body = server.ask("GET", "/health/ready")
             assert (status, headers["Content-Type"]) == (503, "application/problem+json")
             assert json.loads(body)["type"] == "urn:rankcorr:problem:stopping"

@@ -16,7 +16,7 @@ from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, ServerSettin
 from tests.repository import ROOT, requirements
 from tests.service.answers import PAIR
 from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, running
-from tests.service.server.conftest import refused
+from tests.service.server.conftest import refusal_of
 
 pytestmark = pytest.mark.wide
 
@@ -42,28 +42,28 @@ BIND = "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; go
 )
 @pytest.mark.parametrize("arguments", [(), ("--check",)])
 def test_an_invalid_setting_stops_the_start_with_one_line(
-    monkeypatch, capsys, started, program, name, value, message, arguments
+    monkeypatch, capsys, execve_calls, program, name, value, message, arguments
 ):
     monkeypatch.setenv(f"RANKCORR_{name}", value)
-    line = refused(capsys, program, *arguments)
+    line = refusal_of(capsys, program, *arguments)
     assert line.startswith(f"{program.name}: error: {message}")
     assert "secret" not in line
-    assert not started
+    assert not execve_calls
 
 
 @pytest.mark.parametrize("program", [SERVE, COLLECT], ids=lambda program: program.name)
-def test_job_workers_need_redis(capsys, started, program):
-    line = refused(capsys, program, "--jobs")
+def test_job_workers_need_redis(capsys, execve_calls, program):
+    line = refusal_of(capsys, program, "--jobs")
     assert line == f"{program.name}: error: --jobs needs RANKCORR_JOBS_URL, the Redis that keeps the jobs\n"
-    assert not started
+    assert not execve_calls
 
 
 @pytest.mark.parametrize("program", [SERVE, COLLECT], ids=lambda program: program.name)
-def test_check_starts_nothing(capsys, started, tmp_path, program):
+def test_check_starts_nothing(capsys, execve_calls, tmp_path, program):
     launch(program, ["--check"])
     cores = usable_cores()
     assert capsys.readouterr().out == f"the settings are valid: {cores} workers would listen at {program.bind}\n"
-    assert not started
+    assert not execve_calls
     assert not list(tmp_path.iterdir())
 
 
@@ -72,12 +72,12 @@ def test_check_starts_nothing(capsys, started, tmp_path, program):
     [(SERVE, Settings, "MAX_ITEMS", "200000"), (COLLECT, CollectSettings, "LEDGER", "collect.db")],
 )
 def test_help_lists_each_variable_with_its_default_and_shows_no_token(
-    monkeypatch, capsys, started, program, settings, name, default
+    monkeypatch, capsys, execve_calls, program, settings, name, default
 ):
     monkeypatch.setenv("RANKCORR_TOKENS", "a-token-that-is-secret")
     with pytest.raises(SystemExit) as exit_:
         launch(program, ["--help"])
-    assert (exit_.value.code, started) == (0, [])
+    assert (exit_.value.code, execve_calls) == (0, [])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     defaults = {words[0]: words[1] for words in lines if words and words[0].startswith("RANKCORR_")}
     rows = (*ServerSettings().table(), *settings().table())
@@ -88,28 +88,28 @@ def test_help_lists_each_variable_with_its_default_and_shows_no_token(
 
 
 @pytest.mark.parametrize(("program", "missing"), [(SERVE, ["flask", "gunicorn"]), (COLLECT, ["nh3"])])
-def test_missing_packages_are_named(monkeypatch, capsys, started, program, missing):
+def test_missing_packages_are_named(monkeypatch, capsys, execve_calls, program, missing):
     monkeypatch.setattr(command, "find_spec", lambda name: None if name in missing else object())
-    line = refused(capsys, program)
+    line = refusal_of(capsys, program)
     assert line == f"{program.name}: error: {', '.join(missing)} cannot be imported: install rankcorr-service\n"
-    assert not started
+    assert not execve_calls
 
 
 def test_checked_packages_are_the_dependencies_beyond_the_library():
     imported = {"markdown_it_py": "markdown_it"}
-    library, own = (
-        {imported.get(name, name) for name in (each.name.replace("-", "_") for each in requirements(folder)[""])}
+    library, packages = (
+        {imported.get(name, name) for name in (entry.name.replace("-", "_") for entry in requirements(folder)[""])}
         for folder in (ROOT, ROOT / "service")
     )
-    assert set(COLLECT.needed) == own - library - {"rankcorr", "rankcorr_adaptive"}
+    assert set(COLLECT.needed) == packages - library - {"rankcorr", "rankcorr_adaptive"}
     assert set(SERVE.needed) == set(COLLECT.needed) - set(NEEDED_FOR_PAGES)
 
 
-def test_the_command_becomes_gunicorn_with_new_folders(monkeypatch, started, tmp_path):
+def test_the_command_becomes_gunicorn_with_new_folders(monkeypatch, execve_calls, tmp_path):
     monkeypatch.setenv("RANKCORR_WORKERS", "3")
     monkeypatch.setenv("MALLOC_ARENA_MAX", "7")
     launch(SERVE, [])
-    ((program, arguments, environment),) = started
+    ((program, arguments, environment),) = execve_calls
     assert program == sys.executable
     assert arguments == [
         sys.executable,
@@ -131,7 +131,7 @@ def test_the_command_becomes_gunicorn_with_new_folders(monkeypatch, started, tmp
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
 
 
-def test_an_unknown_variable_gives_a_warning(monkeypatch, capsys, started):
+def test_an_unknown_variable_gives_a_warning(monkeypatch, capsys, execve_calls):
     monkeypatch.setenv("RANKCORR_MAX_ITEM", "5")
     monkeypatch.setenv("RANKCORR_TOKEN", "0123456789abcdef")
     launch(SERVE, ["--check"])
@@ -141,7 +141,7 @@ def test_an_unknown_variable_gives_a_warning(monkeypatch, capsys, started):
         "rankcorr-serve: warning: RANKCORR_MAX_ITEM is not a setting: did you mean RANKCORR_MAX_ITEMS?\n"
         "rankcorr-serve: warning: RANKCORR_TOKEN is not a setting: did you mean RANKCORR_TOKENS?\n"
     )
-    assert not started
+    assert not execve_calls
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_an_unknown_variable_gives_a_warning(monkeypatch, capsys, started):
         ("0.0.0.0:1", "1", False),
     ],
 )
-def test_a_public_address_without_a_proxy_gives_a_warning(monkeypatch, capsys, started, bind, proxies, is_warned):
+def test_a_public_address_without_a_proxy_gives_a_warning(monkeypatch, capsys, execve_calls, bind, proxies, is_warned):
     monkeypatch.setenv("RANKCORR_BIND", bind)
     monkeypatch.setenv("RANKCORR_TRUSTED_PROXIES", proxies)
     for arguments in (["--check"], []):
@@ -161,20 +161,20 @@ def test_a_public_address_without_a_proxy_gives_a_warning(monkeypatch, capsys, s
             f"rankcorr-serve: warning: other machines can reach {bind}, and slow clients can block a server without"
         )
         assert capsys.readouterr().err.startswith(warning) == is_warned
-    assert len(started) == 1
+    assert len(execve_calls) == 1
 
 
-def test_a_full_disk_stops_the_start(monkeypatch, capsys, started, tmp_path):
+def test_a_full_disk_stops_the_start(monkeypatch, capsys, execve_calls, tmp_path):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    assert "no folder for this run: [Errno 28] No space left on device" in refused(capsys, SERVE)
+    assert "no folder for this run: [Errno 28] No space left on device" in refusal_of(capsys, SERVE)
     assert not list(tmp_path.iterdir())
-    assert not started
+    assert not execve_calls
 
 
-@pytest.mark.usefixtures("started")
+@pytest.mark.usefixtures("execve_calls")
 def test_old_metrics_are_deleted_from_a_folder_for_metrics(tmp_path):
     folder = tmp_path / "some" / "metrics"
     folder.mkdir(parents=True)
@@ -182,20 +182,22 @@ def test_old_metrics_are_deleted_from_a_folder_for_metrics(tmp_path):
     for name in names:
         (folder / name).touch()
     prepare(SERVE, {"PROMETHEUS_MULTIPROC_DIR": str(folder)})
-    own = [f"{kind}_{os.getpid()}.db" for kind in ("counter", "gauge_livesum", "histogram")]
-    assert sorted(file.name for file in folder.iterdir()) == sorted(["counter_1.txt", "mine.db", *own])
+    own_files = [f"{kind}_{os.getpid()}.db" for kind in ("counter", "gauge_livesum", "histogram")]
+    assert sorted(file.name for file in folder.iterdir()) == sorted(["counter_1.txt", "mine.db", *own_files])
 
 
-def test_a_folder_that_cannot_be_created_stops_the_start_and_leaves_nothing(monkeypatch, capsys, started, tmp_path):
+def test_a_folder_that_cannot_be_created_stops_the_start_and_leaves_nothing(
+    monkeypatch, capsys, execve_calls, tmp_path
+):
     (tmp_path / "file").touch()
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path / "file" / "metrics"))
-    line = refused(capsys, SERVE)
+    line = refusal_of(capsys, SERVE)
     assert line.startswith("rankcorr-serve: error: no folder for this run: ")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
-    assert not started
+    assert not execve_calls
 
 
-@pytest.mark.usefixtures("started")
+@pytest.mark.usefixtures("execve_calls")
 def test_kernels_in_a_read_only_folder_are_copied(monkeypatch, tmp_path):
     kernels = tmp_path / "kernels"
     kernels.mkdir()
@@ -228,8 +230,8 @@ def test_packages_in_the_current_folder_are_not_imported(tmp_path):
         (tmp_path / package / "__init__.py").write_text("raise SystemExit('foreign code')\n", encoding="utf-8")
     environment = clean_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     check = [sys.executable, *command.GUNICORN, "--check-config"]
-    done = subprocess.run(check, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = subprocess.run(check, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_a_first_start_compiles_kernels_for_threads_and_children_the_rest(tmp_path):

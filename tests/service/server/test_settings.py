@@ -18,12 +18,12 @@ def test_settings_of_the_server_raise_a_setting_error():
 @pytest.mark.parametrize(
     "address", ["127.0.0.1:0", "0.0.0.0:8000", "[::1]:65535", "some-host.example:80", "unix:/run/x"]
 )
-def test_addresses(address):
+def test_addresses_are_accepted(address):
     assert ServerSettings.from_environment({"RANKCORR_BIND": address}).bind == address
 
 
 @pytest.mark.parametrize(
-    ("files", "wanted"),
+    ("files", "n_cores"),
     [
         ({}, None),
         ({"cpu.max": "max 100000\n"}, None),
@@ -35,12 +35,12 @@ def test_addresses(address):
         ({"cpu.max": "what is this"}, None),
     ],
 )
-def test_cores_are_counted_by_the_affinity_of_the_process(monkeypatch, tmp_path, files, wanted):
+def test_cores_are_counted_by_the_affinity_of_the_process(monkeypatch, tmp_path, files, n_cores):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     (tmp_path / "cpu").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert usable_cores(tmp_path) == (wanted or 8)
+    assert usable_cores(tmp_path) == (n_cores or 8)
 
 
 def test_a_stop_waits_for_the_longest_request_by_default():

@@ -74,7 +74,7 @@ def test_a_client_that_does_not_read_is_disconnected(server, sockets):
     )
     head = b"POST /v1/ballots HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
     sockets(server, head + b"%d\r\n\r\n" % len(ballot) + ballot.encode(), window=2_048)
-    eventually(lambda: "Socket error processing request" in server.errors.read_text(), what="the end of the answer")
+    eventually(lambda: "Socket error processing request" in server.errors.read_text(), goal="the end of the answer")
     assert server.ask("GET", "/health/live")[0] == 200
 
 
@@ -91,14 +91,14 @@ def test_work_for_a_disconnected_client_stops(server, sockets):
     document = json.dumps(simulation(600)).encode()  # seconds of work
     head = b"POST /v1/simulations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     connection = sockets(server, head + b"Content-Length: %d\r\n\r\n" % len(document) + document)
-    eventually(lambda: server.metrics()[IN_PROGRESS] >= 2, what="the work")
+    eventually(lambda: server.metrics()[IN_PROGRESS] >= 2, goal="the work")
     connection.close()
 
     def left():
         lines = [json.loads(line) for line in server.output.read_text().splitlines()]
         return [(line["route"], line["status"]) for line in lines if line["route"] == "/v1/simulations"]
 
-    assert eventually(left, what="the end of the work") == [("/v1/simulations", 499)]
+    assert eventually(left, goal="the end of the work") == [("/v1/simulations", 499)]
 
 
 def test_many_simultaneous_requests_are_all_answered(live_server):

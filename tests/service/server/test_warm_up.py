@@ -17,9 +17,9 @@ def report_of(part):
     """Output of `after_warm_up.py` on campaigns or requests, in a new process."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RANKCORR_")}
     program = [sys.executable, "-W", "error", "-m", "tests.service.server.after_warm_up", part]
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=3_000, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])  # below the lines of the log
+    process = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=3_000, check=False)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout.splitlines()[-1])  # below the lines of the log
 
 
 def test_no_campaign_compiles_a_kernel_after_the_warm_up():

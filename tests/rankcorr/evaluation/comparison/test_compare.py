@@ -22,7 +22,7 @@ def case(n_queries=40, noises=(0.5, 0.6, 3.0), seed=0):
     rng = np.random.default_rng(seed)
     qrels = {f"q{q}": {f"d{d}": int(rng.integers(3)) for d in range(10)} for q in range(n_queries)}
     runs = {
-        name: {q: {d: rel + noise * rng.normal() for d, rel in own.items()} for q, own in qrels.items()}
+        name: {q: {d: rel + noise * rng.normal() for d, rel in grades.items()} for q, grades in qrels.items()}
         for name, noise in zip("abc", noises, strict=True)
     }
     return qrels, runs
@@ -52,7 +52,7 @@ def test_a_pair_is_described_in_full(test):
     result = compare_runs(qrels, runs, metric="ap", baseline="c", test=test, n_resamples=999)
     assert [(pair.first, pair.second) for pair in result.pairs] == [(run, "c") for run in result.runs if run != "c"]
     pair = result.pairs[0]
-    assert (result.test, all(each.corrected_pvalue >= each.pvalue for each in result.pairs)) == (test, True)
+    assert (result.test, all(row.corrected_pvalue >= row.pvalue for row in result.pairs)) == (test, True)
     differences = result.differences(pair.first, "c")
     assert pair.difference == pytest.approx(differences.mean())
     assert pair.effect_size == pytest.approx(differences.mean() / differences.std(ddof=1))
@@ -105,15 +105,15 @@ def test_standardized_values_are_compared_on_request():
         assert row.mean == values.mean("tau_w", row.run, standardized=True)
 
 
-def test_groups_of_queries():
+def test_groups_of_queries_are_compared_and_corrected_together():
     qrels, runs = case()
     groups = {query: "odd" if int(query[1:]) % 2 else "even" for query in qrels}
     result = compare_runs(qrels, runs, groups=groups, baseline="c", n_resamples=500)
-    assert [(each.group, each.n_queries) for each in result.groups] == [("even", 20), ("odd", 20)]
-    even = {query: own for query, own in qrels.items() if groups[query] == "even"}
+    assert [(group.group, group.n_queries) for group in result.groups] == [("even", 20), ("odd", 20)]
+    even = {query: grades for query, grades in qrels.items() if groups[query] == "even"}
     alone = evaluate(even, runs, standardized=False)
     assert result.groups[0].means == pytest.approx([alone.mean("tau_w", run) for run in result.runs], abs=1e-12)
-    pairs = [pair for each in result.groups for pair in each.pairs]
+    pairs = [pair for group in result.groups for pair in group.pairs]
     np.testing.assert_allclose([p.corrected_pvalue for p in pairs], holm([p.pvalue for p in pairs]))
     with pytest.raises(OptionError, match="every query of qrels needs a group; without one: 'q3'"):
         compare_runs(qrels, runs, groups={query: 1 for query in qrels if query != "q3"})
@@ -150,17 +150,17 @@ def test_influential_queries_follow_from_comparisons_without_each(seed, test):
     options = {"metric": "rho", "test": test, "level": 0.8, "n_resamples": 100}
     result = compare_runs(qrels, runs, **options)
     for pair in result.pairs:
-        without = {}
+        comparisons_without = {}
         for query in qrels:
-            rest = {other: own for other, own in qrels.items() if other != query}
-            without[query] = compare_runs(rest, runs, **options).pair(pair.first, pair.second)
-        differences = [each.difference for each in without.values()]
+            rest = {other: grades for other, grades in qrels.items() if other != query}
+            comparisons_without[query] = compare_runs(rest, runs, **options).pair(pair.first, pair.second)
+        differences = [pair_without.difference for pair_without in comparisons_without.values()]
         assert pair.least.difference == pytest.approx(min(differences), abs=1e-12)
         assert pair.most.difference == pytest.approx(max(differences), abs=1e-12)
-        for each in (pair.least, pair.most):
-            assert without[each.label].difference == pytest.approx(each.difference, abs=1e-12)
-            assert without[each.label].pvalue == pytest.approx(each.pvalue, abs=1e-12)
-        rejects = {each.pvalue <= 0.2 for each in (pair.least, pair.most)}
+        for influence in (pair.least, pair.most):
+            assert comparisons_without[influence.label].difference == pytest.approx(influence.difference, abs=1e-12)
+            assert comparisons_without[influence.label].pvalue == pytest.approx(influence.pvalue, abs=1e-12)
+        rejects = {influence.pvalue <= 0.2 for influence in (pair.least, pair.most)}
         assert pair.fragile == (rejects != {pair.pvalue <= 0.2})
         assert (pair.low > 0 or pair.high < 0) == (pair.pvalue <= 0.2)
 
@@ -189,8 +189,8 @@ def test_one_query_decides():
 def test_runs_with_one_query_in_common_or_none():
     qrels, runs = case(8, noises=(1.0, 1.0, 1.0))
     queries = list(qrels)
-    for name, kept in (("a", queries[:4]), ("b", queries[3:])):
-        runs[name] = {query: runs[name][query] for query in kept}
+    for name, run_queries in (("a", queries[:4]), ("b", queries[3:])):
+        runs[name] = {query: runs[name][query] for query in run_queries}
     runs["c"] = {query: runs["c"][query] for query in queries[4:]}
     for test in ("randomization", "t"):
         result = compare_runs(qrels, runs, test=test, n_resamples=99)
@@ -208,6 +208,8 @@ def test_runs_with_one_query_in_common_or_none():
         ({"metric": "nonsense"}, MetricError, "unknown metric"),
         ({"metric": "ap", "standardized": True}, OptionError, "only rank correlations can be standardized"),
         ({"baseline": "z"}, OptionError, "baseline must be one of 'a', 'b', 'c'"),
+        ({"equivalent_within": "x"}, OptionError, "equivalent_within must be a positive number; got 'x'"),
+        ({"equivalent_within": 0.1, "level": 0.5}, OptionError, "equivalent_within needs a level above 0.5; got 0.5"),
     ],
 )
 def test_options_are_checked(options, error, message):
@@ -221,7 +223,7 @@ def test_at_least_two_runs_are_needed():
         compare_runs(qrels, runs["a"])
 
 
-def test_results_as_tables():
+def test_results_become_tables_and_documents():
     qrels, runs = case(15)
     result = compare_runs(qrels, runs, n_resamples=100)
     assert result.to_frame()["run"].tolist() == list(result.runs)
@@ -238,7 +240,7 @@ def test_results_as_tables():
 
 @pytest.mark.needs_numba
 @pytest.mark.real_data
-def test_cranfield(data_dir):
+def test_the_best_run_on_cranfield_is_significantly_better(data_dir):
     folder = data_dir / "cranfield"
     runs = [read_run(folder / f"run-{name}.txt.gz") for name in ("bm25", "lsa", "tfidf")]
     result = compare_runs(read_qrels(folder / "qrels.txt.gz"), runs, metric="ndcg@10")
@@ -249,12 +251,12 @@ def test_cranfield(data_dir):
 
 def test_the_worst_queries_and_their_documents():
     qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1, "e": 0}, "q3": {"a": 1}}
-    best = {query: {document: float(rel) for document, rel in own.items()} for query, own in qrels.items()}
+    best = {query: {document: float(rel) for document, rel in grades.items()} for query, grades in qrels.items()}
     poor = {**best, "q2": {"a": 3.0, "z": 2.0, "d": 1.0}}
     result = worst(qrels, {"best": best, "poor": poor})
-    assert [each.query for each in result] == ["q2", "q1"]
+    assert [query.query for query in result] == ["q2", "q1"]
     assert result[0].difference == result[0].first - result[0].second > 0
-    places = {each.document: (each.relevance, each.first_rank, each.second_rank) for each in result[0].documents}
+    places = {row.document: (row.relevance, row.first_rank, row.second_rank) for row in result[0].documents}
     assert places["d"] == (1.0, 1.0, 3.0)
     assert math.isnan(places["z"][0])  # it is not judged
     assert math.isnan(places["z"][1])
@@ -289,10 +291,10 @@ def test_worst_checks_its_options(options, message):
 def test_an_evaluation_is_compared_without_new_evaluation():
     qrels, runs = case(15)
     evaluation = evaluate(qrels, runs, metrics=["ap", "tau_w"])
-    chosen = {"baseline": "b", "n_resamples": 100, "groups": {query: query[-1] for query in qrels}}
-    assert compare_evaluated(evaluation, "ap", **chosen) == compare_runs(qrels, runs, metric="ap", **chosen)
-    standardized = compare_runs(qrels, runs, standardized=True, **chosen)
-    assert compare_evaluated(evaluation, "tau_w", standardized=True, **chosen) == standardized
+    common = {"baseline": "b", "n_resamples": 100, "groups": {query: query[-1] for query in qrels}}
+    assert compare_evaluated(evaluation, "ap", **common) == compare_runs(qrels, runs, metric="ap", **common)
+    standardized = compare_runs(qrels, runs, standardized=True, **common)
+    assert compare_evaluated(evaluation, "tau_w", standardized=True, **common) == standardized
     for metric, options, message in (
         (None, {}, "metric must be one of 'ap', 'tau_w'"),
         ("ap", {"standardized": True}, "only rank correlations can be standardized; got 'ap'"),
@@ -310,16 +312,16 @@ def test_metrics_are_corrected_together():
     groups = {query: query[-1] for query in qrels}
     evaluation = evaluate(qrels, runs, metrics=["tau_w", "ap", "p@3"])
     alone = [compare_evaluated(evaluation, name, groups=groups, n_resamples=100) for name in evaluation.metrics]
-    together = corrected_together(alone)
-    assert [each.metric for each in together] == list(evaluation.metrics)
-    whole = [pair for each in together for pair in each.pairs]
-    by_group = [pair for each in together for group in each.groups for pair in group.pairs]
-    for pairs in (whole, by_group):
+    corrected = corrected_together(alone)
+    assert [comparison.metric for comparison in corrected] == list(evaluation.metrics)
+    all_pairs = [pair for comparison in corrected for pair in comparison.pairs]
+    by_group = [pair for comparison in corrected for group in comparison.groups for pair in group.pairs]
+    for pairs in (all_pairs, by_group):
         expected = holm([pair.pvalue for pair in pairs])
         np.testing.assert_array_equal([pair.corrected_pvalue for pair in pairs], expected)
-    assert len(whole) == 9
-    assert [pair.pvalue for pair in whole] == [pair.pvalue for each in alone for pair in each.pairs]
-    assert {each.correction for each in together} == {"holm"}
+    assert len(all_pairs) == 9
+    assert [pair.pvalue for pair in all_pairs] == [pair.pvalue for comparison in alone for pair in comparison.pairs]
+    assert {comparison.correction for comparison in corrected} == {"holm"}
     assert corrected_together(alone[:1]) == (alone[0],)
     assert corrected_together([]) == ()
 
@@ -333,8 +335,8 @@ def test_queries_of_one_cluster_are_not_independent():
     # Four clusters have 2^4 flips, two of which are as extreme as the observed difference.
     assert one.pvalue >= 2 / 2**4 > other.pvalue
     assert (result.rows[0].low, result.rows[0].high) != (alone.rows[0].low, alone.rows[0].high)
-    within = compare_runs(qrels, runs, clusters=families, groups=families, n_resamples=100)
-    assert {pair.pvalue for group in within.groups for pair in group.pairs} == {1.0}
+    by_family = compare_runs(qrels, runs, clusters=families, groups=families, n_resamples=100)
+    assert {pair.pvalue for group in by_family.groups for pair in group.pairs} == {1.0}
     with pytest.raises(OptionError, match="clusters: every query of qrels needs a group; without one"):
         compare_runs(qrels, runs, clusters={"q0": 1})
     with pytest.raises(OptionError, match="every query of qrels needs a group; that of 'q1' is ''"):
@@ -344,7 +346,7 @@ def test_queries_of_one_cluster_are_not_independent():
             compare_runs(qrels, runs, **{option: families | {"q1": ["a"]}})
 
 
-def test_verdicts_of_pairs():
+def test_pairs_have_verdicts_within_a_margin():
     qrels, runs = case()
     result = compare_runs(qrels, runs | {"d": runs["a"]}, n_resamples=500, equivalent_within=0.2)
     judged = {(pair.first, pair.second): pair.verdict for pair in result.pairs}
@@ -353,16 +355,3 @@ def test_verdicts_of_pairs():
     assert result.pair("c", "a").verdict == "worse"
     assert result.pair("a", "d").reverse().verdict == "equivalent"
     assert {pair.verdict for pair in compare_runs(qrels, runs, n_resamples=50).pairs} == {None}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"equivalent_within": "x"}, "equivalent_within must be a positive number; got 'x'"),
-        ({"equivalent_within": 0.1, "level": 0.5}, "equivalent_within needs a level above 0.5; got 0.5"),
-    ],
-)
-def test_margins_without_a_verdict(options, message):
-    qrels, runs = case(5)
-    with pytest.raises(OptionError, match=message):
-        compare_runs(qrels, runs, **options)

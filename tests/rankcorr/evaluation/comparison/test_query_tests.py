@@ -101,15 +101,15 @@ def test_intervals_of_normal_values_are_those_of_students_test():
 @given(columns(1, 7), st.sampled_from([0.5, 0.8, 0.95]))
 def test_the_interval_for_few_queries_uses_all_flips(values, level):
     result = compute_tests(values, "randomization", level, FEW)
-    for place, own in enumerate(values.T):
-        known = own[~np.isnan(own)].tolist()
+    for place, column in enumerate(values.T):
+        known = column[~np.isnan(column)].tolist()
         if not known:
             assert np.isnan([result.pvalues[place], result.lows[place], result.highs[place]]).all()
             continue
         zeros = [0.0] * len(known)
         # A flip exchanges a value with 0: the difference is unchanged or negated.
         exchanges = naive.exchanges(known, zeros)
-        flips = [(sum(first) / len(known) - sum(second) / len(known), kept) for first, second, kept in exchanges]
+        flips = [(sum(first) / len(known) - sum(second) / len(known), m) for first, second, m in exchanges]
         observed = sum(known) / len(known)
         assert result.pvalues[place] == naive.share_as_extreme(0.0, observed, flips)
         low, high = naive.differences_not_rejected(alpha_of(level), observed, flips, bound=1e3)
@@ -169,7 +169,7 @@ def test_an_interval_of_skewed_values_is_skewed():
     assert high[0] - values.mean() > 1.15 * (values.mean() - low[0])
 
 
-def test_extreme_inputs():
+def test_extreme_inputs_have_the_limits_of_figures():
     equal = column(0.5, 0.5, 0.5, 0.5)
     low, high = bounds(Means.of(equal), studentize(equal, DRAWS), 0.95)
     assert (low[0], high[0]) == (0.5, 0.5)
@@ -220,11 +220,11 @@ def test_p_values_are_corrected_by_the_largest_difference_of_the_same_flips(valu
     typical = np.mean([square for square, n in zip(squares, known.sum(axis=1), strict=True) if n] or [0.0])
     scales = [n * math.sqrt(square + typical) or 1.0 for square, n in zip(squares, known.sum(axis=1), strict=True)]
 
-    def statistics(own):
+    def statistics(query_signs):
         # Rounded: equal statistics must not differ in their last digit.
-        return [round(abs(float(own @ row)) / scale, 9) for row, scale in zip(filled, scales, strict=True)]
+        return [round(abs(float(query_signs @ row)) / scale, 9) for row, scale in zip(filled, scales, strict=True)]
 
-    expected = naive.step_down(statistics(np.ones(len(values))), [statistics(np.array(own)) for own in signs], is_exact)
+    expected = naive.step_down(statistics(np.ones(len(values))), [statistics(np.array(row)) for row in signs], is_exact)
     result = corrected_pvalues(values, pairs, draws, paired)
     np.testing.assert_allclose(result, np.maximum(expected, paired), rtol=0, atol=1e-12)
 
@@ -280,8 +280,8 @@ def test_the_level_is_roughly_kept_in_few_data_sets(designs, name):
 @given(COLUMNS, st.sampled_from(TESTS), st.integers(0, 99))
 def test_clusters_of_one_query_change_nothing(values, test, seed):
     order = np.random.default_rng(seed).permutation(len(values))
-    alone, one_each = (compute_tests(values, test, 0.9, FEW, clusters=own) for own in (None, np.arange(len(values))))
-    for result, expected in zip(one_each, alone, strict=True):
+    alone, single = (compute_tests(values, test, 0.9, FEW, clusters=ids) for ids in (None, np.arange(len(values))))
+    for result, expected in zip(single, alone, strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
     assert np.isfinite(by_cluster(np.nan_to_num(values), order)).all()
 
@@ -298,8 +298,8 @@ def test_clusters_of_different_sizes_are_flipped_as_a_whole():
     values, clusters = np.array([0.5, 0.25, -0.5, 1.0, 0.75, 0.25]), np.array([0, 0, 1, 2, 2, 2])
     flips = []
     for signs in itertools.product((1, -1), repeat=3):
-        own = np.array(signs)[clusters]
-        flips.append((float(np.mean(own * values)), float(np.mean(own))))
+        query_signs = np.array(signs)[clusters]
+        flips.append((float(np.mean(query_signs * values)), float(np.mean(query_signs))))
     result = compute_tests(values[:, np.newaxis], "randomization", 0.5, FEW, clusters=clusters)
     assert result.pvalues[0] == naive.share_as_extreme(0.0, values.mean(), flips)
     np.testing.assert_allclose(

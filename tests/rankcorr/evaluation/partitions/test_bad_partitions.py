@@ -35,10 +35,6 @@ def encoded(codes, values):
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(values))
 
 
-def evaluated(**changes):
-    return TAU_EVALUATOR.batch(pa.table(COLUMNS | changes))
-
-
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
@@ -63,7 +59,7 @@ def evaluated(**changes):
 )
 def test_bad_columns_are_named(changes, error, message):
     with pytest.raises(error, match=message):
-        evaluated(**changes)
+        TAU_EVALUATOR.batch(pa.table(COLUMNS | changes))
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -107,7 +103,7 @@ def test_dictionaries_of_documents_with_a_null_or_a_repeated_value():
     assert batch([0, 1, 3], ["a", "b", None, "c"]).equals(batch([0, 1, 2], ["a", "b", "c"]))
 
 
-def test_ids_of_two_types():
+def test_ids_of_two_types_are_refused():
     frame = pd.DataFrame({"query": ["q", 3, "r"], "relevance": [1, 0, 2], "score": [0.5, 0.25, 1.0]})
     with pytest.raises(ColumnError, match="column 'query' holds values of several types"):
         TAU_EVALUATOR.frame(frame)
@@ -143,8 +139,8 @@ def test_missing_pyarrow_is_named(monkeypatch):
 @pytest.mark.wide
 def test_the_import_does_not_load_pyarrow():
     program = "import sys, rankcorr.evaluation; print('pyarrow' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "False"
 
 
 ROWS = joined_rows(30).sort_values("query", kind="stable", ignore_index=True)
@@ -194,7 +190,7 @@ def test_a_query_may_span_many_batches():
     assert result.equals(pa.Table.from_batches([ONE.batch(rows)]))
 
 
-def test_no_rows():
+def test_without_rows_there_is_no_mean():
     assert list(ONE.batches([])) == []
     assert list(ONE.batches([pa.Table.from_pandas(ROWS[:0])])) == []
     with pytest.raises(OptionError, match="there is no part to combine"):
@@ -203,11 +199,11 @@ def test_no_rows():
 
 def first_again(queries):
     """The first query whose rows are not contiguous; None if there is none."""
-    seen = set()
+    earlier_queries = set()
     for query, _ in groupby(queries):
-        if query in seen:
+        if query in earlier_queries:
             return query
-        seen.add(query)
+        earlier_queries.add(query)
     return None
 
 

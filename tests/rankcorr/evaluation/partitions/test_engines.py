@@ -16,7 +16,7 @@ import pytest
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means, streamed_means
 from tests.processes import two_workers
 from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of
-from tests.repository import PAGES, ROOT, fenced
+from tests.repository import PAGES, ROOT, find_fenced
 
 pytestmark = pytest.mark.wide
 
@@ -56,7 +56,7 @@ def test_dask_gives_the_same_means(cluster, rows, expected, n_partitions):
     values = frame.map_partitions(EVALUATOR.frame, meta=EVALUATOR.frame(rows[:0]))
     assert cluster.run(os.getpid).keys() == cluster.scheduler_info()["workers"].keys()
     assert_same_means(means_of([values.compute(scheduler=cluster)]), expected)
-    parts = [cluster.submit(partial_means, each, EVALUATOR) for each in cluster.compute(values.to_delayed())]
+    parts = [cluster.submit(partial_means, part, EVALUATOR) for part in cluster.compute(values.to_delayed())]
     assert_same_means(combined_means(cluster.gather(parts)), expected)
 
 
@@ -91,9 +91,11 @@ def printed_by(program, folder):
     settings = {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     (folder / "program.py").write_text(program, encoding="utf-8")
     command = [sys.executable, "program.py"]
-    done = subprocess.run(command, env=os.environ | settings, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    process = subprocess.run(
+        command, env=os.environ | settings, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr[-3000:]
+    return process.stdout
 
 
 SPARK = """
@@ -142,8 +144,8 @@ def test_spark_gives_the_same_means(rows, expected, tmp_path):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("package", ["dask", pytest.param("pyspark", marks=needs_spark)])
 def test_programs_of_the_how_to_page_run(rows, tmp_path, package):
-    programs = fenced(PAGES["docs/how-to/scale.md"], "python")
-    (program,) = (each for each in programs if each.startswith(f"from {package}"))
+    programs = find_fenced(PAGES["docs/how-to/scale.md"], "python")
+    (program,) = (text for text in programs if text.startswith(f"from {package}"))
     numbered = rows.assign(query=rows["query"].str[1:].astype(int))
     numbered.to_parquet(tmp_path / "joined.parquet")
     evaluator = QueryEvaluator("tau_w", scores=("bm25", "dense"))

@@ -16,7 +16,7 @@ from rankcorr.evaluation import QueryEvaluator, UndefinedQueryError, evaluate
 from rankcorr.measures import rank_biased_overlap, tau_ap
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, joined_rows
 
-OWN = ["tau_w", RhoW(n0=0), "tau", "tau_ap", "rbo", "ap", "p@3"]
+RANK_METRICS = ["tau_w", RhoW(n0=0), "tau", "tau_ap", "rbo", "ap", "p@3"]
 EVALUATOR = QueryEvaluator(["tau_w", "rho_w"], scores=("bm25", "dense"), standardized=True)
 
 
@@ -24,7 +24,7 @@ def outer_join(qrels, **runs):
     """One row for each document of either side, with nan if the other lacks it; in random order."""
     frames = []
     for name, side in {"relevance": qrels, **runs}.items():
-        rows = [(query, document, value) for query, own in side.items() for document, value in own.items()]
+        rows = [(query, document, value) for query, grades in side.items() for document, value in grades.items()]
         frames.append(pd.DataFrame(rows, columns=["query", "document", name]).astype({name: float}))
     joined = frames[0]
     for frame in frames[1:]:
@@ -40,10 +40,10 @@ def bits(values):
 def test_joined_columns_give_what_evaluate_gives(qrels, first, second, unjudged, unretrieved):
     assume(set(qrels) & set(first) and set(qrels) & set(second))
     options = {"unjudged": unjudged, "unretrieved": unretrieved}
-    evaluator = QueryEvaluator(OWN, scores=("a", "b"), document="document", standardized=True, **options)
+    evaluator = QueryEvaluator(RANK_METRICS, scores=("a", "b"), document="document", standardized=True, **options)
     result = evaluator.frame(outer_join(qrels, a=first, b=second)).set_index("query")
     with collected_notices():
-        expected = evaluate(qrels, {"a": first, "b": second}, metrics=OWN, **options)
+        expected = evaluate(qrels, {"a": first, "b": second}, metrics=RANK_METRICS, **options)
     for column, (run, metric, standardized) in evaluator.columns.items():
         values = expected.of(metric, run, standardized=standardized)
         np.testing.assert_allclose(result.loc[list(expected.queries), column], values, atol=1e-12)
@@ -51,7 +51,7 @@ def test_joined_columns_give_what_evaluate_gives(qrels, first, second, unjudged,
         assert result.loc[others, column].isna().all()  # queries without qrels
 
 
-def test_measures_of_ir_measures():
+def test_measures_of_ir_measures_are_computed():
     qrels = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1, "d": 0}}
     run = {"q": {"a": 0.5, "c": 0.5, "e": 0.9}, "r": {"d": 3.0, "a": 1.0}}
     evaluator = QueryEvaluator(["ndcg@2", "rr"], document="document", unjudged="zero", unretrieved="last")
@@ -65,13 +65,13 @@ def test_measures_of_ir_measures():
 @pytest.mark.needs_numba
 def test_values_depend_only_on_the_rows_of_the_query():
     rows = joined_rows(60)
-    whole = EVALUATOR.frame(rows).set_index("query")
+    expected = EVALUATOR.frame(rows).set_index("query")
     for seed in range(3):
-        alone = EVALUATOR.frame(rows.sample(frac=1, random_state=seed)).set_index("query").loc[whole.index]
-        np.testing.assert_allclose(alone, whole, rtol=0, atol=1e-12)
-    for query, own in rows.groupby("query"):
-        (row,) = EVALUATOR.frame(own).set_index("query").to_numpy().tolist()
-        np.testing.assert_allclose(row, whole.loc[query].astype(float), rtol=0, atol=1e-12)
+        alone = EVALUATOR.frame(rows.sample(frac=1, random_state=seed)).set_index("query").loc[expected.index]
+        np.testing.assert_allclose(alone, expected, rtol=0, atol=1e-12)
+    for query, query_rows in rows.groupby("query"):
+        (row,) = EVALUATOR.frame(query_rows).set_index("query").to_numpy().tolist()
+        np.testing.assert_allclose(row, expected.loc[query].astype(float), rtol=0, atol=1e-12)
 
 
 @pytest.mark.needs_numba
@@ -119,7 +119,7 @@ def test_types_of_polars_that_arrow_lacks(numbers):
 @pytest.mark.parametrize("ids", [["q", "r", "q", "s"], [7, -3, 7, 12]])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.int32(), pa.int64(), pa.uint8()])
 @pytest.mark.parametrize("as_dictionary", [False, True])
-def test_ids_of_every_kind(ids, kind, as_dictionary):
+def test_ids_may_be_of_every_kind(ids, kind, as_dictionary):
     if isinstance(ids[0], str) == pa.types.is_integer(kind) or (ids[1] == -3 and kind == pa.uint8()):
         return
     column = pa.array(ids, kind)
@@ -127,8 +127,8 @@ def test_ids_of_every_kind(ids, kind, as_dictionary):
         column = column.dictionary_encode()
     table = pa.table({"query": column, "relevance": [1, 2, 0, 1], "score": [3.0, 2.0, 1.0, 0.5]})
     result = QueryEvaluator("tau").batch(table)
-    kept = "string" if isinstance(ids[0], str) else "int64"
-    assert result.schema.equals(QueryEvaluator("tau").schema(kept), check_metadata=True)
+    kind_of_id = "string" if isinstance(ids[0], str) else "int64"
+    assert result.schema.equals(QueryEvaluator("tau").schema(kind_of_id), check_metadata=True)
     assert result.to_pydict() == {"query": [ids[0], ids[1], ids[3]], "n_documents": [2, 1, 1], "tau": [1.0, None, None]}
 
 
@@ -143,8 +143,8 @@ def test_the_result_is_a_frame_of_the_same_library(kind):
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.float32(), pa.decimal128(5, 2)])
-def test_numbers_of_every_kind(kind):
-    numbers = [list(map(Decimal, each)) if "decimal" in str(kind) else each for each in ([1, 2, 0], [1, 3, 2])]
+def test_numbers_may_be_of_every_kind(kind):
+    numbers = [list(map(Decimal, column)) if "decimal" in str(kind) else column for column in ([1, 2, 0], [1, 3, 2])]
     table = pa.table({"query": [1, 1, 1], "relevance": pa.array(numbers[0], kind), "score": pa.array(numbers[1], kind)})
     assert QueryEvaluator("tau").batch(table)["tau"].to_pylist() == pytest.approx([1 / 3])
 
@@ -172,7 +172,7 @@ def test_empty_frames_and_record_batches():
     assert QueryEvaluator("tau").frame(batch).to_pylist() == [{"query": "q", "n_documents": 2, "tau": 1.0}]
 
 
-def test_policies_of_undefined_values():
+def test_undefined_values_follow_the_policy():
     rows = pd.DataFrame({"query": ["q", "r", "r"], "relevance": [1, 1, 0], "score": [1.0, 2.0, 1.0]})
     assert math.isnan(QueryEvaluator("tau").frame(rows)["tau"][0])
     assert QueryEvaluator("tau", undefined="zero").frame(rows)["tau"].tolist() == [0.0, 1.0]

@@ -72,7 +72,7 @@ def test_means_are_equal_for_any_number_of_parts(n_parts):
     values = [EVALUATOR.frame(part) for part in parts_of(rows, n_parts, seed=n_parts)]
     assert_same_means(means_of(values), expected)
     assert_same_means(means_of([pd.concat(values)], workers=2), expected)
-    parts = [partial_means(each, EVALUATOR) for each in values]
+    parts = [partial_means(frame, EVALUATOR) for frame in values]
     tree = [merged_means(parts[place::3]) for place in range(min(3, n_parts))]
     assert_same_means(combined_means(pickle.loads(pickle.dumps(tree))), expected)
 
@@ -80,13 +80,13 @@ def test_means_are_equal_for_any_number_of_parts(n_parts):
 def naive_interval(values, ids, n_resamples, level, seed):
     """Bootstrap-t interval of a mean, from Poisson counts of each query."""
     start = derived_seed(seed) & naive.WORD
-    counts = np.array([naive.poisson_counts(naive.query_key(each, start), n_resamples) for each in ids])
+    counts = np.array([naive.poisson_counts(naive.query_key(query, start), n_resamples) for query in ids])
     mean, error = values.mean(), values.std(ddof=1) / math.sqrt(values.size)
     ratios = []
-    for own in counts.T:
-        drawn = np.repeat(values, own)
-        if drawn.size > 1:
-            ratios.append((drawn.mean() - mean) / (drawn.std(ddof=1) / math.sqrt(drawn.size)))
+    for query_counts in counts.T:
+        resample = np.repeat(values, query_counts)
+        if resample.size > 1:
+            ratios.append((resample.mean() - mean) / (resample.std(ddof=1) / math.sqrt(resample.size)))
     low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
     return mean, error, mean - high * error, mean - low * error
 
@@ -120,13 +120,13 @@ def test_intervals_of_many_queries_are_those_of_student():
 @pytest.mark.needs_numba
 def test_intervals_have_their_nominal_coverage():
     rng = np.random.default_rng(1)
-    n_sets, held = 400, 0
+    n_sets, n_covered = 400, 0
     for number in range(n_sets):
         values = rng.beta(1, 4, 60)
         ids = [f"{number}/{query}" for query in range(60)]
         row = means_of([by_query(ONE, values, ids=ids)], ONE, n_resamples=499).of()
-        held += row.low <= 0.2 <= row.high
-    assert held / n_sets == pytest.approx(0.95, abs=0.033)  # three standard errors
+        n_covered += row.low <= 0.2 <= row.high
+    assert n_covered / n_sets == pytest.approx(0.95, abs=0.033)  # three standard errors
 
 
 def test_few_queries_and_equal_values():
@@ -154,15 +154,15 @@ def test_results_are_tables():
 
 def test_the_run_that_is_named_first_comes_first():
     result = means_of([by_query(TWO, [0.5, 0.25, 0.5], [0.5, 0.75, 0.75])], TWO)
-    earlier, later = result.difference("a", "b"), result.difference("b", "a")
-    assert (earlier.first, earlier.second, earlier.difference) == ("a", "b", -0.25)
-    assert (later.first, later.second, later.difference) == ("b", "a", 0.25)
-    assert (later.low, later.high) == (-earlier.high, -earlier.low)
-    assert later.low < 0.25 < later.high
-    assert (later.error, later.n_queries) == (earlier.error, 3)
-    assert result.difference() is earlier
-    assert result.difference("b") == result.difference(second="a") == later == earlier.reverse()
-    assert result.difference("a") == result.difference(second="b") == earlier == later.reverse()
+    a_minus_b, b_minus_a = result.difference("a", "b"), result.difference("b", "a")
+    assert (a_minus_b.first, a_minus_b.second, a_minus_b.difference) == ("a", "b", -0.25)
+    assert (b_minus_a.first, b_minus_a.second, b_minus_a.difference) == ("b", "a", 0.25)
+    assert (b_minus_a.low, b_minus_a.high) == (-a_minus_b.high, -a_minus_b.low)
+    assert b_minus_a.low < 0.25 < b_minus_a.high
+    assert (b_minus_a.error, b_minus_a.n_queries) == (a_minus_b.error, 3)
+    assert result.difference() is a_minus_b
+    assert result.difference("b") == result.difference(second="a") == b_minus_a == a_minus_b.reverse()
+    assert result.difference("a") == result.difference(second="b") == a_minus_b == b_minus_a.reverse()
 
 
 def test_a_reversed_zero_has_no_sign():
@@ -242,7 +242,7 @@ def test_rows_record_their_evaluator():
 FLOATS = st.floats(-1, 1, allow_subnormal=True)
 
 
-def drawn(n_queries, n_resamples, seed=0):
+def draw_counts(n_queries, n_resamples, seed=0):
     """How often each query counts in each resample."""
     keys = query_keys(pa.array(range(n_queries), pa.int64()), seed)
     return np.array([moments_of(keys[[k]], np.ones((1, 1)), n_resamples)[0].resampled[0] for k in range(n_queries)])
@@ -258,17 +258,17 @@ def test_the_generator_gives_the_published_numbers():
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=8), st.integers(0, 3))
-def test_keys_of_text(ids, seed):
+def test_keys_of_text_equal_the_naive_ones(ids, seed):
     start = derived_seed(seed) & WORD
-    expected = [naive.query_key(each, start) for each in ids]
+    expected = [naive.query_key(query, start) for query in ids]
     assert query_keys(pa.array(ids, pa.string()), seed).tolist() == expected
     assert query_keys(pa.array(["before", *ids], pa.string())[1:], seed).tolist() == expected
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=8), st.integers(0, 3))
-def test_keys_of_whole_numbers(ids, seed):
+def test_keys_of_whole_numbers_equal_the_naive_ones(ids, seed):
     start = derived_seed(seed) & WORD
-    assert query_keys(pa.array(ids, pa.int64()), seed).tolist() == [naive.query_key(each, start) for each in ids]
+    assert query_keys(pa.array(ids, pa.int64()), seed).tolist() == [naive.query_key(query, start) for query in ids]
 
 
 @given(st.lists(FLOATS | st.just(math.nan), min_size=1, max_size=6), st.integers(1, 9))
@@ -304,7 +304,7 @@ def test_thresholds_are_quantiles_of_the_poisson_distribution():
 
 @pytest.mark.needs_numba
 def test_counts_are_poisson_and_independent():
-    counts = drawn(400, 501)
+    counts = draw_counts(400, 501)
     n = counts.size
     observed = np.bincount(np.minimum(counts, 6).astype(int).ravel(), minlength=7)
     chances = scipy.stats.poisson.pmf(range(6), 1)
@@ -314,7 +314,7 @@ def test_counts_are_poisson_and_independent():
         correlations = np.corrcoef(side)[np.triu_indices(len(side), 1)]
         assert abs(correlations.mean()) < 0.001
         assert correlations.std() == pytest.approx(1 / math.sqrt(side.shape[1]), rel=0.05)
-    assert not np.array_equal(counts[:5, :50], drawn(5, 50, seed=1))
+    assert not np.array_equal(counts[:5, :50], draw_counts(5, 50, seed=1))
 
 
 @pytest.mark.needs_numba
@@ -324,7 +324,7 @@ def test_sums_do_not_depend_on_blocks_and_threads():
     keys = query_keys(pa.array(range(n), pa.int64()), 0)
     columns = rng.uniform(-2, 2, (n, 2))
     columns[::7, 0] = math.nan
-    whole = moments_of(keys, columns, 21)
-    assert whole[0].resampled.shape == (3, 21)
-    for moments, other in zip(whole, moments_of(keys, columns, 21, workers=2), strict=True):
+    expected_moments = moments_of(keys, columns, 21)
+    assert expected_moments[0].resampled.shape == (3, 21)
+    for moments, other in zip(expected_moments, moments_of(keys, columns, 21, workers=2), strict=True):
         assert np.array_equal(moments.resampled, other.resampled)

@@ -102,11 +102,11 @@ def test_a_closed_ballot_lists_the_selected_items(voting):
 
 
 def test_the_preview_and_the_table_have_the_same_counts(voting):
-    voter, given = voting.answer(3)  # a sheet
+    voter, n_answers = voting.answer(3)  # a sheet
     voting.answer_all()
     voting.post(f"/voters/{voter.me().json['voter']}/exclude", {"reason": "asked to"}, status=204)
     preview, result = voting.get("/ballots/1/preview").json, voting.get("/progress").json
-    assert preview["n_answered"] == 12 - given < 12
+    assert preview["n_answered"] == 12 - n_answers < 12
     assert result["ballots"][0]["n_counted"] == result["status"]["n_counted"] == preview["n_answered"]
     assert result["ballots"][0]["n_answered"] == 12
     answers = {row["item"]: row["n_answered"] for row in voting.get("/items").json["items"]}
@@ -236,12 +236,12 @@ def test_quality_flags_fast_and_one_sided_voters(admin):
     while (sheet := hasty.sheet()) is not None:
         for pair in sheet["pairs"]:
             hasty.vote(pair["id"], "left", response_ms=200)
-    result = {each["key"]: each for each in organiser.get("/quality").json["quality"]["voters"]}
+    result = {row["key"]: row for row in organiser.get("/quality").json["quality"]["voters"]}
     assert {"speed", "side"} <= {flag["kind"] for flag in result[hasty.me().json["voter"]]["flags"]}
     # With two voters, the model cannot tell which one is random.
     assert {flag["kind"] for flag in result[honest.me().json["voter"]]["flags"]} <= {"random"}
     slow = organiser.get("/quality?fast=0.1").json["quality"]["voters"]
-    assert "speed" not in [flag["kind"] for each in slow for flag in each["flags"]]
+    assert "speed" not in [flag["kind"] for row in slow for flag in row["flags"]]
 
 
 @pytest.mark.wide
@@ -289,7 +289,7 @@ def test_a_retracted_vote_is_in_the_ledger_too(voting):
     pair = voter.sheet()["pairs"][0]["id"]
     event = voter.vote(pair).json["event_id"]
     voter.post(f"/v1/votes/{event}/retract", {"event_id": event[:-4] + "0000"})
-    assert [(each["kind"], each["answer"]) for each in voting.get("/ledger").json["events"]] == [
+    assert [(event["kind"], event["answer"]) for event in voting.get("/ledger").json["events"]] == [
         ("cast", "left"),
         ("retract", None),
     ]

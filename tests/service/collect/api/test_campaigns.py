@@ -11,11 +11,11 @@ from tests.service.collect.browsing import ADMIN, CSV, ITEMS, REQUEST, Organiser
 PROBES = "left,right,winner,kind\n"
 
 
-def made(admin, **fields):
+def make_campaign(admin, **fields):
     return admin.call("POST", "/v1/campaigns", json={**REQUEST, **fields})
 
 
-def planned(admin, **fields):
+def preview(admin, **fields):
     """The preview of a plan, by default for ten voters."""
     answer = admin.call("POST", "/v1/campaigns/plan", json={"voters": 10, **fields})
     assert answer.status_code == 200, answer.text
@@ -29,7 +29,7 @@ def rows(target):
 
 
 def test_a_campaign_is_created_with_its_pages_and_its_organisers_link(admin, target):
-    answer = made(admin)
+    answer = make_campaign(admin)
     assert answer.status_code == 201
     key, token = answer.json["campaign"], answer.json["token"]
     assert answer.json["organiser_url"] == f"http://localhost/o/{key}#{token}"
@@ -85,23 +85,23 @@ def test_images_need_a_folder_and_a_token(admin, illustrator, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("who", "row", "says"),
+    ("caller_name", "row", "message"),
     [
         ("illustrator", "oak,image,oak.png,An oak", "there is no file oak.png in the folder for images and sounds"),
         ("illustrator", "oak,audio,oak.txt,An oak", "a file that ends with .png, .jpg,"),
         ("admin", "oak,image,ash.png,An oak", "this server has no folder for images and sounds (RANKCORR_ASSETS)"),
     ],
 )
-def test_a_missing_image_is_refused_with_its_line(who, row, says, request, target):
-    caller = request.getfixturevalue(who)
+def test_a_missing_image_is_refused_with_its_line(caller_name, row, message, request, target):
+    caller = request.getfixturevalue(caller_name)
     csv = f"item,kind,content,alt_text\nfir,,,\n{row}\nelm,,,\n"
     checked = caller.call("POST", "/v1/campaigns/check", json={"items_csv": csv}).json
     (fault,) = checked["faults"]
     assert (fault["line"], fault["column"], checked["n_items"]) == (3, "content", 2)
-    assert fault["message"].startswith(says)
-    refused = made(caller, items_csv=csv)
+    assert fault["message"].startswith(message)
+    refused = make_campaign(caller, items_csv=csv)
     assert refused.status_code == 422
-    assert f'line 3: column "content": {says}' in refused.json["errors"]["/items_csv"][0]
+    assert f'line 3: column "content": {message}' in refused.json["errors"]["/items_csv"][0]
     assert rows(target) == []
 
 
@@ -127,7 +127,7 @@ def test_items_of_several_parts_stay_tuples(admin):
 def test_a_seed_is_drawn_if_none_is_given(admin):
     request = {name: value for name, value in REQUEST.items() if name != "seed"}
     answers = [admin.call("POST", "/v1/campaigns", json=request).json for _ in range(2)]
-    first, second = (Organiser(admin.app, each["token"], each["campaign"]).get().json["seed"] for each in answers)
+    first, second = (Organiser(admin.app, answer["token"], answer["campaign"]).get().json["seed"] for answer in answers)
     assert first != second
     assert admin.make(seed=int(first)).get().json["seed"] == first
     assert admin.make(seed=0).get().json["seed"] == "0"
@@ -141,7 +141,7 @@ def test_known_pairs_are_read_from_csv(admin):
 
 
 @pytest.mark.parametrize(
-    ("fields", "pointer", "says"),
+    ("fields", "pointer", "message"),
     [
         ({"name": "two\nlines"}, "/name", "one line"),
         ({"voters": 0}, "/voters", "of at least 1"),
@@ -173,11 +173,11 @@ def test_known_pairs_are_read_from_csv(admin):
         ({"pages": {"texts": [{"language": "E", "title": "T", "question": "Q"}]}}, "/pages", "must be a tag"),
     ],
 )  # fmt: skip
-def test_errors_are_named_and_nothing_is_created(admin, target, fields, pointer, says):
-    answer = made(admin, **fields)
+def test_errors_are_named_and_nothing_is_created(admin, target, fields, pointer, message):
+    answer = make_campaign(admin, **fields)
     assert answer.status_code == 422, answer.text
     assert problem(answer)[0] == "invalid-request"
-    assert says in " ".join(answer.json["errors"][pointer])
+    assert message in " ".join(answer.json["errors"][pointer])
     assert rows(target) == []
 
 
@@ -204,14 +204,14 @@ def test_all_errors_of_a_table_are_listed_by_line(admin):
 def test_the_preview_of_a_plan_has_comparisons_and_costs(admin):
     # 40 items, 10 presentations: 200 and 100 comparisons of 6 s take half an hour, at 12 an hour and a fee of 25 %.
     settings = {"pay": {"per_hour": 12, "seconds": 6, "fee": 0.25, "currency": "EUR"}, "sheet_size": 10}
-    result = planned(admin, n_items=40, plan={"n_ballots": 2, "presentations": 10}, settings=settings)
+    result = preview(admin, n_items=40, plan={"n_ballots": 2, "presentations": 10}, settings=settings)
     assert result["plan"]["sizes"] == [40, 20]
     assert result["plan"]["comparisons"] == [200, 100]
     spending = result["spending"]
     assert (spending["n_comparisons"], spending["n_sheets"], spending["hours"]) == (300, 20, 0.5)
     assert (spending["pay"], spending["fee"], spending["cost"]) == pytest.approx((6.0, 1.5, 7.5))
     assert result["outlook"] is None
-    assert "few_top_presentations" in [each["code"] for each in result["advice"]]
+    assert "few_top_presentations" in [note["code"] for note in result["advice"]]
 
 
 @pytest.mark.parametrize(
@@ -222,12 +222,12 @@ def test_the_preview_of_a_plan_has_comparisons_and_costs(admin):
     ],
 )
 def test_a_plan_that_its_voters_cannot_finish_gives_advice(admin, plan, most):
-    advice = planned(admin, n_items=45, voters=3, plan=plan)["advice"]
-    (advice,) = [each for each in advice if each["code"] == "too_many_comparisons"]
+    advice = preview(admin, n_items=45, voters=3, plan=plan)["advice"]
+    (advice,) = [note for note in advice if note["code"] == "too_many_comparisons"]
     assert advice["bound"] == most
-    assert "voter_sees_pair_twice" not in [each["code"] for each in planned(admin, n_items=45, plan=plan)["advice"]]
-    more = planned(admin, n_items=45, voters=60, plan=plan)["advice"]
-    assert "too_many_comparisons" not in [each["code"] for each in more]
+    assert "voter_sees_pair_twice" not in [note["code"] for note in preview(admin, n_items=45, plan=plan)["advice"]]
+    more = preview(admin, n_items=45, voters=60, plan=plan)["advice"]
+    assert "too_many_comparisons" not in [note["code"] for note in more]
 
 
 PAY = {"per_hour": 12, "seconds": 6, "fee": 0.25, "currency": "EUR"}  # 2.5 cents an answer, 1.667 of them hours of 6 s
@@ -235,24 +235,24 @@ PAY = {"per_hour": 12, "seconds": 6, "fee": 0.25, "currency": "EUR"}  # 2.5 cent
 
 @pytest.mark.parametrize("mode", ["ballots", "continuous"])
 def test_a_plan_from_money_or_hours_stays_within_it_in_both_modes(admin, mode):
-    by_money = planned(admin, n_items=66, plan={"mode": mode, "budget": {"euros": 300}}, settings={"pay": PAY})
+    by_money = preview(admin, n_items=66, plan={"mode": mode, "budget": {"euros": 300}}, settings={"pay": PAY})
     assert 297 < by_money["spending"]["cost"] <= 300
     own_pay = {"mode": mode, "budget": {"euros": 300, "pay": 12, "fee": 0.25}, "seconds": 6}
-    assert planned(admin, n_items=66, plan=own_pay)["plan"] == by_money["plan"]
-    by_hours = planned(admin, n_items=66, plan={"mode": mode, "hours": 20}, settings={"pay": PAY})
+    assert preview(admin, n_items=66, plan=own_pay)["plan"] == by_money["plan"]
+    by_hours = preview(admin, n_items=66, plan={"mode": mode, "hours": 20}, settings={"pay": PAY})
     assert 19.8 < by_hours["spending"]["hours"] <= 20
     assert by_hours["plan"] == by_money["plan"]  # 300 at 15 an hour
-    assert planned(admin, n_items=66, plan={"mode": mode, "hours": 20, "seconds": 6})["plan"] == by_hours["plan"]
+    assert preview(admin, n_items=66, plan={"mode": mode, "hours": 20, "seconds": 6})["plan"] == by_hours["plan"]
     with_checks = {"pay": PAY, "repeats": 0.2}
-    fewer = planned(admin, n_items=66, plan={"mode": mode, "budget": {"euros": 300}}, settings=with_checks)["spending"]
+    fewer = preview(admin, n_items=66, plan={"mode": mode, "budget": {"euros": 300}}, settings=with_checks)["spending"]
     assert 295 < fewer["cost"] <= 300
     assert fewer["n_comparisons"] < by_money["spending"]["n_comparisons"]
 
 
 def test_a_budget_of_comparisons_holds_in_both_modes(admin):
-    ballots = planned(admin, n_items=66, plan={"budget": 900})["plan"]
-    assert ballots == planned(admin, n_items=66, plan={"comparisons": 900})["plan"]
-    assert planned(admin, n_items=66, plan={"mode": "continuous", "budget": 900})["plan"]["comparisons"] == [900]
+    ballots = preview(admin, n_items=66, plan={"budget": 900})["plan"]
+    assert ballots == preview(admin, n_items=66, plan={"comparisons": 900})["plan"]
+    assert preview(admin, n_items=66, plan={"mode": "continuous", "budget": 900})["plan"]["comparisons"] == [900]
 
 
 def test_the_pay_of_a_budget_is_that_of_the_campaign(admin):
@@ -266,7 +266,7 @@ def test_the_cost_of_a_plan_is_that_of_its_campaign(admin):
     csv = f"{PROBES}ash,birch,left,practice\ncedar,oak,left,attention\n"
     settings = {"sheet_size": 3, "probes_csv": csv, "pay": {"per_vote": 1}}
     body = {"items_csv": CSV, "voters": 2, "plan": {"n_ballots": 2, "presentations": 4}, "settings": settings}
-    looked_at = planned(admin, **body)["spending"]
+    looked_at = preview(admin, **body)["spending"]
     assert (looked_at["n_probes"], looked_at["cost"]) == (2 + 6, 18 + 8)
     organiser = admin.make(**body)
     assert organiser.get("/plan").json["spending"] == looked_at
@@ -274,69 +274,63 @@ def test_the_cost_of_a_plan_is_that_of_its_campaign(admin):
 
 
 @pytest.mark.parametrize(
-    ("fields", "pointer", "says"),
+    ("fields", "pointer", "message"),
     [
         ({}, "", "exactly one of n_items, items_csv"),
         ({"n_items": 6, "items_csv": CSV}, "", "exactly one of n_items, items_csv"),
         ({"n_items": 6, "settings": {"probes_csv": "left\n"}}, "/items_csv", "settings.probes_csv names items"),
+        ({"n_items": 200_000, "plan": {"presentations": 1_000}}, "/plan", "at most 2,000,000 comparisons"),
     ],
 )
-def test_a_plan_needs_a_number_of_items_or_a_table(admin, fields, pointer, says):
+def test_a_plan_needs_its_items_and_has_a_limit(admin, fields, pointer, message):
     body = {"voters": 2, "plan": {"presentations": 4}, **fields}
     answer = admin.call("POST", "/v1/campaigns/plan", json=body)
     assert answer.status_code == 422, answer.text
-    assert says in " ".join(answer.json["errors"][pointer])
+    assert message in " ".join(answer.json["errors"][pointer])
 
 
 @pytest.mark.wide
 def test_the_accuracy_of_a_plan_is_simulated(admin):
     body = {"n_items": 12, "plan": {"presentations": 10}, "accuracy": True}
-    result = planned(admin, **body)["outlook"]
+    result = preview(admin, **body)["outlook"]
     assert result["n_simulations"] == 40
     for name in ("scores", "strengths"):
         reached = result[name]
         assert reached["low"] <= reached["mean"] <= reached["high"]
         assert 0.7 < reached["mean"] <= 1
-    assert planned(admin, **body)["outlook"] == result
+    assert preview(admin, **body)["outlook"] == result
 
 
 @pytest.mark.wide
 def test_advice_does_not_contradict_the_accuracy(admin):
     rules = {"few_top_presentations", "few_comparisons"}
     body = {"n_items": 30, "plan": {"presentations": 12, "n_ballots": 4}}
-    assert rules <= {each["code"] for each in planned(admin, **body)["advice"]}
-    result = planned(admin, **body, accuracy=True)
+    assert rules <= {note["code"] for note in preview(admin, **body)["advice"]}
+    result = preview(admin, **body, accuracy=True)
     assert result["outlook"]["strengths"]["mean"] >= 0.95
-    assert not rules & {each["code"] for each in result["advice"]}
-    result = planned(admin, n_items=30, plan={"presentations": 1, "n_ballots": 2}, accuracy=True)
+    assert not rules & {note["code"] for note in result["advice"]}
+    result = preview(admin, n_items=30, plan={"presentations": 1, "n_ballots": 2}, accuracy=True)
     assert result["outlook"]["strengths"]["mean"] < 0.95
-    assert rules <= {each["code"] for each in result["advice"]}
+    assert rules <= {note["code"] for note in result["advice"]}
 
 
 @pytest.mark.parametrize(("n_items", "is_possible"), [(19, False), (20, True)])
 def test_advice_keeps_at_least_two_items_in_the_last_ballot(admin, n_items, is_possible):
-    result = planned(admin, n_items=n_items, plan={"presentations": 20, "n_ballots": 2})
-    assert ("many_survivors" in [each["code"] for each in result["advice"]]) == is_possible
+    result = preview(admin, n_items=n_items, plan={"presentations": 20, "n_ballots": 2})
+    assert ("many_survivors" in [note["code"] for note in result["advice"]]) == is_possible
 
 
 @pytest.mark.wide
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
-    result = planned(admin, n_items=10, plan={"mode": "continuous", "budget": 50}, accuracy=True)
+    result = preview(admin, n_items=10, plan={"mode": "continuous", "budget": 50}, accuracy=True)
     assert result["plan"]["batch"] == 10
     assert result["outlook"]["scores"] is None
     assert result["outlook"]["strengths"]["mean"] > 0.7
 
 
 def test_very_large_plans_are_not_simulated(admin):
-    result = planned(admin, n_items=5_000, plan={"mode": "continuous", "budget": 200_000}, accuracy=True)
+    result = preview(admin, n_items=5_000, plan={"mode": "continuous", "budget": 200_000}, accuracy=True)
     assert result["outlook"]["n_simulations"] == 0
-
-
-def test_a_plan_of_too_many_comparisons_is_refused(admin):
-    body = {"n_items": 200_000, "voters": 10, "plan": {"presentations": 1_000}}
-    answer = admin.call("POST", "/v1/campaigns/plan", json=body)
-    assert answer.status_code == 422
-    assert "at most 2,000,000 comparisons" in answer.json["errors"]["/plan"][0]
 
 
 def test_a_campaign_is_accessible_only_to_its_organiser(admin, organiser):

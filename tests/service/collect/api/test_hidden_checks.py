@@ -35,10 +35,10 @@ def template(tmp_path_factory):
     """A ledger with one campaign, which has a sheet with checks of every kind and a second sheet."""
     path = tmp_path_factory.mktemp("template") / "collect.db"
     probing = Probing(KNOWN, 2, repeats=0.2, overlap=0.2)
-    made = new_campaign(
+    campaign = new_campaign(
         path, plan=PLAN, items=ITEMS, voters=2, sheet_size=None, probing=probing, pages={"completion_code": "C0DE"}
     )
-    made.database.close()
+    campaign.database.close()
     return path
 
 
@@ -67,15 +67,15 @@ class Script:
         self.app = make_app()
         self.another()  # an overlap needs another voter for its comparison
         self.voter = self.another()
-        shown = self.voter.sheet()
-        kinds = kinds_on(self.campaign, shown["sheet"])
+        sheet = self.voter.sheet()
+        kinds = kinds_on(self.campaign, sheet["sheet"])
         assert set(kinds.values()) == {*KINDS, None}
-        last = [pair["id"] for pair in shown["pairs"] if kinds[pair["id"]] == kind][-1]
-        others = [pair["id"] for pair in shown["pairs"] if kinds[pair["id"]] is None and pair["id"] != last]
+        last = [pair["id"] for pair in sheet["pairs"] if kinds[pair["id"]] == kind][-1]
+        others = [pair["id"] for pair in sheet["pairs"] if kinds[pair["id"]] is None and pair["id"] != last]
         self.names = {last: "the pair", others[0]: "another pair"}
-        self.pair, self.other, self.rest = last, others[0], [p["id"] for p in shown["pairs"] if p["id"] != last]
-        self.events, self.log, self.sheet, self.tells = {}, [], shown["sheet"], tells
-        self.shown()
+        self.pair, self.other, self.rest = last, others[0], [p["id"] for p in sheet["pairs"] if p["id"] != last]
+        self.events, self.log, self.sheet, self.tells = {}, [], sheet["sheet"], tells
+        self.ask_sheet()
 
     def another(self):
         voter = Voter(self.app.test_client(), self.campaign)
@@ -85,7 +85,7 @@ class Script:
     def event(self, name):
         return self.events.setdefault(name, new_id())
 
-    def said(self, step, answer, statements=()):
+    def record(self, step, answer, statements=()):
         """Record a response."""
         body = answer.get_data(as_text=True)
         for event, name in ((event, name) for name, event in self.events.items()):
@@ -108,7 +108,7 @@ class Script:
 
         sa.event.listen(sa.Engine, "before_cursor_execute", heard)
         try:
-            return self.said(step, send(), result)
+            return self.record(step, send(), result)
         finally:
             sa.event.remove(sa.Engine, "before_cursor_execute", heard)
 
@@ -121,7 +121,7 @@ class Script:
         path = f"/v1/votes/{self.event(event)}/retract"
         return self.sent(step, lambda: self.voter.post(path, {"event_id": self.event(undo)}))
 
-    def shown(self):
+    def ask_sheet(self):
         """Ask for the sheet; record how the pair looks on it, and how many pairs look like ordinary ones."""
         answer = self.voter.post("/v1/sheets")
         sheet = answer.json["sheet"]
@@ -144,7 +144,7 @@ class Script:
         if answer.status_code == 200:
             self.log.append(("me", answer.status_code, self.known(answer.json)))
         else:
-            self.said("me", answer)
+            self.record("me", answer)
 
     def known(self, me):
         """The answer of /v1/me, without the voter's id and the seconds, which depend on the clock."""
@@ -156,7 +156,7 @@ class Script:
         if answer.status_code == 200 and self.tells:
             self.log.append(("finish", 200, sorted(answer.json)))
         else:
-            self.said("finish", answer)
+            self.record("finish", answer)
 
     def state(self, state):
         """Set the state of the ballot; a working closer gets a full lease."""
@@ -197,7 +197,7 @@ def voting(script):
     script.cast("id of another pair, other answer", "of another", "tie")
     script.retract("under the id of a vote", "first", "first")
     script.retract("under the id of another vote", "first", "of another")
-    script.shown()
+    script.ask_sheet()
     script.retract("undo", "first", "undone")
     script.retract("undo again", "first", "undone")
     script.retract("undo twice", "first", "undone twice")
@@ -205,10 +205,10 @@ def voting(script):
     script.cast("id of an undo", "undone")
     script.cast("taken back", "first")
     script.me()
-    script.shown()
+    script.ask_sheet()
     script.retract("unknown", "never sent", "nothing")
     script.cast("answered again", "fourth", "cannot say")
-    script.shown()
+    script.ask_sheet()
     script.finish()
 
 
@@ -223,7 +223,7 @@ def closing(script):
     script.cast("while closing, of another", "of another")
     script.retract("undo while closing", "before", "undone")
     script.me()
-    script.shown()
+    script.ask_sheet()
     script.state("open")
     script.retract("undo", "before", "undone")
     script.state("closing")
@@ -244,7 +244,7 @@ def closing(script):
     script.retract("undo when closed", "while", "undone late")
     script.retract("undo of a late one", "late", "undone late")
     script.me()
-    script.shown()
+    script.ask_sheet()
     script.finish()
 
 
@@ -254,14 +254,14 @@ def last_one_open(script):
         script.voter.vote(pair)
     for _ in range(2):
         script.expired()
-        sheet = script.shown()
+        sheet = script.ask_sheet()
         script.log.append(("renewed", sheet["expires_at"] > "2000"))
     script.me()
     script.finish()
     script.cast("the last one", "last")
     script.me()
     script.finish()
-    script.shown()
+    script.ask_sheet()
 
 
 def taken_over(script):
@@ -306,14 +306,14 @@ def asked_of_others(script):
     script.cast("known", "before")
     script.cast("another answer", "second", "right")
     script.retract("undo", "before", "undone")
-    script.shown()
+    script.ask_sheet()
     script.finish()
 
 
 def withdrawn(script):
     """The voter leaves, and then sends the usual requests."""
     script.cast("before", "before")
-    script.said("withdraw", script.voter.post("/v1/withdraw"))
+    script.record("withdraw", script.voter.post("/v1/withdraw"))
     script.cast("known", "before")
     script.cast("new", "second", "right")
     script.retract("undo", "before", "undone")
@@ -329,17 +329,17 @@ SCRIPTS = (voting, closing, last_one_open, taken_over, left_to_another, asked_of
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("play", SCRIPTS, ids=lambda play: play.__name__)
 def test_a_check_is_answered_like_a_comparison(make_app, template, of_comparisons, target, tmp_path, play, kind):
-    def played(about):
-        script = Script(make_app, template, target, about, tells=kind == "practice")
+    def play_script(kind_of_check):
+        script = Script(make_app, template, target, kind_of_check, tells=kind == "practice")
         play(script)
         script.campaign.database.close()
         for used in tmp_path.glob("collect.db*"):
             used.unlink()
         return script.log
 
-    which = play, kind == "practice"
-    if which not in of_comparisons:
-        of_comparisons[which] = played(None)
-    for of_comparison, of_check in zip(of_comparisons[which], played(kind), strict=True):
+    key = play, kind == "practice"
+    if key not in of_comparisons:
+        of_comparisons[key] = play_script(None)
+    for of_comparison, of_check in zip(of_comparisons[key], play_script(kind), strict=True):
         for part, expected in zip(of_check, of_comparison, strict=True):
             assert part == expected, of_check[0]

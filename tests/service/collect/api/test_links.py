@@ -13,24 +13,24 @@ from tests.service.collect.browsing import Organiser, Voter, check_refused, new_
 
 
 def test_each_invitation_admits_one_voter(voting):
-    made = voting.post("/invitations", {"voters": ["Ada", "Grace"]}, status=201).json
-    assert [each["qr"] for each in made["invitations"]] == [None, None]
-    tokens = [each["url"].partition("#")[2] for each in made["invitations"]]
+    answer = voting.post("/invitations", {"voters": ["Ada", "Grace"]}, status=201).json
+    assert [row["qr"] for row in answer["invitations"]] == [None, None]
+    tokens = [row["url"].partition("#")[2] for row in answer["invitations"]]
     assert len({new_voter(voting.app, voting, token=token).me().json["voter"] for token in tokens}) == 2
-    rows = list(csv.reader(io.StringIO(made["csv"])))
-    assert rows == [["voter", "link"], *[[each["name"], each["url"]] for each in made["invitations"]]]
+    rows = list(csv.reader(io.StringIO(answer["csv"])))
+    assert rows == [["voter", "link"], *[[row["name"], row["url"]] for row in answer["invitations"]]]
 
 
 def test_cells_that_a_spreadsheet_would_run_are_guarded(voting):
-    made = voting.post("/invitations", {"voters": ['=HYPERLINK("x")', "@SUM(1)"]}, status=201).json
-    rows = list(csv.reader(io.StringIO(made["csv"])))
+    answer = voting.post("/invitations", {"voters": ['=HYPERLINK("x")', "@SUM(1)"]}, status=201).json
+    rows = list(csv.reader(io.StringIO(answer["csv"])))
     assert [row[0] for row in rows[1:]] == ['\'=HYPERLINK("x")', "'@SUM(1)"]
 
 
 def test_voters_without_a_name_are_invited_by_number(voting):
-    made = voting.post("/invitations", {"number": 3, "qr": True}, status=201).json["invitations"]
-    assert len({each["url"] for each in made}) == 3
-    assert all("<svg" in each["qr"] for each in made)
+    invitations = voting.post("/invitations", {"number": 3, "qr": True}, status=201).json["invitations"]
+    assert len({row["url"] for row in invitations}) == 3
+    assert all("<svg" in row["qr"] for row in invitations)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_a_campaign_without_platform_has_no_platform_link(organiser):
     assert problem(organiser.post("/study-links", status=409))[0] == "not-possible"
 
 
-def tokens(organiser, **asked):
-    return organiser.get("/tokens", query_string=asked).json["tokens"]
+def tokens(organiser, **parameters):
+    return organiser.get("/tokens", query_string=parameters).json["tokens"]
 
 
 def session_of(organiser, token):
@@ -86,9 +86,9 @@ def test_a_revoked_token_of_an_organiser_is_refused(organiser):
     assert organiser.token not in str(only)
     refused = organiser.post(f"/tokens/{only['id']}/revoke", status=409)
     assert problem(refused)[1] == "this is the last token of an organiser: make another one first"
-    made = organiser.post("/tokens", status=201).json
-    assert made["organiser_url"].endswith(f"/o/{organiser.key}#{made['token']}")
-    other = Organiser(organiser.app, made["token"], organiser.key)
+    answer = organiser.post("/tokens", status=201).json
+    assert answer["organiser_url"].endswith(f"/o/{organiser.key}#{answer['token']}")
+    other = Organiser(organiser.app, answer["token"], organiser.key)
     leaked = session_of(organiser, organiser.token)
     path = f"/v1/campaigns/{organiser.key}"
     assert leaked.get(path).status_code == 200
@@ -98,7 +98,7 @@ def test_a_revoked_token_of_an_organiser_is_refused(organiser):
     body = {"campaign": organiser.key, "token": organiser.token}
     check_refused(organiser.app.test_client().post("/v1/organiser/sessions", json=body), 401, "link-unknown")
     other.post(f"/tokens/{only['id']}/revoke", status=204)
-    assert [(each["kind"], each["is_valid"]) for each in tokens(other)] == [
+    assert [(token_row["kind"], token_row["is_valid"]) for token_row in tokens(other)] == [
         ("organiser session", False),
         ("organiser", True),
         ("organiser", False),
@@ -121,8 +121,8 @@ def test_a_revoked_invitation_is_refused_and_its_votes_stay(voting):
         assert voter.begin(token=token, consent="1").status_code == 201
     pair = voters[0].sheet()["pairs"][0]["id"]
     assert voters[0].vote(pair).status_code == 200
-    assert {each["name"] for each in tokens(voting)} == {None}
-    row = next(each for each in tokens(voting, names="true") if each["name"] == "Ann")
+    assert {token_row["name"] for token_row in tokens(voting)} == {None}
+    row = next(token_row for token_row in tokens(voting, names="true") if token_row["name"] == "Ann")
     assert (row["kind"], row["voter"]) == ("invitation", voters[0].me().json["voter"])
     voting.post(f"/tokens/{row['id']}/revoke", status=204)
     assert [voter.me().status_code for voter in voters] == [401, 200]
@@ -143,7 +143,7 @@ def test_a_revoked_study_link_admits_no_new_participant(organiser):
 
     first, status = come(old, "5f")
     assert status == 201
-    row = [each for each in tokens(organiser) if each["kind"] == "study"][-1]
+    row = [token_row for token_row in tokens(organiser) if token_row["kind"] == "study"][-1]
     organiser.post(f"/tokens/{row['id']}/revoke", status=204)
     assert (come(old, "6a")[1], come(new, "7b")[1], first.me().status_code) == (401, 201, 200)
 
@@ -163,16 +163,16 @@ def test_unknown_tokens_cannot_be_revoked(organiser, admin):
 def test_tokens_are_listed_in_parts_without_sessions_of_voters(voting):
     voting.post("/invitations", {"number": 5}, status=201)
     voting.voter()
-    whole = voting.get("/tokens").json
-    assert (whole["n_tokens"], len(whole["tokens"])) == (6, 6)
+    every_token = voting.get("/tokens").json
+    assert (every_token["n_tokens"], len(every_token["tokens"])) == (6, 6)
     part = voting.get("/tokens", query_string={"offset": 2, "limit": 3}).json
-    assert part == {"n_tokens": 6, "tokens": whole["tokens"][2:5]}
+    assert part == {"n_tokens": 6, "tokens": every_token["tokens"][2:5]}
 
 
-@pytest.mark.parametrize("kept", [1, 2])
-def test_simultaneous_revocations_leave_one_token(kept, target):
+@pytest.mark.parametrize("n_remaining", [1, 2])
+def test_simultaneous_revocations_leave_one_token(n_remaining, target):
     campaign = new_campaign(target)
-    made = [campaign.tokens.issue("organiser") for _ in range(1 + kept)]
+    tokens_issued = [campaign.tokens.issue("organiser") for _ in range(1 + n_remaining)]
     _, rows = campaign.tokens.rows()
     start = Barrier(2)
 
@@ -185,11 +185,11 @@ def test_simultaneous_revocations_leave_one_token(kept, target):
 
     with ThreadPoolExecutor(2) as threads:
         result = list(threads.map(revoke, rows[:2]))
-    assert result.count("the last one") == (kept == 1)
-    opened = [campaign.tokens.holder(each, "organiser") for each in made]
-    assert sum(each is not None for each in opened) == 1
+    assert result.count("the last one") == (n_remaining == 1)
+    holders = [campaign.tokens.holder(token, "organiser") for token in tokens_issued]
+    assert sum(holder is not None for holder in holders) == 1
     kinds = query(campaign, "SELECT kind FROM audit_event WHERE kind = 'revoked'")
-    assert len(kinds) == kept
+    assert len(kinds) == n_remaining
     campaign.database.close()
 
 
@@ -216,10 +216,10 @@ def test_a_session_cookie_replaces_the_token(organiser):
 
 def test_an_ended_session_is_refused(organiser):
     browser, _ = begin(organiser)
-    kept = browser.get_cookie(f"organiser_{organiser.key[:12]}").value
+    cookie = browser.get_cookie(f"organiser_{organiser.key[:12]}").value
     assert browser.post(f"{PATH}/{organiser.key}/end", json={}).status_code == 204
     assert browser.get_cookie(f"organiser_{organiser.key[:12]}") is None
-    browser.set_cookie(f"organiser_{organiser.key[:12]}", kept)
+    browser.set_cookie(f"organiser_{organiser.key[:12]}", cookie)
     assert browser.get(f"/v1/campaigns/{organiser.key}").status_code == 401
 
 
@@ -267,7 +267,7 @@ def test_a_changed_consent_text_needs_a_new_version(organiser):
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "message"),
     [
         ({"platform": "facebook"}, "platform must be None"),
         ({"completion_url": "http://plain.example"}, "must begin with https://"),
@@ -279,6 +279,6 @@ def test_a_changed_consent_text_needs_a_new_version(organiser):
         ({"colour": "red"}, "unknown field"),
     ],
 )
-def test_errors_are_named_and_nothing_is_changed(organiser, fields, says):
-    assert says in organiser.change_pages(**fields, status=422).json["detail"]
+def test_errors_are_named_and_nothing_is_changed(organiser, fields, message):
+    assert message in organiser.change_pages(**fields, status=422).json["detail"]
     assert organiser.get("/pages").json["version"] == 1

@@ -24,9 +24,9 @@ PAGES = {**PROLIFIC, "open_link": False}
 @pytest.fixture
 def study(target):
     """A campaign for participants, of six sheets with two comparisons each."""
-    made = new_campaign(target, pages=PAGES)
-    yield made
-    made.database.close()
+    campaign = new_campaign(target, pages=PAGES)
+    yield campaign
+    campaign.database.close()
 
 
 @pytest.fixture
@@ -83,11 +83,10 @@ def test_finished_participants_are_approved_and_excluded_ones_rejected(send, org
     assert lists(organiser) == [[good.participant], [bad.participant]]
     result = organiser.get("/participants").json
     assert result["platform"] == "prolific"
-    assert [(each["outcome"], each["decision"], each["reason"]) for each in result["participants"]] == [
-        ("complete", "approve", None),
-        ("complete", "reject", "Clicked at random"),
-        (None, None, None),
-    ]
+    assert [
+        (participant["outcome"], participant["decision"], participant["reason"])
+        for participant in result["participants"]
+    ] == [("complete", "approve", None), ("complete", "reject", "Clicked at random"), (None, None, None)]
     organiser.post(f"/voters/{bad.me().json['voter']}/include", {"reason": "An error"}, status=204)
     assert lists(organiser) == [[good.participant, bad.participant], []]
 
@@ -207,6 +206,6 @@ def test_participants_wait_while_sheets_are_held(send):
 
 def test_on_mechanical_turk_a_code_makes_no_address():
     assert VotingPages(platform="mturk", completion_code="C").way_back("complete") == ("C", None)
-    own = VotingPages(platform="prolific", completion_code="C", completion_url="https://crowd.example/done")
-    assert own.way_back("complete") == ("C", "https://crowd.example/done")
-    assert own.way_back("quota full") == (None, None)
+    pages = VotingPages(platform="prolific", completion_code="C", completion_url="https://crowd.example/done")
+    assert pages.way_back("complete") == ("C", "https://crowd.example/done")
+    assert pages.way_back("quota full") == (None, None)

@@ -31,24 +31,24 @@ def test_voters_are_listed_without_their_names(voting):
     assert second["consent_version"] == "1"
     assert token not in result.text
     named = voting.get("/voters?names=true").json["voters"]
-    assert [each["name"] for each in named] == ["Ada", None]
+    assert [row["name"] for row in named] == ["Ada", None]
 
 
 def test_a_long_list_is_sent_in_parts(voting):
     voting.post("/invitations", {"number": 5}, status=201)
-    keys = [each["key"] for each in voting.get("/voters").json["voters"]]
+    keys = [row["key"] for row in voting.get("/voters").json["voters"]]
     part = voting.get("/voters?offset=3&limit=1").json
-    assert (part["n_voters"], [each["key"] for each in part["voters"]]) == (5, keys[3:4])
+    assert (part["n_voters"], [row["key"] for row in part["voters"]]) == (5, keys[3:4])
 
 
 def test_an_exclusion_can_be_previewed(voting, two):
     keep, leave = two
-    seen = voting.get(f"/voters/{leave}/exclusion").json["preview"]
-    assert (seen["voter"], seen["excluded"], seen["n_votes"], seen["n_others"]) == (leave, False, 6, 6)
-    assert -1 <= seen["tau_w"] <= 1
-    assert seen["changes"]
+    preview = voting.get(f"/voters/{leave}/exclusion").json["preview"]
+    assert (preview["voter"], preview["excluded"], preview["n_votes"], preview["n_others"]) == (leave, False, 6, 6)
+    assert -1 <= preview["tau_w"] <= 1
+    assert preview["changes"]
     voting.post(f"/voters/{leave}/exclude", {"reason": "the other way round"}, status=204)
-    listed = {each["key"]: each["excluded"] for each in voting.get("/voters").json["voters"]}
+    listed = {row["key"]: row["excluded"] for row in voting.get("/voters").json["voters"]}
     assert listed == {keep: False, leave: True}
     result = voting.get("/results?interim=true").json
     assert (result["n_votes"], result["excluded"]) == (6, [leave])
@@ -60,7 +60,7 @@ def test_an_exclusion_can_be_previewed(voting, two):
 def test_an_exclusion_needs_a_reason(voting, two):
     for body in ({}, {"reason": ""}, {"reason": "x\ny"}, {"reason": "x" * 501}):
         voting.post(f"/voters/{two[0]}/exclude", body, status=422)
-    assert not any(each["excluded"] for each in voting.get("/voters").json["voters"])
+    assert not any(row["excluded"] for row in voting.get("/voters").json["voters"])
 
 
 def test_withdrawing_erases_the_voter_and_voids_votes_of_open_ballots(voting, target):

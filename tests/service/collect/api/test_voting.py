@@ -58,10 +58,10 @@ def test_a_voter_goes_from_the_link_to_the_code(arrive, campaign):
     assert voter.me().json["step"] == "finish"
     nothing = voter.post("/v1/sheets").json
     assert (nothing["sheet"], nothing["reason"], nothing["retry_after"]) == (None, "limit", None)
-    done = voter.post("/v1/finish").json
-    assert done["completion_code"] == "C0DE"
-    assert done["completion_url"] == "https://crowd.example/done?cc=C0DE"
-    assert (done["finished"], done["answers"]) == (True, 2)
+    end = voter.post("/v1/finish").json
+    assert end["completion_code"] == "C0DE"
+    assert end["completion_url"] == "https://crowd.example/done?cc=C0DE"
+    assert (end["finished"], end["answers"]) == (True, 2)
     rows = query(campaign, "SELECT response_ms, given_by, layout FROM vote_event")
     assert rows == [(900, "touch", "stacked")] * 2
     check_ledger(campaign)
@@ -83,9 +83,9 @@ def test_an_answer_is_retracted_and_given_again(voter, campaign):
     pair, event, undo, again = before["id"], new_id(), new_id(), new_id()
     voter.vote(pair, event_id=event)
     for repeated in (False, True):
-        taken = voter.post(f"/v1/votes/{event}/retract", {"event_id": undo})
-        assert (taken.status_code, taken.json["answer"], taken.json["repeated"]) == (200, None, repeated)
-        assert taken.json["pair"] == pair
+        retraction = voter.post(f"/v1/votes/{event}/retract", {"event_id": undo})
+        assert (retraction.status_code, retraction.json["answer"], retraction.json["repeated"]) == (200, None, repeated)
+        assert retraction.json["pair"] == pair
     assert voter.sheet()["pairs"][0] == before
     check_refused(voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}), 409, "conflict")
     check_refused(voter.post(f"/v1/votes/{new_id()}/retract", {"event_id": new_id()}), 404, "no-such-vote")
@@ -285,15 +285,15 @@ def test_the_new_holder_of_a_sheet_sees_no_earlier_answers(two, campaign):
     assert first.vote(sheet["pairs"][0]["id"], "right", event_id=event).status_code == 200
     change(campaign, "UPDATE lease SET expires_at = 1")
     answer = second.post("/v1/sheets")
-    taken = answer.json["sheet"]
-    assert (taken["ballot"], taken["sheet"]) == (sheet["ballot"], sheet["sheet"])
-    assert [pair["id"] for pair in taken["pairs"]] == [pair["id"] for pair in sheet["pairs"][1:]]
+    second_sheet = answer.json["sheet"]
+    assert (second_sheet["ballot"], second_sheet["sheet"]) == (sheet["ballot"], sheet["sheet"])
+    assert [pair["id"] for pair in second_sheet["pairs"]] == [pair["id"] for pair in sheet["pairs"][1:]]
     assert event not in answer.text
     assert answer.json["me"]["progress"]["of"] == len(sheet["pairs"]) - 1
     refused = second.vote(sheet["pairs"][0]["id"])
     assert "answer" not in check_refused(refused, 409, "conflict")
     assert "right" not in refused.text
-    for pair in taken["pairs"]:
+    for pair in second_sheet["pairs"]:
         assert second.vote(pair["id"]).status_code == 200
     assert second.sheet()["sheet"] != sheet["sheet"]
     # pairs that the first voter retracts are asked again
@@ -361,9 +361,9 @@ def test_an_excluded_voter_who_has_left_is_not_invited_again(organiser):
 @pytest.fixture
 def parsed(monkeypatch):
     """The bodies that were parsed."""
-    seen = []
-    monkeypatch.setattr("service.http.body.parse", lambda body: seen.append(bytes(body)) or parse(body))
-    return seen
+    bodies = []
+    monkeypatch.setattr("service.http.body.parse", lambda body: bodies.append(bytes(body)) or parse(body))
+    return bodies
 
 
 @pytest.mark.wide
@@ -466,9 +466,9 @@ def test_a_campaign_of_sets_from_the_request_to_the_ranking(app):
     assert voter.me().json["offered"] == [*ledger_answers(4), "cannot say"]
     answers = {}
     for pair in voter.sheet()["pairs"]:
-        shown = [content["text"] for content in (pair["left"], pair["right"], *pair["other_items"])]
-        assert len(set(shown)) == 4
-        order = sorted(range(4), key=shown.__getitem__)
+        items = [content["text"] for content in (pair["left"], pair["right"], *pair["other_items"])]
+        assert len(set(items)) == 4
+        order = sorted(range(4), key=items.__getitem__)
         answers[pair["id"]] = f"best {order[0] + 1} worst {order[-1] + 1}"
         for refused in ("left", "tie", "best 1 worst 5", "best 1 worst 1"):
             assert voter.vote(pair["id"], refused).status_code == 422

@@ -50,12 +50,12 @@ class Site:
     url: str
     ledger: str
     app: Flask
-    asked: list[tuple[str, str, str]] = field(default_factory=list)  # method, path with its query, Referer
+    requests: list[tuple[str, str, str]] = field(default_factory=list)  # method, path with its query, Referer
     delay: float = 0.0  # seconds before each answer to /v1
 
-    def campaign(self, **chosen):
+    def campaign(self, **settings):
         """A campaign with three sheets of four pairs."""
-        return new_campaign(self.ledger, **{"voters": 3, "sheet_size": 4, **chosen})
+        return new_campaign(self.ledger, **{"voters": 3, "sheet_size": 4, **settings})
 
     def link(self, campaign, page="", query=""):
         return f"{self.url}/v/{campaign.key}{page and '/' + page}{query}"
@@ -67,29 +67,29 @@ class Site:
 @contextlib.contextmanager
 def serving(folder, **settings):
     """A server on a new ledger in a folder."""
-    chosen = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,)}
+    defaults = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,)}
     patience = {"max_wait_seconds": SECONDS, "max_ledger_seconds": SECONDS}
-    app = create_app(CollectSettings(**chosen, **patience, **settings))
+    app = create_app(CollectSettings(**defaults, **patience, **settings))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
-    made = Site(f"http://127.0.0.1:{server.server_port}", chosen["ledger"], app)
+    new_site = Site(f"http://127.0.0.1:{server.server_port}", defaults["ledger"], app)
 
-    def recorded(environ, start_response):
+    def record_request(environ, start_response):
         path = environ["PATH_INFO"]
-        asked = path + ("?" + environ["QUERY_STRING"] if environ["QUERY_STRING"] else "")
-        made.asked.append((environ["REQUEST_METHOD"], asked, environ.get("HTTP_REFERER", "")))
+        path_and_query = path + ("?" + environ["QUERY_STRING"] if environ["QUERY_STRING"] else "")
+        new_site.requests.append((environ["REQUEST_METHOD"], path_and_query, environ.get("HTTP_REFERER", "")))
         if path.startswith("/v1/"):
-            time.sleep(made.delay)
+            time.sleep(new_site.delay)
         chunks = app(environ, start_response)
         body = b"".join(chunks)
         if hasattr(chunks, "close"):  # werkzeug does not close a file if the browser breaks the connection
             chunks.close()
         return [body]
 
-    server.app = recorded
+    server.app = record_request
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield made
+        yield new_site
     finally:
         server.shutdown()
         thread.join()
@@ -100,8 +100,8 @@ def serving(folder, **settings):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     warm_up_campaigns()  # as the command does before it listens, so that no page waits for compilation
-    with serving(tmp_path_factory.mktemp("site")) as made:
-        yield made
+    with serving(tmp_path_factory.mktemp("site")) as new_site:
+        yield new_site
 
 
 @pytest.fixture(scope="module")
@@ -130,20 +130,20 @@ class Visits:
         return page
 
     def context(self, **options):
-        made = self.browser.new_context(**{"viewport": {"width": 1024, "height": 768}, "locale": "en-GB", **options})
-        made.set_default_timeout(PATIENCE)
-        made.on("page", self._watch)
-        self.contexts.append(made)
-        return made
+        context = self.browser.new_context(**{"viewport": {"width": 1024, "height": 768}, "locale": "en-GB", **options})
+        context.set_default_timeout(PATIENCE)
+        context.on("page", self._watch)
+        self.contexts.append(context)
+        return context
 
     def check(self):
         """Check that no page has thrown an error or violated the content security policy."""
         allowed = [NETWORK] * self.breaks_requests + [POLICY] * self.breaks_policy
-        assert [text for text in self.complaints if not any(each in text for each in allowed)] == []
+        assert [text for text in self.complaints if not any(allowed_text in text for allowed_text in allowed)] == []
 
     def _watch(self, page):
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", lambda said: said.type in ("error", "warning") and self.complaints.append(said.text))
+        page.on("console", lambda note: note.type in ("error", "warning") and self.complaints.append(note.text))
 
 
 @pytest.fixture
@@ -169,18 +169,18 @@ def ready(page):
     expect(page.locator('#option-left .choose:not([aria-disabled="true"])').first).to_be_visible()
 
 
-def shown(page):
+def read_pair(page):
     """The two items on the page."""
     return tuple(page.locator(f"#content-{side}").inner_text() for side in ("left", "right"))
 
 
-def answer(page, side="left", *, by="click", done=None, of=4):
+def answer(page, side="left", *, by="click", n_done=None, of=4):
     """Answer the shown pair by a click or a tap, and wait until it is replaced.
 
-    With `done`, also wait until the server has saved this many answers of `of` on the sheet.
+    With `n_done`, also wait until the server has saved this many answers of `of` on the sheet.
     """
     ready(page)
-    before = shown(page)
+    before = read_pair(page)
     getattr(page.locator(f'[data-answer="{side}"]'), by)()
     page.wait_for_function(
         """before => document.querySelector("#voting")?.hidden !== false
@@ -189,13 +189,13 @@ def answer(page, side="left", *, by="click", done=None, of=4):
                 document.querySelector(`#content-${side}`).innerText !== before[at])""",
         arg=list(before),
     )
-    if done is not None:
-        saved(page, done, of)
+    if n_done is not None:
+        expect_saved(page, n_done, of)
 
 
-def saved(page, done, of):
+def expect_saved(page, n_done, of):
     """Wait until the page shows that these answers are saved."""
-    expect(page.locator("#status")).to_have_text(f"Saved. {done} of {of}")
+    expect(page.locator("#status")).to_have_text(f"Saved. {n_done} of {of}")
 
 
 def votes(campaign):
@@ -252,7 +252,7 @@ def all_sent(page):
     wait_until(page, lambda: unsent(page) == 0)
 
 
-def is_kept(page, campaign, n):
+def wait_until_kept(page, campaign, n):
     """Wait until `n` votes have arrived or are stored by the browser, so that the page may be left."""
     wait_until(page, lambda: events(campaign) + unsent(page) >= n)
 

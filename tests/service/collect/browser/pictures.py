@@ -49,7 +49,7 @@ def main() -> None:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_context(viewport={"width": 1100, "height": 800}, locale="en-GB").new_page()
         page.set_default_timeout(SECONDS)
-        key, token = made(page, site.url)
+        key, token = make_campaign(page, site.url)
         organiser = Organiser(site.app, token, key)
         organiser.open()
         pair(browser, f"{site.url}/v/{key}")
@@ -59,7 +59,7 @@ def main() -> None:
         browser.close()
 
 
-def made(page: Page, url: str) -> tuple[str, str]:
+def make_campaign(page: Page, url: str) -> tuple[str, str]:
     """Create the campaign on the page, and take a picture of its plan; return its key and the organiser's token."""
     page.goto(f"{url}/o/new#{ADMIN}")
     page.locator("#items").fill("\n".join(sorted(ANIMALS)))
@@ -106,10 +106,10 @@ def vote(organiser: Organiser) -> None:
         voter = voters.popleft()
         if (sheet := voter.sheet()) is None and (sheet := (voter := organiser.voter()).sheet()) is None:
             continue
-        for asked in sheet["pairs"]:
-            left, right = (ANIMALS.index(asked[side]["text"]) for side in ("left", "right"))
+        for pair in sheet["pairs"]:
+            left, right = (ANIMALS.index(pair[side]["text"]) for side in ("left", "right"))
             answer = "left" if rng.logistic(left, 0.6) < rng.logistic(right, 0.6) else "right"
-            answered = voter.vote(asked["id"], answer, response_ms=2_500)
+            answered = voter.vote(pair["id"], answer, response_ms=2_500)
             if answered.status_code != HTTPStatus.OK:
                 sys.exit(answered.text)
         voters.append(voter)

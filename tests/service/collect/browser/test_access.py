@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import ItemContent, PageTexts
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browser.conftest import PRACTICE, agree, answer, ready, saved, shown, voter, votes
+from tests.service.collect.browser.conftest import PRACTICE, agree, answer, expect_saved, read_pair, ready, voter, votes
 from tests.service.collect.browsing import ITEMS
 
 pytestmark = pytest.mark.wide
@@ -164,11 +164,11 @@ def test_the_keyboard_alone_is_enough(site, visit):
     page.keyboard.press("Tab")
     expect(page.locator("#agree")).to_be_focused()
     page.keyboard.press("Enter")
-    given = {}
+    answers = {}
     for key, side in (("9", "cannot say"), ("ArrowRight", "right"), ("0", "tie")):
         ready(page)
-        before = shown(page)
-        given[before] = side
+        before = read_pair(page)
+        answers[before] = side
         page.keyboard.press(key)
         page.wait_for_function(
             f"document.querySelector('#content-left').innerText !== {before[0]!r} || "
@@ -176,7 +176,7 @@ def test_the_keyboard_alone_is_enough(site, visit):
         )
         expect(page.locator("#question")).to_be_focused()
     ready(page)
-    given[shown(page)] = "right"
+    answers[read_pair(page)] = "right"
     for _ in range(2):
         page.keyboard.press("Tab")
     expect(page.locator('[data-answer="right"]')).to_be_focused()
@@ -185,13 +185,13 @@ def test_the_keyboard_alone_is_enough(site, visit):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#code")).to_have_text("C0DE")
-    assert votes(campaign) == given
+    assert votes(campaign) == answers
     assert {row[0] for row in query(campaign, "SELECT given_by FROM vote_event")} >= {"key"}
 
 
 def test_buttons_are_named_after_the_items(site, visit):
     page = voter(site, visit, site.campaign())
-    left, right = shown(page)
+    left, right = read_pair(page)
     for name in (f"This one: {left}", f"This one: {right}"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
 
@@ -212,9 +212,9 @@ def test_keyboard_shortcuts_can_be_switched_off_permanently(site, visit):
     page.locator("#question").focus()
     page.keyboard.press("Control+1")
     assert votes(campaign) == {}
-    pair = shown(page)
+    pair = read_pair(page)
     page.keyboard.press("2")
-    saved(page, 1, 4)
+    expect_saved(page, 1, 4)
     assert votes(campaign) == {pair: "right"}
 
 
@@ -225,10 +225,10 @@ def test_a_phone_stacks_the_options_and_announces_it(site, visit):
     expect(page.locator("#keys")).to_be_hidden()
     left, right = (page.locator(f"#option-{side}").bounding_box() for side in ("left", "right"))
     assert right["y"] >= left["y"] + left["height"]
-    first = shown(page)
+    first = read_pair(page)
     box = page.locator("#content-right").bounding_box()
     page.touchscreen.tap(box["x"] + 5, box["y"] + 5)  # the whole card of a short text is its button
-    saved(page, 1, 4)
+    expect_saved(page, 1, 4)
     assert votes(campaign) == {first: "right"}
     result = query(
         campaign,
@@ -259,7 +259,7 @@ def test_time_in_another_tab_does_not_count(site, visit):
            }"""
     )
     page.keyboard.press("1")
-    saved(page, 1, 4)
+    expect_saved(page, 1, 4)
     statement = "SELECT e.response_ms FROM vote_event e JOIN ballot b ON b.id = e.ballot_id WHERE b.campaign_id = :id"
     assert 200 <= query(campaign, statement, id=campaign.info.id)[0][0] <= page.evaluate("window.seen") + 1
 
@@ -273,13 +273,13 @@ def test_a_right_to_left_language_keeps_the_left_option_on_the_left(site, visit)
     left, right = (page.locator(f"#option-{side}").bounding_box() for side in ("left", "right"))
     assert left["x"] < right["x"]
     check_all(page)
-    pair = shown(page)
+    pair = read_pair(page)
     page.keyboard.press("ArrowLeft")
-    saved(page, 1, 4)
+    expect_saved(page, 1, 4)
     assert votes(campaign) == {pair: "left"}
 
 
-def test_pictures_sounds_and_markdown(site, visit):
+def test_pictures_sounds_and_markdown_are_accessible(site, visit):
     visit.breaks_requests = True  # the server of this test does not have these files
     kinds = [
         ItemContent("markdown", "# Ash\n\n*Fraxinus* [more](https://tree.example/)"),
@@ -288,10 +288,12 @@ def test_pictures_sounds_and_markdown(site, visit):
     ]
     campaign = site.campaign(contents=kinds * 2)
     page = voter(site, visit, campaign)
-    seen = set()
+    kinds_shown = set()
     for _ in range(4):
         ready(page)
-        seen |= {page.locator(f"#content-{side}").get_attribute("class").split("-")[-1] for side in ("left", "right")}
+        kinds_shown |= {
+            page.locator(f"#content-{side}").get_attribute("class").split("-")[-1] for side in ("left", "right")
+        }
         check(page)
         assert page.evaluate(
             "[...document.querySelectorAll('audio')].every((sound) => sound.paused && !sound.autoplay)"
@@ -304,10 +306,10 @@ def test_pictures_sounds_and_markdown(site, visit):
         answered = page.locator("#count").inner_text()
         page.keyboard.press("1")
         expect(page.locator("#count")).not_to_have_text(answered)
-    assert seen == {"markdown", "image", "audio"}
+    assert kinds_shown == {"markdown", "image", "audio"}
 
 
-def test_the_german_interface(site, visit):
+def test_the_german_interface_can_be_chosen(site, visit):
     texts = {
         "de": PageTexts("Bäume", "Welcher Baum ist höher?", "", "Ich nehme teil."),
         "en": PageTexts("Trees", "Which?"),

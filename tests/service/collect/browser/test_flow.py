@@ -14,9 +14,9 @@ from tests.service.collect.browser.conftest import (
     another_votes,
     answer,
     events,
+    expect_saved,
+    read_pair,
     ready,
-    saved,
-    shown,
     voter,
     votes,
 )
@@ -38,26 +38,26 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     agree(page)
     expect(page.locator("#practice")).to_be_visible()
     expect(page.get_by_role("heading", name="Which tree is taller?")).to_be_focused()
-    practice = shown(page)
+    practice = read_pair(page)
     answer(page, "right" if practice[0] == "ash" else "left")
     expect(page.locator("#feedback-text")).to_contain_text("The expected answer is")
     page.locator("#next").click()
     expect(page.locator("#practice")).to_be_hidden()
-    first = shown(page)
-    answer(page, "left", done=2, of=5)
-    second = shown(page)
+    first = read_pair(page)
+    answer(page, "left", n_done=2, of=5)
+    second = read_pair(page)
     ready(page)
     page.locator("#skip").click()
-    third = shown(page)
+    third = read_pair(page)
     assert len({first, second, third}) == 3
     answer(page, "tie")
     page.locator("#undo").click()
     expect(page.locator("#status")).to_have_text("Answer undone. Please answer again.")
-    assert shown(page) == third
+    assert read_pair(page) == third
     answer(page, "cannot say")
-    fourth = shown(page)
+    fourth = read_pair(page)
     answer(page, "left")
-    assert shown(page) == second
+    assert read_pair(page) == second
     answer(page, "right")
     expect(page.get_by_role("heading", name="This part is complete")).to_be_focused()
     assert votes(campaign) == {first: "left", third: "cannot say", fourth: "left", second: "right"}
@@ -71,7 +71,7 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     )
     expect(page.locator("#counted")).to_have_text("Answers counted: 4")  # without practice
     secret = link.partition("#")[2]
-    assert not [asked for asked in site.asked if secret in "".join(asked)]
+    assert not [site_request for site_request in site.requests if secret in "".join(site_request)]
 
 
 def n_voters(campaign):
@@ -107,9 +107,9 @@ def test_voting_continues_on_another_device(site, visit):
     link = site.invitation(campaign)
     page = visit(link)
     agree(page)
-    first = shown(page)
-    answer(page, done=1)
-    second = shown(page)
+    first = read_pair(page)
+    answer(page, n_done=1)
+    second = read_pair(page)
     page.locator("#pause").click()
     expect(page.get_by_text("open your personal link there")).to_be_visible()
     page.keyboard.press("1")  # no pair is shown
@@ -117,14 +117,14 @@ def test_voting_continues_on_another_device(site, visit):
     expect(other.locator("#answered")).to_have_text("Answers so far: 1")
     other.get_by_role("link", name="Continue").tap()
     ready(other)
-    assert shown(other) == second
+    assert read_pair(other) == second
     other.locator("#undo").tap()  # including answers from another device
     expect(other.locator("#status")).to_contain_text("Answer undone")
-    assert shown(other) == first
+    assert read_pair(other) == first
     other.locator('[data-answer="right"]').tap()
-    saved(other, 1, 4)
+    expect_saved(other, 1, 4)
     other.locator('[data-answer="tie"]').tap()
-    saved(other, 2, 4)
+    expect_saved(other, 2, 4)
     page.locator("#resume").click()
     ready(page)
     expect(page.locator("#count")).to_have_text("2 of 4")
@@ -167,8 +167,8 @@ def test_a_participant_of_prolific_leaves_and_returns(site, visit):
     assert page.url == site.link(campaign)
     page.reload()  # and this tab still knows the participant
     agree(page)
-    first = shown(page)
-    answer(page, done=1)
+    first = read_pair(page)
+    answer(page, n_done=1)
     page = visit(f"{site.link(campaign, query=query_text)}s2#{secret}")
     agree(page)
     expect(page.locator("#count")).to_have_text("1 of 4")
@@ -178,8 +178,9 @@ def test_a_participant_of_prolific_leaves_and_returns(site, visit):
         answer(page)
     page.locator("#to-finish").click()
     expect(page.locator("#code")).to_have_text("CC")
-    asked = [asked for asked in site.asked if campaign.key in asked[1]]
-    assert not [each for each in asked if secret in "".join(each) or participant in each[2]]  # in no path or Referer
+    requests = [request for request in site.requests if campaign.key in request[1]]
+    # In no path or Referer.
+    assert not [request for request in requests if secret in "".join(request) or participant in request[2]]
 
 
 def test_the_code_is_shown_only_after_all_votes_are_saved(site, visit):
@@ -188,7 +189,7 @@ def test_the_code_is_shown_only_after_all_votes_are_saved(site, visit):
     page = voter(site, visit, campaign)
     for _ in range(3):
         answer(page)
-    saved(page, 3, 4)
+    expect_saved(page, 3, 4)
     other = visit(site.link(campaign, "finish"), context=page.context)
     expect(other.locator("#missing")).to_have_text("Comparisons left in this part: 1")
     expect(other.locator("#stop")).to_contain_text("You can stop here")
@@ -213,7 +214,7 @@ def test_a_voter_who_stops_is_told_that_the_answers_count(site, visit):
     expect(page.get_by_role("heading", name="Not finished yet")).to_be_visible()
     expect(page.locator("#stop")).to_be_hidden()  # nothing was answered
     page.get_by_role("link", name="Back to the comparisons").click()
-    answer(page, done=1)
+    answer(page, n_done=1)
     page.get_by_role("link", name="Finish or withdraw").click()
     expect(page.locator("#stop")).to_have_text(
         "You can stop here: just close this page. The answers you have given count."
@@ -223,7 +224,7 @@ def test_a_voter_who_stops_is_told_that_the_answers_count(site, visit):
 def test_withdrawing_needs_confirmation_and_erases_the_voter(site, visit):
     campaign = site.campaign()
     page = voter(site, visit, campaign)
-    answer(page, done=1)
+    answer(page, n_done=1)
     page.get_by_role("link", name="Finish or withdraw").click()
     page.locator("#withdraw").click()
     page.keyboard.press("Escape")
@@ -242,28 +243,28 @@ def test_the_preview_of_an_organiser_sends_no_votes(site, visit):
     context = visit.context()
     name = access.cookie_name(access.ORGANISER_COOKIE, campaign, https=False)
     context.add_cookies([{"name": name, "value": token_of(campaign, "organiser session"), "url": site.url}])
-    before = len(site.asked)
+    before = len(site.requests)
     page = visit(site.link(campaign, query="?preview=1"), context=context)
     expect(page.get_by_text("This is a preview")).to_be_visible()
     expect(page.get_by_role("heading", name="Instructions")).to_be_visible()
     expect(page.get_by_text("I agree.", exact=True)).to_be_visible()
     agree(page)
     expect(page.get_by_text("This is a preview")).to_be_visible()
-    notice, badge = (page.locator(each).bounding_box() for each in ("#main > .notice:visible", "#practice .badge"))
+    notice, badge = (page.locator(place).bounding_box() for place in ("#main > .notice:visible", "#practice .badge"))
     assert badge["y"] - (notice["y"] + notice["height"]) >= 16
-    assert shown(page) == ("ash", "yew")  # the campaign's own practice
+    assert read_pair(page) == ("ash", "yew")  # the campaign's own practice
     answer(page, "left")
     expect(page.locator("#feedback-text")).to_have_text("That is the expected answer.")
     page.locator("#next").click()
-    for done in range(2, 8):
+    for n_done in range(2, 8):
         answer(page)
-        if done < 7:
-            expect(page.locator("#status")).to_have_text(f"{done} of 7")  # and not that it was saved
+        if n_done < 7:
+            expect(page.locator("#status")).to_have_text(f"{n_done} of 7")  # and not that it was saved
     expect(page.locator("#done-text")).to_contain_text("The preview ends here")
     page.locator("#undo-done").click()
     ready(page)
     expect(page.locator("#practice")).to_be_hidden()
-    assert not [asked for asked in site.asked[before:] if asked[1].startswith("/v1/")]
+    assert not [site_request for site_request in site.requests[before:] if site_request[1].startswith("/v1/")]
     assert events(campaign) == 0
     page.get_by_role("link", name="Back to your campaign").click()
     expect(page).to_have_url(f"{site.url}/o/{campaign.key}")
@@ -281,13 +282,13 @@ def test_supabase_auth_1214_a_mail_scanner_does_not_use_up_a_link(site, visit):
     link = site.invitation(campaign)
     for method in ("HEAD", "GET", "GET"):  # a scanner sends no fragment
         request = urllib.request.Request(link.partition("#")[0], method=method)
-        with urllib.request.urlopen(request) as seen:
-            assert seen.status == 200
+        with urllib.request.urlopen(request) as response:
+            assert response.status == 200
     expect(visit(link).locator("#agree")).to_be_visible()  # one that runs scripts opens the page and leaves
     assert events(campaign) == 0
     page = visit(link)
     agree(page)
-    answer(page, done=1)
+    answer(page, n_done=1)
     assert len(votes(campaign)) == 1
     assert query(campaign, "SELECT count(*) FROM voter WHERE campaign_id = :id", id=campaign.info.id) == [(1,)]
 
@@ -319,7 +320,7 @@ def test_a_change_of_the_pages_between_two_sheets_loses_nothing(site, visit):
 MOST_BYTES = 100_000
 
 
-def weighed(page, address):
+def measure_page(page, address):
     """Bytes that a page loads, without headers, and the hosts that it contacts."""
     responses = []
 
@@ -335,10 +336,10 @@ def weighed(page, address):
 
 def test_both_pages_are_small_and_load_nothing_from_other_hosts(site, visit):
     campaign, first = site.campaign(), visit()
-    result = [weighed(first, site.link(campaign))]
+    result = [measure_page(first, site.link(campaign))]
     agree(first)
     page = visit(context=first.context)
-    result.append(weighed(page, site.link(campaign, "vote")))
+    result.append(measure_page(page, site.link(campaign, "vote")))
     ready(page)
     for weight, hosts in result:
         assert 10_000 < weight < MOST_BYTES
@@ -379,7 +380,7 @@ def test_votes_arrive_without_browser_storage(site, visit):
     campaign = site.campaign()
     page.goto(site.invitation(campaign))
     agree(page)
-    pair = shown(page)
+    pair = read_pair(page)
     page.locator('[data-answer="left"]').click()
     expect(page.locator("#status")).to_have_text("Saved. 1 of 4")
     assert votes(campaign) == {pair: "left"}
@@ -397,16 +398,16 @@ def test_a_voter_sees_the_target_of_each_pair(site, visit, question):
     campaign = site.campaign(plan=plan, items=items, targets=targets, sheet_size=4, pages={"texts": texts})
     page = visit(site.link(campaign))
     agree(page)
-    seen = set()
-    for done in range(4):
-        words = shown(page)
+    targets_shown = set()
+    for n_done in range(4):
+        words = read_pair(page)
         (target,) = [target for target, group in targets.items() if set(words) <= set(group)]
-        seen.add(target)
+        targets_shown.add(target)
         if "{target}" in question:
             expect(page.locator("#question")).to_have_text(f"Which is closer to {target}?")
             expect(page.locator("#target")).to_be_hidden()
         else:
             expect(page.locator("#target")).to_have_text(target)
-        if done < 3:
+        if n_done < 3:
             answer(page, "left")
-    assert seen == set(targets)
+    assert targets_shown == set(targets)

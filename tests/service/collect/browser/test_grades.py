@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.service.collect.browser.conftest import PRACTICE, answer, ready, saved, shown, voter, votes
+from tests.service.collect.browser.conftest import PRACTICE, answer, expect_saved, read_pair, ready, voter, votes
 from tests.service.collect.browser.test_access import check_targets, check_width
 
 pytestmark = pytest.mark.wide
@@ -17,13 +17,13 @@ def test_buttons_and_keys_have_the_same_grades(site, visit):
     buttons = {button.get_attribute("data-key"): button for button in page.locator("[data-answer]").all()}
     assert {key: button.get_attribute("data-answer") for key, button in buttons.items()} == KEYS
     expected = {}
-    for done, (key, word) in enumerate(KEYS.items(), start=1):
-        if done > int(page.locator("#bar").get_attribute("max")) - 1:
+    for n_done, (key, word) in enumerate(KEYS.items(), start=1):
+        if n_done > int(page.locator("#bar").get_attribute("max")) - 1:
             break
         ready(page)
-        pair = shown(page)
+        pair = read_pair(page)
         page.keyboard.press(key)
-        saved(page, done, int(page.locator("#bar").get_attribute("max")))
+        expect_saved(page, n_done, int(page.locator("#bar").get_attribute("max")))
         expected[pair] = word
     assert votes(campaign) == expected
     assert {"left 2", "left"} <= set(expected.values())
@@ -32,17 +32,17 @@ def test_buttons_and_keys_have_the_same_grades(site, visit):
 def test_arrow_keys_select_no_grade(site, visit):
     campaign = site.campaign(grades=2)
     page = voter(site, visit, campaign)
-    before = shown(page)
+    before = read_pair(page)
     page.keyboard.press("ArrowLeft")
     page.wait_for_timeout(300)
-    assert shown(page) == before
+    assert read_pair(page) == before
     assert votes(campaign) == {}
 
 
 def test_an_answer_to_practice_is_correct_with_any_grade(site, visit):
     campaign = site.campaign(grades=3, probing=PRACTICE)
     page = voter(site, visit, campaign)
-    side = "left" if shown(page)[0] == "ash" else "right"
+    side = "left" if read_pair(page)[0] == "ash" else "right"
     answer(page, f"{side} 3")
     expect(page.locator("#feedback-text")).to_have_text("That is the expected answer.")
 
@@ -53,8 +53,8 @@ def test_a_phone_has_room_for_all_grades(site, visit, grades):
     page = voter(site, visit, campaign, viewport={"width": 320, "height": 640}, has_touch=True)
     check_width(page)
     check_targets(page)
-    pair = shown(page)
-    answer(page, f"right {grades}", by="tap", done=1)
+    pair = read_pair(page)
+    answer(page, f"right {grades}", by="tap", n_done=1)
     assert votes(campaign) == {pair: f"right {grades}"}
     # A tap on the item itself selects no grade.
     page.locator("#content-left").tap()
@@ -64,6 +64,6 @@ def test_a_phone_has_room_for_all_grades(site, visit, grades):
 
 def test_the_accessible_name_of_a_button_has_its_item_and_grade(site, visit):
     page = voter(site, visit, site.campaign(grades=2))
-    left, right = shown(page)
+    left, right = read_pair(page)
     names = [button.get_attribute("aria-label") for button in page.locator(".choose").all()]
     assert names == [f"Clearly: {left}", f"Slightly: {left}", f"Slightly: {right}", f"Clearly: {right}"]

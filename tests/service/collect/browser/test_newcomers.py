@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from adaptive.ledger._ballots.sheets import MINUTE
 from tests.adaptive.ledger.campaigns import change
-from tests.service.collect.browser.conftest import agree, answer, events, ready, shown, unsent, voter, votes
+from tests.service.collect.browser.conftest import agree, answer, events, read_pair, ready, unsent, voter, votes
 from tests.service.collect.browser.test_access import check, check_all, check_width
 from tests.service.collect.browser.test_organiser import make, page_of
 from tests.service.collect.browsing import ADMIN, BACK, PROLIFIC, Organiser, change_pages, new_voter, token_of
@@ -55,7 +55,7 @@ def test_a_vote_that_always_fails_is_kept_and_sent_on_request(site, visit):
             route.continue_()
 
     page.route(VOTES, fail)
-    pair = shown(page)
+    pair = read_pair(page)
     answer(page)
     again = page.get_by_role("button", name="Try again")
     expect(again).to_be_visible(timeout=FAILURES)
@@ -103,14 +103,14 @@ def test_an_incomplete_link_of_mechanical_turk_names_the_missing_part(site, visi
 def test_pairs_of_an_excluded_voter_go_to_others(site, visit):
     organiser = Organiser(site.app, ADMIN).make()
     organiser.open()
-    _, given = organiser.answer(3)
+    _, n_answers = organiser.answer(3)
     (row,) = organiser.get("/voters").json["voters"]
     organiser.post(f"/voters/{row['key']}/exclude", {"reason": "too fast"}, status=204)
     page = page_of(site, visit, organiser, "/voters")
     page.locator("#voters").get_by_role("button", name="Ask others").click()
     check(page)
     page.get_by_role("button", name="Ask others", exact=True).click()
-    expect(page.locator("#said")).to_have_text(f"Comparisons passed to other voters: {given}")
+    expect(page.locator("#said")).to_have_text(f"Comparisons passed to other voters: {n_answers}")
     assert organiser.get("/progress").json["status"]["n_answered"] == 0
 
 
@@ -212,7 +212,7 @@ PLACES = r"""(line) => {
 
 
 CROWD_PAGES = {**PROLIFIC, "study_minutes": 45}
-HELD = 20  # minutes without an answer, enough for a test on a busy machine
+MINUTES_WITHOUT_ANSWER = 20  # minutes without an answer, enough for a test on a busy machine
 OTHER_SCREENS = [(375, "dark"), (1280, "light"), (1280, "dark")]
 SCREENS = [(375, "light"), *(pytest.param(*screen, marks=pytest.mark.nightly) for screen in OTHER_SCREENS)]
 
@@ -233,7 +233,7 @@ def screen(visit, size, scheme, **options):
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
 def test_a_waiting_page_continues_by_itself(site, visit, size, scheme):
-    campaign = site.campaign(first_minutes=HELD)
+    campaign = site.campaign(first_minutes=MINUTES_WITHOUT_ANSWER)
     for _ in range(3):
         new_voter(site.app, campaign).sheet()
     page = visit(context=screen(visit, size, scheme))
@@ -243,12 +243,12 @@ def test_a_waiting_page_continues_by_itself(site, visit, size, scheme):
     check_all(page)
     page.locator("#agree").click()
     expect(page.get_by_role("heading", name="Please wait a moment")).to_be_visible()
-    expect(page.locator("#wait-text")).to_contain_text(f"within {HELD} min")
+    expect(page.locator("#wait-text")).to_contain_text(f"within {MINUTES_WITHOUT_ANSWER} min")
     check_all(page)
-    change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=HELD * MINUTE)
+    change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=MINUTES_WITHOUT_ANSWER * MINUTE)
     page.clock.fast_forward(15_000)
     expect(page.locator("#voting")).to_be_visible()
-    shown(page)
+    read_pair(page)
 
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
@@ -270,7 +270,7 @@ def test_an_excluded_participant_gets_the_link_back(site, visit):
     query = f"?PROLIFIC_PID={1:024x}&STUDY_ID=s1&SESSION_ID=x#{token_of(campaign, 'study')}"
     page = visit(site.link(campaign, query=query))
     agree(page)
-    shown(page)
+    read_pair(page)
     organiser = organiser_of(site, campaign)
     (voter,) = organiser.get("/voters").json["voters"]
     organiser.post(f"/voters/{voter['key']}/exclude", {"reason": "Clicked at random"}, status=204)
@@ -320,16 +320,16 @@ def test_a_campaign_without_platform_has_no_lists(site, visit):
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
 def test_an_organiser_sees_sheets_without_an_answer(site, visit, size, scheme):
-    campaign = site.campaign(sheet_size=2, first_minutes=HELD)
+    campaign = site.campaign(sheet_size=2, first_minutes=MINUTES_WITHOUT_ANSWER)
     for _ in range(6):
         new_voter(site.app, campaign).sheet()
     page = page_of(site, visit, organiser_of(site, campaign), context=screen(visit, size, scheme))
-    held = page.locator("#awaited")
-    expect(held).to_contain_text("Sheets handed out but not started: 6.")
-    expect(held).to_contain_text("6 of them went to one network address")
+    awaited = page.locator("#awaited")
+    expect(awaited).to_contain_text("Sheets handed out but not started: 6.")
+    expect(awaited).to_contain_text("6 of them went to one network address")
     check_all(page)
-    change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=HELD * MINUTE)
-    expect(held).to_be_hidden()
+    change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=MINUTES_WITHOUT_ANSWER * MINUTE)
+    expect(awaited).to_be_hidden()
 
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)

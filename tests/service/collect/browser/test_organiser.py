@@ -22,11 +22,11 @@ def organiser(site):
     """A campaign of twelve items whose first ballot is open, with an overlap between voters."""
     labels = [LONG, " ".join(["a label of many words"] * 5), *(f"term {number}" for number in range(10))]
     settings = {"sheet_size": 10, "overlap": 0.3, "pay": {"per_hour": 12, "seconds": 6, "currency": "EUR"}}
-    made = Organiser(site.app, ADMIN).make(
+    new_organiser = Organiser(site.app, ADMIN).make(
         items_csv="item\n" + "\n".join(labels) + "\n", plan={"n_ballots": 2, "presentations": 6}, settings=settings
     )
-    made.open()
-    return made
+    new_organiser.open()
+    return new_organiser
 
 
 def page_of(site, visit, organiser, page="", **options):
@@ -42,7 +42,7 @@ def wait_for_image(image):
     assert image.evaluate("(image) => image.naturalWidth") > 0
 
 
-def advanced(page):
+def open_advanced(page):
     """Open the advanced settings."""
     page.locator("#advanced > summary").click()
 
@@ -63,7 +63,7 @@ def test_a_campaign_is_created_from_a_file(site, visit):
     expect(page.locator("#name")).to_have_value("terms")
     expect(page.locator("#outlook")).to_contain_text("Comparisons")
     expect(page.locator("#outlook")).to_contain_text("By fitted strengths", timeout=60_000)
-    advanced(page)
+    open_advanced(page)
     page.locator("#pay").select_option("per_hour")
     expect(page.locator("#outlook")).to_contain_text("EUR")
     make(page)
@@ -149,7 +149,7 @@ def test_a_budget_suits_items_and_voters_or_gives_advice(site, visit):
     page.locator("#items").fill("\n".join(f"term {number}" for number in range(12)))
     comparisons = page.locator("#outlook dt", has_text="Comparisons").locator("+ dd")
     expect(comparisons).to_have_text("120")  # ten for each item
-    advanced(page)
+    open_advanced(page)
     page.locator("#voters").fill("1")
     expect(comparisons).to_have_text("66")  # each pair once
     expect(page.locator("#outlook .notice-warning")).to_have_count(0)
@@ -161,7 +161,7 @@ def test_a_budget_suits_items_and_voters_or_gives_advice(site, visit):
 def test_the_form_of_a_new_campaign_explains_its_fields(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
-    advanced(page)
+    open_advanced(page)
     page.locator("[name=mode][value=ballots]").check()
     amount = page.locator("#amount-label")
     expect(amount).to_have_text("Times each ballot shows an item")
@@ -184,7 +184,7 @@ def test_the_previewed_cost_includes_known_pairs(site, visit):
     visit.breaks_requests = True
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
-    advanced(page)
+    open_advanced(page)
     page.locator("[name=mode][value=ballots]").check()
     page.locator("#repeats").fill("0")
     page.locator("#overlap").fill("0")
@@ -390,10 +390,10 @@ def test_tables_fit_a_narrow_window_and_figures_show_that_they_load(site, visit,
     expect(page.locator("#ballots tbody tr")).to_have_count(1)
     assert page.locator("#ballots").evaluate("(place) => place.scrollWidth - place.clientWidth") == 0
     page = visit(**narrow)
-    held = []
+    routes = []
 
     def hold(route):
-        held.append(route)
+        routes.append(route)
 
     page.route("**/plots/**", hold)
     page.goto(f"{site.url}/o/{organiser.key}/result#{organiser.token}")
@@ -403,7 +403,7 @@ def test_tables_fit_a_narrow_window_and_figures_show_that_they_load(site, visit,
     expect(waits).to_have_text(["Drawing …" if locale == "en-GB" else "Wird gezeichnet …"] * 3)
     page.locator("#plots").scroll_into_view_if_needed()
     expect(page.locator("#plots img")).to_have_count(3)
-    for route in held:
+    for route in routes:
         route.continue_()
     page.unroute("**/plots/**")
     page.locator("#plots img").first.scroll_into_view_if_needed()
@@ -411,11 +411,11 @@ def test_tables_fit_a_narrow_window_and_figures_show_that_they_load(site, visit,
 
 
 def test_items_are_counted_while_a_ballot_is_open(site, visit):
-    made = Organiser(site.app, ADMIN).make()
-    page = page_of(site, visit, made, "/items")
+    organiser_of_campaign = Organiser(site.app, ADMIN).make()
+    page = page_of(site, visit, organiser_of_campaign, "/items")
     expect(page.locator("#closed")).to_have_text("No ballot is open.")
     expect(page.locator("#items thead th")).to_have_text(["Item"])
-    made.open()
+    organiser_of_campaign.open()
     expect(page.locator("#items-title")).to_have_text("Items of the open ballot, fewest answers first")
     expect(page.locator("#closed")).to_be_hidden()
     expect(page.locator("#items thead th")).to_have_text(["Item", "Comparisons", "Answered", "Share"])
@@ -426,7 +426,7 @@ def test_the_cost_precedes_the_button_on_a_narrow_page(site, visit):
     expect(page.locator("#form")).to_be_visible()
     for width in (320, 768):
         page.set_viewport_size({"width": width, "height": 800})
-        outlook, button = (page.locator(each).bounding_box() for each in ("aside", "#make"))
+        outlook, button = (page.locator(place).bounding_box() for place in ("aside", "#make"))
         assert outlook["y"] + outlook["height"] <= button["y"]
         check_all(page)
 
@@ -440,7 +440,7 @@ def test_settings_are_changed(site, visit, organiser):
     check_all(page)
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#saved")).to_have_text("Saved as version 2.")
-    assert [each["language"] for each in organiser.get("/pages").json["pages"]["texts"]] == ["en", "de"]
+    assert [text["language"] for text in organiser.get("/pages").json["pages"]["texts"]] == ["en", "de"]
 
 
 def test_changes_of_another_organiser_are_not_overwritten(site, visit, organiser):
@@ -476,10 +476,10 @@ def test_a_hidden_page_stops_polling_and_polls_when_visible_again(site, visit, o
     expect(page.locator("#progress-text")).to_contain_text("0 of 36")  # and the page waits for its next poll
     page.evaluate(
         """() => {
-          window.asked = [];
+          window.requests = [];
           const real = window.fetch;
           window.fetch = (path, options) => {
-            window.asked.push(path);
+            window.requests.push(path);
             return real(path, options);
           };
           Object.defineProperty(document, "hidden", { get: () => window.away ?? false, configurable: true });
@@ -488,14 +488,14 @@ def test_a_hidden_page_stops_polling_and_polls_when_visible_again(site, visit, o
         }"""
     )
     page.wait_for_timeout(6_000)
-    assert page.evaluate("window.asked") == []
-    asked = page.evaluate("window.away = false, document.dispatchEvent(new Event('visibilitychange')), window.asked")
-    assert asked == [f"/v1/campaigns/{organiser.key}/progress"]
+    assert page.evaluate("window.requests") == []
+    paths = page.evaluate("window.away = false, document.dispatchEvent(new Event('visibilitychange')), window.requests")
+    assert paths == [f"/v1/campaigns/{organiser.key}/progress"]
 
 
 def test_tokens_are_in_no_address_sent_to_the_server(site, visit, organiser):
     page_of(site, visit, organiser)
-    assert not [each for each in site.asked if organiser.token in "".join(each)]
+    assert not [site_request for site_request in site.requests if organiser.token in "".join(site_request)]
 
 
 def test_every_page_is_available_in_german(site, visit, organiser):

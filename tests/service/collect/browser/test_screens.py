@@ -43,24 +43,24 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("assets")
     for name, size in IMAGES.items():
         (folder / name).write_text(SVG.format(*size), encoding="utf-8")
-    with serving(tmp_path_factory.mktemp("site"), assets=str(folder)) as made:
-        yield made
+    with serving(tmp_path_factory.mktemp("site"), assets=str(folder)) as new_site:
+        yield new_site
 
 
 @pytest.fixture(scope="module")
 def organiser(site):
     """A campaign with images and long labels; two voters have few pairs in common, and a third is excluded."""
-    made = Organiser(site.app, ADMIN).make(
+    new_organiser = Organiser(site.app, ADMIN).make(
         items_csv=ITEMS, plan={"n_ballots": 2, "presentations": 4}, settings={"sheet_size": 4, "overlap": 0.5}
     )
-    made.open()
+    new_organiser.open()
     for _ in range(4):
-        voter = made.voter()
+        voter = new_organiser.voter()
         for place, pair in enumerate(voter.sheet()["pairs"]):
             voter.vote(pair["id"], "cannot say" if place == 0 else "left", response_ms=1500)
-    key = made.get("/voters").json["voters"][0]["key"]
-    made.post(f"/voters/{key}/exclude", {"reason": "a test"}, status=204)
-    return made
+    key = new_organiser.get("/voters").json["voters"][0]["key"]
+    new_organiser.post(f"/voters/{key}/exclude", {"reason": "a test"}, status=204)
+    return new_organiser
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def opened(site, desk, organiser, path):
     return desk
 
 
-def is_seen(page, place):
+def is_in_window(page, place):
     """Whether all of an element is within the window."""
     return page.locator(place).evaluate(
         """(place) => {
@@ -260,7 +260,7 @@ def test_a_phone_shows_no_keyboard_hints(site, visit, kind):
     page.locator("#agree").click()
     ready(page)
     for place in (".key", ".keys", ".keys-text"):
-        assert not any(each.is_visible() for each in page.locator(place).all())
+        assert not any(hint.is_visible() for hint in page.locator(place).all())
     page.keyboard.press("1")  # has no effect if the switch is not visible
     expect(page.locator("#count")).to_have_text("0 of 4")
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -277,20 +277,20 @@ def test_two_images_question_and_buttons_fit_the_screen_of_a_phone(site, visit, 
     texts = {language: PageTexts("Trees", question)}
     page = visit(site.link(site.campaign(contents=contents, pages={"texts": texts})), **PHONE)
     page.locator("#agree").tap()
-    seen = set()
-    for done in range(4):
+    orientations = set()
+    for n_done in range(4):
         ready(page)
-        expect(page.locator("#count")).to_have_text(re.compile(rf"{done} \w+ 4"))
+        expect(page.locator("#count")).to_have_text(re.compile(rf"{n_done} \w+ 4"))
         page.wait_for_function("[...document.querySelectorAll('#pair img')].every((image) => image.naturalWidth > 0)")
         page.evaluate("scrollTo(0, 0)")
         for place in ("#question", "#content-left img", "#content-right img", "#undo", "#skip"):
-            assert is_seen(page, place), place
+            assert is_in_window(page, place), place
         for side in ("left", "right", "tie", "cannot say"):
-            assert is_seen(page, f'[data-answer="{side}"]'), side
+            assert is_in_window(page, f'[data-answer="{side}"]'), side
         for side in ("left", "right"):
             box = page.locator(f"#content-{side} img").bounding_box()
-            seen.add(box["width"] > box["height"])
+            orientations.add(box["width"] > box["height"])
             assert max(box["width"], box["height"]) >= 150
         page.wait_for_timeout(600)  # an earlier second tap would belong to the previous pair
         page.locator('[data-answer="left"]').tap()
-    assert seen == {True, False}
+    assert orientations == {True, False}

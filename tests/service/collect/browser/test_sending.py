@@ -12,13 +12,13 @@ from tests.service.collect.browser.conftest import (
     another_votes,
     answer,
     events,
-    is_kept,
+    expect_saved,
+    read_pair,
     ready,
-    saved,
-    shown,
     unsent,
     voter,
     votes,
+    wait_until_kept,
 )
 from tests.service.collect.browsing import change_pages
 
@@ -60,8 +60,8 @@ def test_a_vote_is_sent_again_if_the_response_is_lost(page, campaign):
             route.continue_()
 
     page.route(VOTES, lose_the_first)
-    pair = shown(page)
-    answer(page, done=1)
+    pair = read_pair(page)
+    answer(page, n_done=1)
     assert len(sent) == 2
     assert len(set(sent)) == 1  # the same event
     assert (votes(campaign), events(campaign)) == ({pair: "left"}, 1)
@@ -87,69 +87,69 @@ def test_a_bad_network_loses_and_duplicates_no_vote(site, visit):
             route.continue_()
 
     page.route(VOTES, chance)
-    given = {}
+    answers = {}
     for number in range(12):
         side = rng.choice(["left", "right", "tie"])
-        given[shown(page)] = side
+        answers[read_pair(page)] = side
         answer(page, side)
         if number == 6:
-            is_kept(page, campaign, 7)
+            wait_until_kept(page, campaign, 7)
             page.reload()
             ready(page)
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert set(fates) == {"fine", "never arrives", "answer lost", "busy"}
-    assert (len(given), votes(campaign), events(campaign)) == (12, given, 12)
+    assert (len(answers), votes(campaign), events(campaign)) == (12, answers, 12)
 
 
 def test_a_vote_without_network_is_stored_and_the_next_one_waits(page, campaign):
-    first = shown(page)
+    first = read_pair(page)
     page.context.set_offline(True)
     answer(page)
     expect(page.locator(WARNING)).to_contain_text("No connection")
     assert unsent(page) == 1
-    second = shown(page)
+    second = read_pair(page)
     ready(page)
     page.locator('[data-answer="right"]').click()
     expect(page.locator("#option-right")).to_have_class(re.compile("is-chosen"))
-    assert shown(page) == second
+    assert read_pair(page) == second
     assert (unsent(page), events(campaign)) == (1, 0)
     page.context.set_offline(False)
-    saved(page, 2, 4)
+    expect_saved(page, 2, 4)
     expect(page.locator(WARNING)).to_be_hidden()
     assert votes(campaign) == {first: "left", second: "right"}
     assert (unsent(page), events(campaign)) == (0, 2)
 
 
 def test_a_reload_sends_stored_votes(page, campaign):
-    first = shown(page)
+    first = read_pair(page)
     answer_unsent(page)
     page.unroute(VOTES)
     page.reload()
     ready(page)
-    assert shown(page) != first
+    assert read_pair(page) != first
     expect(page.locator("#count")).to_have_text("1 of 4")
     assert (votes(campaign), unsent(page)) == ({first: "left"}, 0)
     page.locator("#undo").click()
     expect(page.locator("#status")).to_contain_text("Answer undone")
-    assert shown(page) == first
+    assert read_pair(page) == first
     assert votes(campaign) == {}
 
 
 def test_the_page_respects_retry_after_of_a_busy_server(page, campaign):
     moments = []
 
-    def busy_once(route):
+    def answer_busy_at_first(route):
         moments.append(page.evaluate("performance.now()"))
         if len(moments) == 1:
             route.fulfill(status=503, headers={"Retry-After": "2"}, json={"type": "urn:rankcorr:problem:busy"})
         else:
             route.continue_()
 
-    page.route(VOTES, busy_once)
+    page.route(VOTES, answer_busy_at_first)
     answer(page)
     expect(page.locator(WARNING)).to_contain_text("The server is busy")
     page.evaluate("window.dispatchEvent(new Event('online'))")  # no reason to send earlier
-    saved(page, 1, 4)
+    expect_saved(page, 1, 4)
     assert len(moments) == 2
     assert moments[1] - moments[0] >= 2_000
     assert events(campaign) == 1
@@ -158,25 +158,25 @@ def test_the_page_respects_retry_after_of_a_busy_server(page, campaign):
 def test_two_windows_keep_one_vote_and_show_it(page, site, visit, campaign):
     other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
-    first = shown(page)
-    assert shown(other) == first
-    answer(page, "left", done=1)
+    first = read_pair(page)
+    assert read_pair(other) == first
+    answer(page, "left", n_done=1)
     answer(other, "right")
     expect(other.locator(WARNING)).to_have_text(
         f"You answered the previous pair elsewhere: {first[0]}. That answer counts."
     )
     expect(other.locator("#status")).to_have_text("")  # nothing is being saved any more
-    assert shown(other) != first
+    assert read_pair(other) != first
     expect(other.locator("#count")).to_have_text("1 of 4")
     assert (votes(campaign), events(campaign)) == ({first: "left"}, 1)
 
 
 def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, site, visit, campaign):
     for number in range(3):
-        answer(page, done=number + 1)
+        answer(page, n_done=number + 1)
     other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
-    last = shown(other)
+    last = read_pair(other)
     answer(page, "tie")
     answer(other, "right")
     expect(other.get_by_role("heading", name="This part is complete")).to_be_visible()
@@ -189,7 +189,7 @@ def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, si
 def test_messages_about_a_sheet_disappear_with_it(site, visit, campaign):
     page = voter(site, visit, campaign)
     for number in range(4):
-        answer(page, done=number + 1)
+        answer(page, n_done=number + 1)
     page.locator("#more").click()
     ready(page)
     expect(page.locator("#count")).to_have_text("0 of 4")
@@ -197,7 +197,7 @@ def test_messages_about_a_sheet_disappear_with_it(site, visit, campaign):
 
 
 def test_a_choice_undone_before_sending_is_no_longer_being_saved(page, campaign):
-    answer(page, done=1)
+    answer(page, n_done=1)
     answer_unsent(page)
     ready(page)
     page.locator('[data-answer="right"]').click()
@@ -223,19 +223,19 @@ def test_the_notice_of_a_lost_connection_covers_nothing_on_a_phone(site, visit, 
     assert notice["y"] + notice["height"] <= 667  # it is visible
     places = ["#question"] if scrolled == 0 else ["#middle button", "#tools button"]
     for place in places:
-        for box in [each.bounding_box() for each in page.locator(place).all()]:
+        for box in [element.bounding_box() for element in page.locator(place).all()]:
             assert box["y"] + box["height"] <= notice["y"] or box["y"] >= notice["y"] + notice["height"]
 
 
 def test_a_double_click_is_one_vote(site, visit, campaign):
     page = voter(site, visit, campaign)
-    first = shown(page)
+    first = read_pair(page)
     ready(page)
     page.locator('[data-answer="left"]').dblclick()
-    saved(page, 1, 4)
+    expect_saved(page, 1, 4)
     ready(page)
     assert votes(campaign) == {first: "left"}
-    second = shown(page)
+    second = read_pair(page)
     page.evaluate(
         """async () => {
              const button = document.querySelector('[data-answer="left"]');
@@ -246,7 +246,7 @@ def test_a_double_click_is_one_vote(site, visit, campaign):
              }
            }"""
     )
-    saved(page, 2, 4)
+    expect_saved(page, 2, 4)
     ready(page)
     assert votes(campaign) == {first: "left", second: "left"}
     expect(page.locator("#count")).to_have_text("2 of 4")
@@ -254,14 +254,14 @@ def test_a_double_click_is_one_vote(site, visit, campaign):
 
 def test_the_back_button_answers_nothing_twice(site, visit, campaign):
     page = voter(site, visit, campaign)
-    answer(page, done=1)
-    second = shown(page)
+    answer(page, n_done=1)
+    second = read_pair(page)
     page.go_back()
     expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
     expect(page.locator("#answered")).to_have_text("Answers so far: 1")
     page.go_forward()
     ready(page)
-    assert shown(page) == second
+    assert read_pair(page) == second
     assert events(campaign) == 1
 
 
@@ -271,7 +271,7 @@ def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
     site.delay = 0.3
     try:
         for side in ("left", "right", "left", "right"):
-            pairs.append(shown(page))
+            pairs.append(read_pair(page))
             answer(page, side)
         expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     finally:
@@ -281,7 +281,7 @@ def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
 
 
 def test_a_late_vote_is_reported_and_another_sheet_follows(page, campaign):
-    answer(page, done=1)
+    answer(page, n_done=1)
     for _ in range(2):
         another_votes(campaign)
     campaign.close(1, least_answered=0.0)
@@ -292,12 +292,12 @@ def test_a_late_vote_is_reported_and_another_sheet_follows(page, campaign):
     expect(page.locator("#count")).to_have_text("0 of 2")  # from a sheet of the second ballot
     all_sent(page)
     assert events(campaign) == 9
-    answer(page, done=1, of=2)
+    answer(page, n_done=1, of=2)
     assert events(campaign) == 10
 
 
 def test_a_new_consent_text_shows_the_welcome_page_and_the_vote_is_sent_afterwards(page, campaign):
-    first = shown(page)
+    first = read_pair(page)
     page.route(
         VOTES,
         lambda route: route.fulfill(status=403, json={"type": "urn:rankcorr:problem:consent-needed", "status": 403}),
@@ -327,14 +327,14 @@ def test_a_stored_vote_is_not_sent_for_another_voter(site, visit, campaign):
 
 
 def test_a_refused_pair_is_asked_again(page, campaign):
-    first = shown(page)
+    first = read_pair(page)
     refusal = {"type": "urn:rankcorr:problem:invalid-request", "status": 422}
     page.route(VOTES, lambda route: route.fulfill(status=422, json=refusal), times=1)
     page.locator('[data-answer="left"]').click()
     expect(page.locator(WARNING)).to_have_text("Your last answer could not be saved. Please continue from here.")
     expect(page.locator("#status")).to_have_text("")
-    assert shown(page) == first
-    answer(page, "right", done=1)
+    assert read_pair(page) == first
+    answer(page, "right", n_done=1)
     assert votes(campaign) == {first: "right"}
 
 
@@ -342,14 +342,14 @@ def test_undo_takes_back_the_last_answer_of_a_sheet_even_after_a_reload(site, vi
     page = voter(site, visit, campaign)
     for _ in range(3):
         answer(page)
-    last = shown(page)
+    last = read_pair(page)
     answer(page)
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     page.reload()
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     page.locator("#undo-done").click()
     ready(page)
-    assert shown(page) == last
+    assert read_pair(page) == last
     expect(page.locator("#count")).to_have_text("3 of 4")
     answer(page, "right")
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
@@ -358,27 +358,27 @@ def test_undo_takes_back_the_last_answer_of_a_sheet_even_after_a_reload(site, vi
 
 def test_an_answer_after_undo_is_for_the_undone_pair(site, visit, campaign):
     page = voter(site, visit, campaign)
-    first = shown(page)
-    answer(page, done=1)
-    second = shown(page)
+    first = read_pair(page)
+    answer(page, n_done=1)
+    second = read_pair(page)
     ready(page)
-    held = []
+    routes = []
 
     def hold(route):
-        held.append(route)
+        routes.append(route)
 
     page.route(RETRACTIONS, hold)
     page.locator("#undo").click()
     page.keyboard.press("2")  # too early: the second pair is still shown
     page.keyboard.press("2")
-    assert shown(page) == second
-    while not held:
+    assert read_pair(page) == second
+    while not routes:
         page.wait_for_timeout(20)
-    held[0].continue_()
+    routes[0].continue_()
     expect(page.locator("#status")).to_contain_text("Answer undone")
-    assert shown(page) == first
-    answer(page, "right", done=1)
-    assert shown(page) == second
+    assert read_pair(page) == first
+    answer(page, "right", n_done=1)
+    assert read_pair(page) == second
     assert votes(campaign) == {first: "right"}
 
 
@@ -386,7 +386,7 @@ def test_a_refused_stored_vote_is_reported(page, site, visit, campaign):
     other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
     answer_unsent(page)
-    answer(other, "right", done=1)
+    answer(other, "right", n_done=1)
     page.goto("about:blank")
     page.unroute(VOTES)  # not earlier, or the page might get the refusal before it is left
     page.goto(site.link(campaign, "vote"))

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from adaptive.ledger import ContinuousPlan
-from tests.service.collect.browser.conftest import all_sent, saved, unsent, votes, wait_until
+from tests.service.collect.browser.conftest import all_sent, expect_saved, unsent, votes, wait_until
 from tests.service.collect.browser.test_access import check_targets, check_width
 from tests.service.collect.browsing import ADMIN
 
@@ -29,7 +29,7 @@ def ready(page):
     expect(page.locator('#option-1 .choose:not([aria-disabled="true"])').first).to_be_visible()
 
 
-def shown(page):
+def shown_set(page):
     return tuple(page.locator("#pair .content").all_inner_texts())
 
 
@@ -37,10 +37,10 @@ def part(page, name):
     return page.locator(f'[data-answer="{name}"]')
 
 
-def choose(page, best, worst, *, by="click", done=None, of=4):
+def choose(page, best, worst, *, by="click", n_done=None, of=4):
     """Answer the shown set, and wait for the next one."""
     ready(page)
-    before = shown(page)
+    before = shown_set(page)
     for name in (f"best {best}", f"worst {worst}"):
         getattr(part(page, name), by)()
     page.wait_for_function(
@@ -48,8 +48,8 @@ def choose(page, best, worst, *, by="click", done=None, of=4):
            || Array.from(document.querySelectorAll("#pair .content"), (box) => box.innerText).join() !== before""",
         arg=",".join(before),
     )
-    if done is not None:
-        saved(page, done, of)
+    if n_done is not None:
+        expect_saved(page, n_done, of)
     return before
 
 
@@ -57,21 +57,21 @@ def choose(page, best, worst, *, by="click", done=None, of=4):
 def test_two_clicks_answer_a_set(site, visit, set_size):
     campaign = campaign_of_sets(site, set_size)
     page = voter(site, visit, campaign)
-    assert len(shown(page)) == set_size
+    assert len(shown_set(page)) == set_size
     of = int(page.locator("#bar").get_attribute("max"))
-    first = choose(page, set_size, 1, done=1, of=of)
+    first = choose(page, set_size, 1, n_done=1, of=of)
     assert votes(campaign) == {first: f"best {set_size} worst 1"}
     if of > 1:
-        second = shown(page)
+        second = shown_set(page)
         page.locator('[data-answer="cannot say"]').click()
-        saved(page, 2, of)
+        expect_saved(page, 2, of)
         assert votes(campaign)[second] == "cannot say"
 
 
 def test_a_choice_can_be_changed_before_the_other_is_made(site, visit):
     campaign = campaign_of_sets(site)
     page = voter(site, visit, campaign)
-    items = shown(page)
+    items = shown_set(page)
     part(page, "best 2").click()
     expect(part(page, "best 2")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#status")).to_have_text("Now choose the worst.")
@@ -86,7 +86,7 @@ def test_a_choice_can_be_changed_before_the_other_is_made(site, visit):
     expect(part(page, "worst 4")).to_have_attribute("aria-pressed", "false")
     assert votes(campaign) == {}
     part(page, "worst 1").click()
-    saved(page, 1, 4)
+    expect_saved(page, 1, 4)
     assert votes(campaign) == {items: "best 4 worst 1"}
     ready(page)
     assert page.locator('#pair [aria-pressed="true"]').count() == 0
@@ -95,11 +95,11 @@ def test_a_choice_can_be_changed_before_the_other_is_made(site, visit):
 def test_keys_choose_the_best_and_then_the_worst(site, visit):
     campaign = campaign_of_sets(site)
     page = voter(site, visit, campaign)
-    items = shown(page)
+    items = shown_set(page)
     page.keyboard.press("3")
     expect(part(page, "best 3")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("1")
-    saved(page, 1, 4)
+    expect_saved(page, 1, 4)
     assert votes(campaign) == {items: "best 3 worst 1"}
     ready(page)
     page.keyboard.press("5")
@@ -113,10 +113,10 @@ def test_keys_choose_the_best_and_then_the_worst(site, visit):
 def test_undo_and_a_lost_connection(site, visit):
     campaign = campaign_of_sets(site)
     page = voter(site, visit, campaign)
-    first = choose(page, 1, 2, done=1)
+    first = choose(page, 1, 2, n_done=1)
     page.locator("#undo").click()
     expect(page.locator("#status")).to_have_text("Answer undone. Please answer again.")
-    assert shown(page) == first
+    assert shown_set(page) == first
     assert page.locator('#pair [aria-pressed="true"]').count() == 0
     visit.breaks_requests = True
     page.context.set_offline(True)
@@ -131,16 +131,16 @@ def test_a_waiting_answer_can_still_be_changed(site, visit):
     """While the last answer is being sent, the choices for the next set wait and may be changed."""
     campaign = campaign_of_sets(site)
     page = voter(site, visit, campaign)
-    choose(page, 1, 2, done=1)
+    choose(page, 1, 2, n_done=1)
     site.delay = 1.5
     try:
         second = choose(page, 1, 2)
         ready(page)
-        third = shown(page)
+        third = shown_set(page)
         part(page, "best 1").click()
         part(page, "worst 2").click()
         part(page, "worst 3").click()
-        saved(page, 3, 4)
+        expect_saved(page, 3, 4)
     finally:
         site.delay = 0.0
     recorded = votes(campaign)
@@ -154,7 +154,7 @@ def test_a_phone_has_room_for_a_set(site, visit, set_size):
     page = voter(site, visit, campaign, viewport={"width": 320, "height": 640}, has_touch=True)
     check_width(page)
     check_targets(page)
-    items = choose(page, 2, 1, by="tap", done=1, of=int(page.locator("#bar").get_attribute("max")))
+    items = choose(page, 2, 1, by="tap", n_done=1, of=int(page.locator("#bar").get_attribute("max")))
     assert votes(campaign) == {items: "best 2 worst 1"}
     page.locator("#content-1").tap()  # a tap on the item itself selects nothing
     page.wait_for_timeout(300)
@@ -164,19 +164,19 @@ def test_a_phone_has_room_for_a_set(site, visit, set_size):
 def test_the_accessible_name_of_a_button_has_its_item(site, visit):
     page = voter(site, visit, campaign_of_sets(site, 3))
     names = [button.get_attribute("aria-label") for button in page.locator(".choose").all()]
-    assert names == [f"{kind}: {item}" for item in shown(page) for kind in ("Best", "Worst")]
+    assert names == [f"{kind}: {item}" for item in shown_set(page) for kind in ("Best", "Worst")]
 
 
 def test_an_answer_from_another_window_is_shown(site, visit):
     campaign = campaign_of_sets(site)
     page = voter(site, visit, campaign)
     visit.breaks_requests = True
-    items = shown(page)
+    items = shown_set(page)
     other = page.context.new_page()
     other.goto(site.link(campaign, "vote"))
     ready(other)
-    assert shown(other) == items
-    choose(other, 1, 4, done=1)
+    assert shown_set(other) == items
+    choose(other, 1, 4, n_done=1)
     choose(page, 2, 3)
     message = f"You answered the previous pair elsewhere: best: {items[0]}, worst: {items[3]}. That answer counts."
     expect(page.locator("#message")).to_contain_text(message)
