@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -89,21 +91,29 @@ def test_under_load_short_work_is_done_at_once_and_long_work_is_refused(tmp_path
     with running(tmp_path, AMPLE | capacity) as server:
         document = seconds_of_work(server, 5.0)
         padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that is still sending
-        answers = []
+        statuses, is_over = {1: [], 2: []}, threading.Event()
 
-        def long(client):
-            return lambda: answers.append(server.ask("POST", "/v1/simulations", document, headers=of(client)))
+        def keep_busy(client):
+            while not is_over.is_set():
+                statuses[client].append(server.ask("POST", "/v1/simulations", document, headers=of(client))[0])
+
+        def n_long_answers():
+            return sum(map(len, statuses.values()))
 
         def others():
-            eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, goal="both long requests")
-            refused = eventually(lambda: turned_away(server, padded, of(3)), goal="a refusal")
-            small = [server.ask("POST", "/v1/correlations", PAIR, headers=of(1))[0] for _ in range(10)]
-            probes = [server.ask("GET", "/health/live")[0] for _ in range(10)]
-            assert len(answers) < 2, "the long ones were done before the others"
+            try:
+                eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, goal="both long requests")
+                refused = eventually(lambda: turned_away(server, padded, of(3)), goal="a refusal")
+                n_before = n_long_answers()
+                small = [server.ask("POST", "/v1/correlations", PAIR, headers=of(1))[0] for _ in range(10)]
+                probes = [server.ask("GET", "/health/live")[0] for _ in range(10)]
+                assert n_long_answers() - n_before < 5, "short requests waited for long ones"
+            finally:
+                is_over.set()
             return refused, small, probes
 
-        *_, ((headers, body), small, probes) = in_threads(long(1), long(2), others)
-        assert [status for status, _, _ in answers] == [200, 200]
+        *_, ((headers, body), small, probes) = in_threads(partial(keep_busy, 1), partial(keep_busy, 2), others)
+        assert statuses[1][0] == statuses[2][0] == 200
         assert set(small) == set(probes) == {200}
         assert headers["Retry-After"] == "1"
         assert b"RANKCORR_MAX_WAITING" in body
