@@ -295,7 +295,7 @@ def matched(sd, seed, n_items=60):
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-@pytest.mark.parametrize("sd", [0.7, 2.0])
+@pytest.mark.parametrize("sd", [0.7, pytest.param(2.0, marks=pytest.mark.nightly)])
 def test_a_known_spread_is_recovered_from_matched_votes(sd):
     ratios = []
     for seed in range(6):

@@ -69,7 +69,9 @@ def test_a_random_voter_and_an_item_without_votes():
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize(("n_votes", "prior"), [(80, None), (300, None), (2_000, math.inf)])
+@pytest.mark.parametrize(
+    ("n_votes", "prior"), [(80, None), pytest.param(300, None, marks=pytest.mark.nightly), (2_000, math.inf)]
+)
 def test_reliability_is_the_share_of_variance_without_error(n_votes, prior):
     shares, stated, halves = [], [], []
     for seed in range(30):

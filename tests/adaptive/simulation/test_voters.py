@@ -495,7 +495,7 @@ def test_quantiles_of_a_posterior_are_those_of_its_step_function():
     assert_allclose(posterior.mean, 0.1)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (2, 3))])
 def test_simulated_voters_are_recovered(seed):
     true = VoterPopulation(20, (0.05, 0.25), (0.01, 0.08))
     result = fit_population(
