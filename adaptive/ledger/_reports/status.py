@@ -97,7 +97,7 @@ class CampaignStatus:
     n_sheets, n_sheets_done : int
         Number of sheets, and of finished sheets, of the same ballots.
     n_voters : int
-        Number of voters with a vote in the campaign.
+        Number of voters with a current vote in the campaign.
     n_votes : int
         Number of current votes in the whole campaign.
     n_conflicts, n_late : int
@@ -373,10 +373,10 @@ def _current_ballot(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int
 
 
 def _n_voters(transaction: Transaction) -> int:
-    """Return the number of voters with a vote."""
+    """Return the number of voters with a current vote."""
     event, ballot, voter = schema.vote_event, schema.ballot, schema.voter
     is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
-    has_voted = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
+    has_voted = sa.exists().where(event.c.voter_id == voter.c.id, is_scored, schema.IN_FORCE)
     return transaction.count(voter, transaction.of_campaign(voter), has_voted)
 
 
@@ -398,6 +398,7 @@ def _rate(transaction: Transaction) -> float | None:
         sa.select(event.c.received_at, event.c.given_by)
         # "+ 0" avoids the index of ballots, with which all 400,000 votes of a ballot would be sorted in 250 ms.
         .where(event.c.id > latest - _SEARCHED, (event.c.ballot_id + 0).in_(is_open), event.c.place < n_scored)
+        .where(event.c.kind == "cast")
         .order_by(event.c.id.desc())
         .limit(_RECENT)
     ).all()

@@ -449,6 +449,54 @@ def test_after_the_end_an_answer_can_be_changed_but_not_retracted(ledger):
     check_ledger(campaign)
 
 
+def current_votes_by_voter(campaign):
+    """Number of votes in force of each voter's key, by plain SQL."""
+    rows = query(
+        campaign,
+        "SELECT v.key, count(*) FROM vote_event e JOIN voter v ON v.id = e.voter_id JOIN ballot b ON b.id = e.ballot_id "
+        "WHERE b.campaign_id = :campaign AND e.kind = 'cast' AND e.place < b.n_comparisons AND e.revision = (SELECT "
+        "max(f.revision) FROM vote_event f WHERE f.ballot_id = e.ballot_id AND f.place = e.place) GROUP BY v.key",
+        campaign=campaign.info.id,
+    )
+    return dict(rows)
+
+
+def check_counts(campaign):
+    """Check that every report counts the votes in force, and the voters who gave them."""
+    expected = current_votes_by_voter(campaign)
+    now, rows = campaign.status(), campaign.voters.rows()
+    assert (now.n_votes, now.n_voters) == (sum(expected.values()), len(expected))
+    assert {row.key: row.n_votes for row in rows if row.n_votes} == expected
+    assert {row.key: row.n_votes for row in campaign.quality().voters} == expected
+    counted = sum(expected.get(row.key, 0) for row in rows if not row.excluded)
+    assert (now.n_counted, campaign.preview().n_answered) == (counted, counted)
+
+
+def test_reports_count_the_votes_in_force(ledger):
+    campaign = web_campaign(ledger, sheet_size=3)
+    participant_voter, votes = participant(campaign)
+    voters = [campaign.voter(join_campaign(campaign)) for _ in range(3)]
+    for voter in voters:
+        answer(campaign, voter.id, claim_sheet(campaign, voter.id)[0])
+    check_counts(campaign)
+    last_votes = {row.key: row.last_vote for row in campaign.voters.rows()}
+    participant_voter.finish(STUDY_PAGES)
+    participant_voter.cast(VoteCast(new_id(), votes[0].number, votes[0].place, participant_voter.id, "right"))
+    check_counts(campaign)
+    campaign.correct(participant_voter.vote(votes[1].event_id).pair, "tie", "a slip")
+    campaign.correct(participant_voter.vote(votes[1].event_id).pair, None, "not read")
+    check_counts(campaign)
+    assert voters[0].leave() == 2
+    check_counts(campaign)
+    voters[1].exclude("at random")
+    check_counts(campaign)
+    assert voters[1].ask_others() == 2
+    check_counts(campaign)
+    assert campaign.status().n_voters == 2
+    changed = {row.key for row in campaign.voters.rows() if row.last_vote != last_votes[row.key]}
+    assert changed == {participant_voter.key}  # whose own change is a vote; a correction and voiding are none
+
+
 def test_a_participant_without_valid_answers_is_not_approved(ledger):
     campaign = web_campaign(ledger)
     voter, votes = participant(campaign)
