@@ -451,9 +451,20 @@ class Voter(OpenCampaign):
         """
         return self.write(membership.ask_others, self.id)
 
-    def exclude(self, reason: str) -> None:
-        """Exclude the voter's votes from all scores from now on, without changing any vote."""
-        self.write(Transaction.audit, "excluded", {"reason": reason}, voter_id=self.id)
+    def exclude(self, reason: str, *, ask_others: bool = False) -> int:
+        """Exclude the voter's votes from all scores from now on, and return how many were voided.
+
+        Parameters
+        ----------
+        ask_others : bool
+            Whether to ask others the comparisons at once, as `ask_others` does, with its errors. False voids no vote.
+        """
+
+        def exclude(transaction: Transaction) -> int:
+            transaction.audit("excluded", {"reason": reason}, voter_id=self.id)
+            return membership.ask_others(transaction, self.id) if ask_others else 0
+
+        return self.write(exclude)
 
     def include(self, reason: str) -> None:
         """Include the voter's votes again."""

@@ -251,9 +251,10 @@ def test_unknown_columns_are_kept_with_the_votes(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     kept = [(row.response_ms, row.extra) for row in rows_in(folder / "v.db")["vote_event"]]
     assert kept == [(1250, '{"worker":"w7"}')] * 20
-    (folder / "votes.csv").write_text("comparison,winner,seconds\n1-0-0,left,soon\n")
-    message = refusal("run", "record", "v.db", "votes.csv")
-    assert "column \"seconds\": expected a time in seconds; got 'soon'" in message
+    for wrong in ("soon", "1_0", "\N{ARABIC-INDIC DIGIT ONE}"):
+        (folder / "votes.csv").write_text(f"comparison,winner,seconds\n1-0-0,left,{wrong}\n", "utf-8")
+        message = refusal("run", "record", "v.db", "votes.csv")
+        assert f"votes.csv:2: column \"seconds\": expected a time in seconds; got '{wrong}'" in message
 
 
 @pytest.mark.usefixtures("items")

@@ -453,9 +453,11 @@ def current_votes_by_voter(campaign):
     """Number of votes in force of each voter's key, by plain SQL."""
     rows = query(
         campaign,
-        "SELECT v.key, count(*) FROM vote_event e JOIN voter v ON v.id = e.voter_id JOIN ballot b ON b.id = e.ballot_id "
-        "WHERE b.campaign_id = :campaign AND e.kind = 'cast' AND e.place < b.n_comparisons AND e.revision = (SELECT "
-        "max(f.revision) FROM vote_event f WHERE f.ballot_id = e.ballot_id AND f.place = e.place) GROUP BY v.key",
+        "SELECT v.key, count(*) FROM vote_event e "
+        "JOIN voter v ON v.id = e.voter_id JOIN ballot b ON b.id = e.ballot_id "
+        "WHERE b.campaign_id = :campaign AND e.kind = 'cast' AND e.place < b.n_comparisons AND e.revision = "
+        "(SELECT max(f.revision) FROM vote_event f WHERE f.ballot_id = e.ballot_id AND f.place = e.place) "
+        "GROUP BY v.key",
         campaign=campaign.info.id,
     )
     return dict(rows)
