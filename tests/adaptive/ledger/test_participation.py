@@ -9,6 +9,7 @@ from adaptive.ledger import (
     FinishedError,
     ItemContent,
     KnownPair,
+    LedgerBusyError,
     LedgerError,
     Origin,
     PageTexts,
@@ -19,7 +20,7 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
-from adaptive.ledger._store.schema import pair_id
+from adaptive.ledger._store.schema import now, pair_id
 from adaptive.ledger._voter import is_more_left, next_sheet, state_of
 from adaptive.ledger._voters.membership import ask_others, consent, join, platform_voters
 from adaptive.ledger._voters.tokens import holder_of, issue
@@ -446,6 +447,20 @@ def test_after_the_end_an_answer_can_be_changed_but_not_retracted(ledger):
     assert (receipt.revision, receipt.answer, voter.cast(other).repeated) == (2, "right", True)
     assert voter.state(STUDY_PAGES).n_answers == len(votes)
     assert [each.decision for each in read(campaign, platform_voters).participants] == ["approve"]
+    check_ledger(campaign)
+
+
+def test_a_voter_is_excluded_and_others_asked_in_one_step(ledger):
+    campaign = web_campaign(ledger)
+    voter = join_campaign(campaign)
+    answer(campaign, voter, claim_sheet(campaign, voter)[0])
+    change(ledger, "UPDATE ballot SET state = 'closing', closer = 'other', closer_until = :end", end=now() + 60_000_000)
+    with pytest.raises(LedgerBusyError, match="a ballot is being closed"):
+        campaign.voter(voter).exclude("at random", ask_others=True)
+    assert not campaign.voters.rows()[0].excluded
+    change(ledger, "UPDATE ballot SET state = 'open', closer = NULL, closer_until = NULL")
+    assert campaign.voter(voter).exclude("at random", ask_others=True) == 2
+    assert campaign.voters.rows()[0].excluded
     check_ledger(campaign)
 
 
