@@ -100,8 +100,7 @@ def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
     """Record the votes of a file; see `Campaign.record_file`."""
     file = with_grades(campaign.info, file)
     rows = [(row, *_parse_pair_id(file, row)) for row in file.rows if row.answer is not None]
-    for number in sorted({number for _, number, *_ in rows}):
-        campaign.write(Transaction.open_if_overdue, number)
+    campaign.write(Transaction.open_all_overdue)
     return campaign.write(lambda transaction: _record_rows(transaction, file, rows))
 
 

@@ -450,11 +450,41 @@ def test_after_the_end_an_answer_can_be_changed_but_not_retracted(ledger):
     check_ledger(campaign)
 
 
+def begin_closing(ledger, *, seconds):
+    """Let another process close the open ballot, which will be taken for dead after `seconds`."""
+    end = now() + 1_000_000 * seconds
+    change(ledger, "UPDATE ballot SET state = 'closing', closer = 'other', closer_until = :end", end=end)
+
+
+def test_newcomers_wait_while_a_ballot_is_closed_which_may_fail(ledger):
+    campaign = web_campaign(ledger)
+    newcomer = join_campaign(campaign)
+    begin_closing(ledger, seconds=60)
+    assert claim_sheet(campaign, newcomer) == (None, "wait")
+    assert journey(campaign, newcomer).step == "vote"
+    visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=STUDY)
+    assert not campaign.voters.turns_away(STUDY_PAGES, visit)
+    assert (campaign.status().state, campaign.ballot_progress()[0].state) == ("closing", "closing")
+
+
+def test_a_ballot_whose_closer_died_is_open_to_voters_and_in_reports(ledger):
+    campaign = web_campaign(ledger)
+    newcomer = join_campaign(campaign)
+    begin_closing(ledger, seconds=60)
+    before = campaign.progress_stamp(), campaign.ballot(1).stamp
+    begin_closing(ledger, seconds=-1)
+    assert (campaign.status().state, campaign.ballot_progress()[0].state) == ("open", "open")
+    after = campaign.progress_stamp(), campaign.ballot(1).stamp
+    assert all(old != new for old, new in zip(before, after, strict=True))
+    assert claim_sheet(campaign, newcomer)[0] is not None
+    assert campaign.ballots()[0].state == "open"
+
+
 def test_a_voter_is_excluded_and_others_asked_in_one_step(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
     answer(campaign, voter, claim_sheet(campaign, voter)[0])
-    change(ledger, "UPDATE ballot SET state = 'closing', closer = 'other', closer_until = :end", end=now() + 60_000_000)
+    begin_closing(ledger, seconds=60)
     with pytest.raises(LedgerBusyError, match="a ballot is being closed"):
         campaign.voter(voter).exclude("at random", ask_others=True)
     assert not campaign.voters.rows()[0].excluded
