@@ -451,7 +451,7 @@ def test_after_the_end_an_answer_can_be_changed_but_not_retracted(ledger):
 
 
 def begin_closing(ledger, *, seconds):
-    """Let another process close the open ballot, which will be taken for dead after `seconds`."""
+    """Let another process begin to close the open ballot; after `seconds`, it counts as dead."""
     end = now() + 1_000_000 * seconds
     change(ledger, "UPDATE ballot SET state = 'closing', closer = 'other', closer_until = :end", end=end)
 
