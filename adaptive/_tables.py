@@ -8,19 +8,40 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from rankcorr._checks import shown
+from rankcorr._checks import real_number, shown
 from rankcorr._io.source import path_text
-from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, list_names
+from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, list_names, parse_number
 from rankcorr.errors import TableError
 
 Label: TypeAlias = str | tuple[str, ...]
 _WITH_DECIMALS: Final = re.compile(r"(-?[0-9]+)\.0+")
+
+
+def cell_number(entry: object) -> float:
+    """Return the real number in a cell, as text or as a number, which a database may have made a Decimal; or nan.
+
+    Examples
+    --------
+    >>> [cell_number(entry) for entry in (" 1.5", 2, Decimal("sNaN"), "1_0", "1e999", True, None)]
+    [1.5, 2.0, nan, nan, nan, nan, nan]
+    """
+    if isinstance(entry, str):
+        try:
+            number = parse_number(entry.strip())
+        except OverflowError:
+            number = None
+        return math.nan if number is None else float(number)
+    if isinstance(entry, Decimal):
+        return math.nan if entry.is_nan() else float(entry)  # float() refuses a signaling nan
+    return real_number(entry)
 
 
 def check_decimals(

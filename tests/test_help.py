@@ -11,7 +11,21 @@ from service.server.launch import PROGRAMS, _parser
 
 VERBS = {
     *("Add", "Check", "Choose", "Close", "Compare", "Compute", "Copy", "Correct", "Count", "Draw"),
-    *("Estimate", "Evaluate", "Exclude", "Find", "Fit", "Fuse", "Give", "Let", "List", "Make", "Merge", "Open"),
+    *(
+        "Erase",
+        "Estimate",
+        "Evaluate",
+        "Exclude",
+        "Find",
+        "Fit",
+        "Fuse",
+        "Give",
+        "Let",
+        "List",
+        "Make",
+        "Merge",
+        "Open",
+    ),
     *("Pair", "Plan", "Print", "Rank", "Read", "Record", "Report", "Run", "Say"),
     *("Score", "Search", "Show", "Simulate", "Take", "Test", "Upgrade", "Write"),
 }

@@ -20,6 +20,7 @@ from adaptive._cli.output import named_errors, print_note
 from adaptive._cli.vote_files import check_voter_name, side_bias_text
 from adaptive._formats.records import Cells, records_of_file
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes, vote_columns, votes_csv
+from adaptive._tables import cell_number
 from adaptive.choices._judges import side_bias_of
 from adaptive.errors import VoteError
 from rankcorr import OptionError
@@ -369,10 +370,7 @@ def _read_votes(out: str, data: bytes, pairs: str, questions: Mapping[str, VoteR
 
 def _cost(row: VoteRow) -> float | None:
     cell = dict(row.extra).get("cost")
-    try:
-        return float(cell) if cell else None
-    except ValueError:
-        return math.nan
+    return cell_number(cell) if cell else None
 
 
 def _print_summary(votes: Sequence[VoteRow], n_asked: int, n_skipped: int, n_retries: int) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from adaptive._tables import cell_number
 from rankcorr._checks import repeated, shown
 from rankcorr._io.source import path_text
 from rankcorr._io.table import TextTable, json_values
@@ -224,10 +225,7 @@ def _preference(table: TextTable, value: Mapping[str, Any], line: int, column: s
     scale = value["scale_value"]
     if scale in (None, ""):
         return None
-    try:
-        number = math.nan if isinstance(scale, bool) else float(scale)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = cell_number(scale)
     if not math.isfinite(number):
         table.fail(f"expected a number, negative for A and positive for B; got {shown(scale)}", line, column)
     return {"scale_value": number}

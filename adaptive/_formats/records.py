@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import math
 import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from decimal import Decimal
 from itertools import chain
 from typing import Any, Final, NoReturn
 
@@ -18,7 +16,7 @@ from adaptive._formats.annotation_tools import GAMES, json_rows, votes_of_object
 from adaptive._record import has_half_a_pair, label_from_json
 from adaptive._tables import check_spelling, check_text, guarded, header_and_records, label_columns
 from adaptive.errors import ComparisonError
-from rankcorr._checks import real_number, shown
+from rankcorr._checks import shown
 from rankcorr._input.frames import columns_of, python_values
 from rankcorr._input.identifiers import plain_identifier
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile, CodedColumn, coded_column, distinct
@@ -407,13 +405,6 @@ def is_missing(value: object) -> bool:
         return True
     except ValueError:  # an array, whose entries are compared one by one
         return False
-
-
-def column_number(entry: object) -> float:
-    """Return the real number in an entry, which a database may have made a Decimal; nan if it holds anything else."""
-    if isinstance(entry, Decimal):
-        return math.nan if entry.is_nan() else float(entry)  # float() refuses a signaling nan
-    return real_number(entry)
 
 
 def is_empty(value: object) -> bool:

@@ -26,12 +26,11 @@ from adaptive._formats.records import (
     Records,
     check_columns,
     check_games,
-    column_number,
     map_column,
     records_of_file,
     split_games,
 )
-from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
+from adaptive._tables import Label, cell_number, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison
 from adaptive.errors import VoteError
 from rankcorr._checks import check_choice, shown
@@ -598,7 +597,7 @@ def _count(entry: object) -> int | None:
     """Return the whole number from 0 on that a cell holds; None if it holds anything else."""
     if isinstance(entry, str):
         return int(float(entry)) if re.fullmatch(r"[0-9]{1,12}(\.0*)?", entry.strip()) else None
-    number = column_number(entry)
+    number = cell_number(entry)
     return int(number) if number >= 0 and number.is_integer() and number < 1e12 else None
 
 

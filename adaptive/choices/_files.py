@@ -26,7 +26,6 @@ from adaptive._formats.records import (
     Records,
     check_columns,
     check_games,
-    column_number,
     is_empty,
     is_missing,
     is_no_label,
@@ -45,12 +44,12 @@ from adaptive._formats.votes import (
     name_words,
     vote_columns,
 )
-from adaptive._tables import check_decimals, check_spelling
+from adaptive._tables import cell_number, check_decimals, check_spelling
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind, items_of_row
 from adaptive.errors import VoteError
 from rankcorr._checks import shown
 from rankcorr._io.source import printable
-from rankcorr._io.table import Record, TextTable, parse_number
+from rankcorr._io.table import Record, TextTable
 from rankcorr._output.results import read_only
 from rankcorr.errors import OptionError
 
@@ -382,7 +381,7 @@ class _Reader:
                 )
             for name in names:
                 for row, entry in enumerate(self.entries(name)):
-                    number = _number(entry)
+                    number = cell_number(entry)
                     if not 0 <= number < 1e12 or not (is_weight or number.is_integer()):
                         need = "a number" if is_weight else "a whole number"
                         self.fail(row, name, f"a {role} must be {need} from 0 to below 1e12; got {shown(entry)}")
@@ -639,7 +638,7 @@ class _Reader:
                 self.fail(place, item, f"{shown(label)} occurs twice in one ranking")
             if is_empty(entry):
                 continue
-            ranks[label] = _number(entry)
+            ranks[label] = cell_number(entry)
             if not 0 < ranks[label] < math.inf:
                 self.fail(place, rank, f"a rank must be a number above 0, with 1 for the best; got {shown(entry)}")
         lists: list[Any] = []
@@ -671,19 +670,8 @@ def _inner_forms(name: str) -> list[tuple[str, str]]:
     return [(f"{head}_a_{last}", f"{head}_b_{last}")] if head else []
 
 
-def _number(entry: object) -> float:
-    """Return the number in a cell; nan if it holds none."""
-    if isinstance(entry, str):
-        try:
-            number = parse_number(entry.strip())
-        except OverflowError:
-            number = None
-        return math.nan if number is None else float(number)
-    return column_number(entry)
-
-
 def _turn_number(entry: object) -> int | None:
-    number = _number(entry)
+    number = cell_number(entry)
     return int(number) if number.is_integer() and number > 0 else None
 
 
@@ -693,15 +681,15 @@ def _size(entry: object, n_turns: int | None) -> float:
     If `n_turns` is known, only the assistant's first `n_turns` answers count.
     """
     if isinstance(entry, dict):
-        return math.fsum(map(_number, entry.values())) if entry else math.nan
+        return math.fsum(map(cell_number, entry.values())) if entry else math.nan
     if isinstance(entry, list) and entry and all(isinstance(turn, dict) for turn in entry):
         contents = [turn.get("content") for turn in entry if turn.get("role", "assistant") == "assistant"][:n_turns]
         return float(sum(map(len, contents))) if all(isinstance(text, str) for text in contents) else math.nan
-    return _number(entry)
+    return cell_number(entry)
 
 
 def _grade(entry: object, table: Mapping[str, int], has_own_scale: bool) -> int | None:
-    number = math.nan if isinstance(entry, bool) else _number(entry)
+    number = cell_number(entry)
     text = f"{number:.0f}" if number.is_integer() else entry.strip() if isinstance(entry, str) else ""
     if text in table:
         return table[text]
@@ -712,12 +700,12 @@ def _grade_table(meanings: Mapping[Any, Any]) -> tuple[dict[str, int], bool]:
     """Return the meanings of grades by their text, and whether they redefine numbers, as for a scale from 1 to 5."""
     table = {}
     for word, meaning in meanings.items():
-        number, text = _number(meaning), answer_text(word)
+        number, text = cell_number(meaning), answer_text(word)
         if not text or not number.is_integer() or abs(number) > _LARGEST_GRADE:
             raise OptionError(f"a grade must be {_A_GRADE}; got {shown({word: meaning})}")
-        value = _number(word)
+        value = cell_number(word)
         table[f"{value:.0f}" if value.is_integer() else text.strip()] = int(number)
-    has_own_scale = any(_number(word).is_integer() for word in meanings)
+    has_own_scale = any(cell_number(word).is_integer() for word in meanings)
     return ({} if has_own_scale else dict(GRADE_WORDS)) | table, has_own_scale
 
 

@@ -166,6 +166,8 @@ def next_sheet(
         return is_due
 
     sheet = sheets.claim_sheet(transaction, voter_id, origin, is_batch_due=may_draw)
+    if sheet is None and transaction.open_all_overdue():
+        sheet = sheets.claim_sheet(transaction, voter_id, origin, is_batch_due=may_draw)
     if sheet is not None:
         return _state(transaction, pages, voter_id, sheet)
     # A batch may have become due while others took the remaining sheets.
@@ -252,7 +254,8 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
     """Return why there is no sheet for a voter, or for a new one.
 
     "wait": a sheet will become free unless it is answered, or a batch will be drawn once others have answered more of
-    the last one. "not open": the next ballot has not been opened yet. Otherwise "none left".
+    the last one, or a ballot is being closed, which may fail. "not open": the next ballot has not been opened yet.
+    Otherwise "none left".
     """
     if sheets.seconds_left(transaction, voter_id) is not None:
         return "wait"
@@ -261,6 +264,8 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
     ballot = schema.ballot
     of_campaign = sa.select(ballot.c.state).where(transaction.of_campaign(ballot))
     states = transaction.execute(of_campaign).scalars().all()
+    if "closing" in states:
+        return "wait"
     if not isinstance(transaction.info.plan, BallotPlan) or any(state != "closed" for state in states):
         return "none left"
     return "not open" if len(states) < transaction.info.plan.n_ballots else "none left"
@@ -451,9 +456,20 @@ class Voter(OpenCampaign):
         """
         return self.write(membership.ask_others, self.id)
 
-    def exclude(self, reason: str) -> None:
-        """Exclude the voter's votes from all scores from now on, without changing any vote."""
-        self.write(Transaction.audit, "excluded", {"reason": reason}, voter_id=self.id)
+    def exclude(self, reason: str, *, ask_others: bool = False) -> int:
+        """Exclude the voter's votes from all scores from now on, and return how many were voided.
+
+        Parameters
+        ----------
+        ask_others : bool
+            Whether to ask others the comparisons at once, as `ask_others` does, with its errors. False voids no vote.
+        """
+
+        def exclude(transaction: Transaction) -> int:
+            transaction.audit("excluded", {"reason": reason}, voter_id=self.id)
+            return membership.ask_others(transaction, self.id) if ask_others else 0
+
+        return self.write(exclude)
 
     def include(self, reason: str) -> None:
         """Include the voter's votes again."""

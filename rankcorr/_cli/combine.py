@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from rankcorr._checks import collected_notices, counted, default_of, offending, real_text, repeated
+from rankcorr._checks import collected_notices, counted, default_of, offending, repeated
 from rankcorr._cli import console, options
 from rankcorr._cli.console import detectable_text, label_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
+from rankcorr._io.table import parse_number
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
 from rankcorr._output.tables import significance_notes
@@ -98,11 +99,15 @@ def _shares(texts: Sequence[str], rankings: Sequence[Named]) -> dict[str, float]
         name, _, number = text.rpartition("=")
         if name not in names:
             raise OptionError(offending("--weight must name rankings, as in a.csv=2; unknown", [name or text]))
-        if not real_text(number):
+        try:
+            share = parse_number(number)
+        except OverflowError:
+            share = None
+        if share is None:
             raise OptionError(f"--weight of {name}: {number!r} is not a number")
         if names[name] in shares:
             raise OptionError(f"--weight gives {name} two weights")
-        shares[names[name]] = float(number)
+        shares[names[name]] = share
     return shares
 
 

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -479,7 +480,7 @@ def _table_groups(table: TextTable, text: str) -> _Groups:
                 table.fail(f"{shown(first)} and {shown(second)} have a share for {shown(target)} already", line)
             shares[key] = share
             if answers := row.get("n_answers"):
-                if not answers.isdecimal():
+                if not re.fullmatch("[0-9]{1,18}", answers):
                     table.fail(f"must be a whole number; got {shown(answers)}", line, "n_answers")
                 n_answers[key] = int(answers)
     return categories, shares, n_answers

@@ -91,7 +91,7 @@ _OF_BALLOT: Final[dict[str, console.Column]] = {
     "ballot": ("ballot", "{}"),
     "state": ("state", "{}"),
     "items": ("n_items", "{:,}"),
-    "answered": (("n_answered", "n_comparisons"), _ANSWERED),
+    "answered": (("n_counted", "n_comparisons"), _ANSWERED),
     "sheets done": (("n_sheets_done", "n_sheets"), _ANSWERED),
     "opened": ("opened_at", _to_seconds),
     "closed": ("closed_at", _to_seconds),
@@ -134,7 +134,6 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         else:
             _show(view.of_ballot, as_json)
         return
-    before = campaign.status()
     closed = campaign.close(open_ones[0].number, least_answered=least_answered)
     now = campaign.status()
     if closed is None:
@@ -142,10 +141,11 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         text = describe_status(now)
     else:
         record = {name: getattr(closed, name) for name in ("number", "b", "n_tied_at_cut")}
-        about = {"closed": {**record, "n_answered": before.n_answered}}
+        progress = campaign.ballot(closed.number).progress
+        about = {"closed": {**record, "n_answered": progress.n_counted}}
         tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""
         following = f"{now.n_items:,} items go on{tied}" if now.state == "ready" else "the result is ready"
-        answered = _ANSWERED.format(before.n_answered, before.n_comparisons)
+        answered = _ANSWERED.format(progress.n_counted, progress.n_comparisons)
         text = f"ballot {closed.number} is closed with {answered} comparisons answered; {following}"
     if as_json:
         console.print_json({**about, "status": asdict(now)})

@@ -104,7 +104,9 @@ def describe_status(status: CampaignStatus) -> str:
     if status.state == "ready":
         return f"{where} can be opened: {status.n_items:,} items, {status.n_comparisons:,} comparisons"
     is_open = "is open" if status.state == "open" else "is being closed"
-    return f"{where} {is_open}: {status.n_answered:,} of {status.n_comparisons:,} comparisons answered"
+    text = f"{where} {is_open}: {status.n_counted:,} of {status.n_comparisons:,} comparisons answered"
+    n_excluded = status.n_answered - status.n_counted
+    return text + (f", and {n_excluded:,} by excluded voters, which do not count" if n_excluded else "")
 
 
 def _describe_batches(status: CampaignStatus) -> str:

@@ -247,13 +247,13 @@ def exclude(
         raise OptionError("--reason is required; to see the effect first, use --preview")
     if back and ask_others:
         raise OptionError("--ask-others is for excluding a voter, not for --back")
-    record, outcome = campaign.voters.named(voter), "is included again" if back else "is excluded"
+    record = campaign.voters.named(voter)
     if back:
         record.include(reason)
+        outcome = "is included again"
     else:
-        record.exclude(reason)
-    if ask_others:
-        outcome += f", {counted(record.ask_others(), 'vote')} voided"
+        n_voided = record.exclude(reason, ask_others=ask_others)
+        outcome = f"is excluded, {counted(n_voided, 'vote')} voided" if ask_others else "is excluded"
     click.echo(f"voter {voter} {outcome}")
 
 

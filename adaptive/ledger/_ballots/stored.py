@@ -20,7 +20,7 @@ from adaptive.choices._choices import Choices
 from adaptive.choices._standard_errors import effective_clusters
 from adaptive.comparisons._columns import ShownPairs
 from adaptive.comparisons._comparisons import Comparisons
-from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction, state_at
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of
 from adaptive.ledger.errors import LedgerError
@@ -227,7 +227,8 @@ def ballot_stamp(transaction: Transaction, number: int) -> str:
     """Return a stamp that changes with an opened ballot's state and the excluded voters, but not with its votes."""
     table, event = schema.ballot, schema.audit_event
     has_number = (transaction.of_campaign(table), table.c.number == number)
-    row = transaction.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
+    columns = sa.select(state_at(transaction.clock()).label("state"), table.c.chain_digest)
+    row = transaction.execute(columns.where(*has_number)).first()
     if row is None:
         raise LedgerError(f"ballot {number} has not been opened")
     is_decision = (transaction.of_campaign(event), event.c.kind.in_(_DECIDING))

@@ -19,7 +19,7 @@ from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord, ProtocolResult, places_best_first
 from adaptive._scores import select_again, select_top
-from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
+from adaptive._tables import cell_number, csv_text, guarded, item_cells, item_columns, set_columns
 from adaptive._votes import UNANSWERED
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import AdaptiveError
@@ -464,8 +464,8 @@ def _parse_strengths(text: str) -> Table:
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         next(rows, None)
-        read = [(tuple(row[:-2]), (float(row[-2]), float(row[-1]))) for row in rows]
-    except (csv.Error, ValueError, IndexError) as error:
+        read = [(tuple(row[:-2]), (cell_number(row[-2]), cell_number(row[-1]))) for row in rows]
+    except (csv.Error, IndexError) as error:
         raise BundleError(f"result.csv: cannot be read: {error}") from error
     if len(dict(read)) < len(read):
         raise BundleError("result.csv: an item is listed twice")

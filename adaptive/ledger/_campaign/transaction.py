@@ -301,13 +301,14 @@ class Transaction:
         is_it = (schema.ballot.c.id == ballot_id, is_overdue(self.clock()))
         self.execute(sa.update(schema.ballot).where(*is_it).values(state="open", closer=None, closer_until=None))
 
-    def open_if_overdue(self, number: int) -> None:
-        """Reopen a ballot if its closer seems to have died; do nothing if the ballot does not exist."""
-        table = schema.ballot
-        is_it = (self.of_campaign(table), table.c.number == number, is_overdue(self.clock()))
-        ballot_id = self.scalar(sa.select(table.c.id).where(*is_it))
-        if ballot_id is not None:
+    def open_all_overdue(self) -> bool:
+        """Reopen the campaign's ballots whose closers seem to have died, and return whether there were any."""
+        ballot = schema.ballot
+        overdue = sa.select(ballot.c.id).where(self.of_campaign(ballot), is_overdue(self.clock()))
+        ballot_ids = self.execute(overdue.order_by(ballot.c.id)).scalars().all()
+        for ballot_id in ballot_ids:
             self.open_overdue(ballot_id)
+        return bool(ballot_ids)
 
     def lock_voter(self, voter_id: int) -> None:
         """Lock a voter until the transaction ends, so that other requests of this voter wait."""
@@ -454,6 +455,11 @@ def is_overdue(at: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     """Return the condition that a closer's deadline has passed, or is impossibly late because a clock was changed."""
     until = schema.ballot.c.closer_until
     return sa.and_(schema.ballot.c.state == "closing", sa.or_(until < at, until > at + 2 * closer_time()))
+
+
+def state_at(at: sa.ColumnElement[int]) -> sa.ColumnElement[str]:
+    """Return the state of a ballot; one whose closer seems to have died counts as open, as the next step makes it."""
+    return sa.case((is_overdue(at), "open"), else_=schema.ballot.c.state)
 
 
 def insert_campaign(

@@ -14,7 +14,7 @@ from adaptive.ledger._ballots.pairs import dropped_sheets
 from adaptive.ledger._ballots.sheets import held_unanswered
 from adaptive.ledger._ballots.stored import answered_by_ballot, ballot_stamp, n_left_out, stored_ballots
 from adaptive.ledger._campaign.plan import expected_probes
-from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction, state_at
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import digest_of, now, time_text
 
@@ -97,7 +97,7 @@ class CampaignStatus:
     n_sheets, n_sheets_done : int
         Number of sheets, and of finished sheets, of the same ballots.
     n_voters : int
-        Number of voters with a vote in the campaign.
+        Number of voters with a current vote in the campaign.
     n_votes : int
         Number of current votes in the whole campaign.
     n_conflicts, n_late : int
@@ -331,7 +331,7 @@ def _ballot_rows(transaction: Transaction) -> Sequence[Any]:
     checks_dropped = sa.case((sa.and_(is_done, is_left), sheet.c.n_checks - sheet.c.n_checked), else_=0)
     return transaction.execute(
         sa.select(
-            *(ballot.c.id, ballot.c.number, ballot.c.state, ballot.c.n_comparisons),
+            *(ballot.c.id, ballot.c.number, ballot.c.n_comparisons, state_at(transaction.clock()).label("state")),
             *(ballot.c.opened_at, ballot.c.closed_at),
             sa.func.coalesce(sa.func.sum(sheet.c.n_answered), 0).label("n_answered"),
             sa.func.count(sheet.c.number).label("n_sheets"),
@@ -373,10 +373,10 @@ def _current_ballot(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int
 
 
 def _n_voters(transaction: Transaction) -> int:
-    """Return the number of voters with a vote."""
+    """Return the number of voters with a current vote."""
     event, ballot, voter = schema.vote_event, schema.ballot, schema.voter
     is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
-    has_voted = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
+    has_voted = sa.exists().where(event.c.voter_id == voter.c.id, is_scored, schema.IN_FORCE)
     return transaction.count(voter, transaction.of_campaign(voter), has_voted)
 
 
@@ -398,6 +398,7 @@ def _rate(transaction: Transaction) -> float | None:
         sa.select(event.c.received_at, event.c.given_by)
         # "+ 0" avoids the index of ballots, with which all 400,000 votes of a ballot would be sorted in 250 ms.
         .where(event.c.id > latest - _SEARCHED, (event.c.ballot_id + 0).in_(is_open), event.c.place < n_scored)
+        .where(event.c.kind == "cast")
         .order_by(event.c.id.desc())
         .limit(_RECENT)
     ).all()
@@ -422,7 +423,7 @@ def campaign_stamp(transaction: Transaction) -> str:
     ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
     pages, audited = schema.voting_pages, schema.audit_event
     ballot_ids = sa.select(ballot.c.id).where(transaction.of_campaign(ballot))
-    state = sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)
+    state = sa.case((state_at(transaction.clock()) == "open", 1), (ballot.c.state == "closing", 2), else_=4)
     parts = [
         *(sa.select(sa.func.max(table.c.id)) for table in (schema.vote_event, schema.late_vote, lease)),
         # If a transaction commits after one with a higher number, the highest number stays, but this sum changes.

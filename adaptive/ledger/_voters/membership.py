@@ -256,9 +256,9 @@ class VoterRow:
     n_comparisons, n_answered : int
         Number of comparisons, and of answered ones, on the sheets that the voter holds in open ballots.
     n_votes : int
-        Number of votes in the whole campaign, including those on sheets that were later given to another voter.
+        Number of current votes in the whole campaign, including those on sheets that were later given to another voter.
     last_vote : str or None
-        ISO 8601.
+        Time of the last vote by the voter, also one that was voided, in ISO 8601.
     excluded, withdrawn : bool
 
     See Also
@@ -302,9 +302,9 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
     held_sheets = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
     sizes = {voter_id: size_and_answers for voter_id, *size_and_answers in transaction.execute(held_sheets)}
-    changes = sa.case((event.c.kind == "cast", 1), else_=-1)
-    corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
-    totals = sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
+    is_by_voter = sa.and_(event.c.kind == "cast", sa.func.coalesce(event.c.given_by, "") != "correction")
+    n_current, last_vote = sa.case((schema.IN_FORCE, 1), else_=0), sa.case((is_by_voter, event.c.received_at))
+    totals = sa.select(event.c.voter_id, sa.func.sum(n_current), sa.func.max(last_vote))
     is_scored = (transaction.of_campaign(ballot), event.c.place < ballot.c.n_comparisons)
     votes = totals.select_from(schema.VOTES).where(*is_scored).group_by(event.c.voter_id)
     votes_by_voter = {voter_id: (total, last) for voter_id, total, last in transaction.execute(votes)}

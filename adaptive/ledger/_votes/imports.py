@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from adaptive._formats.records import records_of_file
 from adaptive._formats.votes import VoteColumns, VoteFile, VoteRow, read_votes
-from adaptive._tables import Label, csv_text, guarded, item_cells, set_columns
+from adaptive._tables import Label, cell_number, csv_text, guarded, item_cells, set_columns
 from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
@@ -100,8 +100,7 @@ def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
     """Record the votes of a file; see `Campaign.record_file`."""
     file = with_grades(campaign.info, file)
     rows = [(row, *_parse_pair_id(file, row)) for row in file.rows if row.answer is not None]
-    for number in sorted({number for _, number, *_ in rows}):
-        campaign.write(Transaction.open_if_overdue, number)
+    campaign.write(Transaction.open_all_overdue)
     return campaign.write(lambda transaction: _record_rows(transaction, file, rows))
 
 
@@ -172,7 +171,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
             counts[why] += 1
             counts["voided"] += ballot.answer[place] == _VOIDED
             continue
-        vote = _make_vote(transaction.info, row, ballot, place, voter, keys[voter])
+        vote = _make_vote(transaction.info, file, row, ballot, place, voter, keys[voter])
         values = event_row(vote, ballot.id, code, vote.payload_hash())
         if why is None:
             ballot.revision[place] += 1
@@ -305,7 +304,9 @@ def _reason_not_to_record(ballot: _Ballot, place: int, voter: int, code: int) ->
     return "known" if why is not None and (place, voter, code) in ballot.late_votes else why
 
 
-def _make_vote(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str) -> VoteCast:
+def _make_vote(
+    info: CampaignInfo, file: VoteFile, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str
+) -> VoteCast:
     # The event id depends only on the vote and the revision of its comparison, so that recording the file again is
     # recognised. It uses the voter's key, because a restored ledger has other ids.
     content = json_of([ballot.number, place, key, row.answer, ballot.revision[place]])
@@ -316,21 +317,18 @@ def _make_vote(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, vo
         place,
         voter,
         row.answer or "",
-        response_ms=_milliseconds(extra.pop("seconds", None), row),
+        response_ms=_milliseconds(file, extra.pop("seconds", None), row.line),
         given_by="file",
         extra=extra or None,
     )
 
 
-def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
+def _milliseconds(file: VoteFile, seconds: str | None, line: int) -> int | None:
     if seconds is None:
         return None
-    try:
-        value = float(seconds)
-    except ValueError:
-        value = -1.0
+    value = cell_number(seconds)
     if not 0 <= value < 1e6:
-        raise VoteError(f'line {row.line}: column "seconds": expected a time in seconds; got {seconds!r}')
+        file.fail(f'column "seconds": expected a time in seconds; got {shown(seconds)}', line)
     return round(1000 * value)
 
 

@@ -332,6 +332,7 @@ VOTES = "comparison,left,right,winner,cost\n0,fig,kiwi,left,\n"
         (VOTES + "1,kiwi,cherry,,\n", [], r"v\.csv:3: comparison '1' has no winner"),
         (VOTES + "1,kiwi,cherry,up,\n", [], r'v\.csv:3: column "winner": .*up'),
         (VOTES + "1,kiwi,cherry,left,dear\n", [], r"v\.csv:3: comparison '1' has a cost that is not a finite number"),
+        (VOTES + "1,kiwi,cherry,left,1_0\n", [], r"v\.csv:3: comparison '1' has a cost that is not a finite number"),
         (VOTES + "1,kiwi,cherry,left,inf\n", [], r"v\.csv:3: comparison '1' has a cost that is not a finite number"),
         (VOTES + "1,kiwi\n2,che", [], r"v\.csv:3: expected 5 cells"),
     ],

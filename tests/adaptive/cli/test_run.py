@@ -217,9 +217,15 @@ def test_a_voter_is_excluded_and_included_again(folder):
 def test_others_are_asked_the_comparisons_of_an_excluded_voter(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random")
+    counts = "13 of 20 comparisons answered, and 7 by excluded voters, which do not count"
+    assert run_ok("run", "status", "v.db").splitlines()[0] == f"ballot 1 of 2 is open: {counts}"
+    assert "13 of 20" in run_ok("run", "status", "v.db", "--by", "ballot")
     advice = "90% are required; 7 answers of excluded voters: `ballots run exclude --ask-others` asks others"
     assert advice in refusal("run", "close", "v.db")
     assert advice in run_ok("run", "close", "v.db", "--preview")
+    closed = run_ok("run", "close", "v.db", "--least-answered", "0.5")
+    assert closed.startswith("ballot 1 is closed with 13 of 20 comparisons answered; ")
+    run_ok("run", "reopen", "v.db", "--reason", "too few answers")
     asked = run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random", "--ask-others")
     assert asked == "voter 2 is excluded, 7 votes voided\n"
     assert "asks others" not in refusal("run", "close", "v.db")
@@ -245,9 +251,10 @@ def test_unknown_columns_are_kept_with_the_votes(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     stored = [(row.response_ms, row.extra) for row in rows_in(folder / "v.db")["vote_event"]]
     assert stored == [(1250, '{"worker":"w7"}')] * 20
-    (folder / "votes.csv").write_text("comparison,winner,seconds\n1-0-0,left,soon\n")
-    message = refusal("run", "record", "v.db", "votes.csv")
-    assert "column \"seconds\": expected a time in seconds; got 'soon'" in message
+    for wrong in ("soon", "1_0", "\N{ARABIC-INDIC DIGIT ONE}"):
+        (folder / "votes.csv").write_text(f"comparison,winner,seconds\n1-0-0,left,{wrong}\n", "utf-8")
+        message = refusal("run", "record", "v.db", "votes.csv")
+        assert f"votes.csv:2: column \"seconds\": expected a time in seconds; got '{wrong}'" in message
 
 
 @pytest.mark.usefixtures("items")

@@ -295,7 +295,7 @@ def test_a_scale_of_potato_prefers_a_if_it_is_negative(write):
     path = write("".join(json.dumps(instance("Ann", {"best": {"scale_value": value}})) + "\n" for value in values))
     votes = read_comparisons(path)
     assert (winners_of(votes), votes.n_unanswered) == (["left", "right", "tie", "left"], 1)
-    for value in ("much", True, [1]):
+    for value in ("much", "1_0", "\N{ARABIC-INDIC DIGIT ONE}", True, [1]):
         path = write(json.dumps(instance("Ann", {"best": {"scale_value": value}})))
         with pytest.raises(TableError, match=r'votes\.csv:1: column "best": expected a number, negative for A'):
             read_comparisons(path)

@@ -9,6 +9,7 @@ from adaptive.ledger import (
     FinishedError,
     ItemContent,
     KnownPair,
+    LedgerBusyError,
     LedgerError,
     Origin,
     PageTexts,
@@ -19,7 +20,7 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
-from adaptive.ledger._store.schema import pair_id
+from adaptive.ledger._store.schema import now, pair_id
 from adaptive.ledger._voter import is_more_left, next_sheet, state_of
 from adaptive.ledger._voters.membership import ask_others, consent, join, platform_voters
 from adaptive.ledger._voters.tokens import holder_of, issue
@@ -447,6 +448,100 @@ def test_after_the_end_an_answer_can_be_changed_but_not_retracted(ledger):
     assert voter.state(STUDY_PAGES).n_answers == len(votes)
     assert [participant.decision for participant in read(campaign, platform_voters).participants] == ["approve"]
     check_ledger(campaign)
+
+
+def begin_closing(ledger, *, seconds):
+    """Let another process begin to close the open ballot; after `seconds`, it counts as dead."""
+    end = now() + 1_000_000 * seconds
+    change(ledger, "UPDATE ballot SET state = 'closing', closer = 'other', closer_until = :end", end=end)
+
+
+def test_newcomers_wait_while_a_ballot_is_closed_which_may_fail(ledger):
+    campaign = web_campaign(ledger)
+    newcomer = join_campaign(campaign)
+    begin_closing(ledger, seconds=60)
+    assert claim_sheet(campaign, newcomer) == (None, "wait")
+    assert journey(campaign, newcomer).step == "vote"
+    visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=STUDY)
+    assert not campaign.voters.turns_away(STUDY_PAGES, visit)
+    assert (campaign.status().state, campaign.ballot_progress()[0].state) == ("closing", "closing")
+
+
+def test_a_ballot_whose_closer_died_is_open_to_voters_and_in_reports(ledger):
+    campaign = web_campaign(ledger)
+    newcomer = join_campaign(campaign)
+    begin_closing(ledger, seconds=60)
+    before = campaign.progress_stamp(), campaign.ballot(1).stamp
+    begin_closing(ledger, seconds=-1)
+    assert (campaign.status().state, campaign.ballot_progress()[0].state) == ("open", "open")
+    after = campaign.progress_stamp(), campaign.ballot(1).stamp
+    assert all(old != new for old, new in zip(before, after, strict=True))
+    assert claim_sheet(campaign, newcomer)[0] is not None
+    assert campaign.ballots()[0].state == "open"
+
+
+def test_a_voter_is_excluded_and_others_asked_in_one_step(ledger):
+    campaign = web_campaign(ledger)
+    voter = join_campaign(campaign)
+    answer(campaign, voter, claim_sheet(campaign, voter)[0])
+    begin_closing(ledger, seconds=60)
+    with pytest.raises(LedgerBusyError, match="a ballot is being closed"):
+        campaign.voter(voter).exclude("at random", ask_others=True)
+    assert not campaign.voters.rows()[0].excluded
+    change(ledger, "UPDATE ballot SET state = 'open', closer = NULL, closer_until = NULL")
+    assert campaign.voter(voter).exclude("at random", ask_others=True) == 2
+    assert campaign.voters.rows()[0].excluded
+    check_ledger(campaign)
+
+
+def current_votes_by_voter(campaign):
+    """Number of votes in force of each voter's key, by plain SQL."""
+    rows = query(
+        campaign,
+        "SELECT v.key, count(*) FROM vote_event e "
+        "JOIN voter v ON v.id = e.voter_id JOIN ballot b ON b.id = e.ballot_id "
+        "WHERE b.campaign_id = :campaign AND e.kind = 'cast' AND e.place < b.n_comparisons AND e.revision = "
+        "(SELECT max(f.revision) FROM vote_event f WHERE f.ballot_id = e.ballot_id AND f.place = e.place) "
+        "GROUP BY v.key",
+        campaign=campaign.info.id,
+    )
+    return dict(rows)
+
+
+def check_counts(campaign):
+    """Check that every report counts the votes in force, and the voters who gave them."""
+    expected = current_votes_by_voter(campaign)
+    now, rows = campaign.status(), campaign.voters.rows()
+    assert (now.n_votes, now.n_voters) == (sum(expected.values()), len(expected))
+    assert {row.key: row.n_votes for row in rows if row.n_votes} == expected
+    assert {row.key: row.n_votes for row in campaign.quality().voters} == expected
+    counted = sum(expected.get(row.key, 0) for row in rows if not row.excluded)
+    assert (now.n_counted, campaign.preview().n_answered) == (counted, counted)
+
+
+def test_reports_count_the_votes_in_force(ledger):
+    campaign = web_campaign(ledger, sheet_size=3)
+    participant_voter, votes = participant(campaign)
+    voters = [campaign.voter(join_campaign(campaign)) for _ in range(3)]
+    for voter in voters:
+        answer(campaign, voter.id, claim_sheet(campaign, voter.id)[0])
+    check_counts(campaign)
+    last_votes = {row.key: row.last_vote for row in campaign.voters.rows()}
+    participant_voter.finish(STUDY_PAGES)
+    participant_voter.cast(VoteCast(new_id(), votes[0].number, votes[0].place, participant_voter.id, "right"))
+    check_counts(campaign)
+    campaign.correct(participant_voter.vote(votes[1].event_id).pair, "tie", "a slip")
+    campaign.correct(participant_voter.vote(votes[1].event_id).pair, None, "not read")
+    check_counts(campaign)
+    assert voters[0].leave() == 2
+    check_counts(campaign)
+    voters[1].exclude("at random")
+    check_counts(campaign)
+    assert voters[1].ask_others() == 2
+    check_counts(campaign)
+    assert campaign.status().n_voters == 2
+    changed = {row.key for row in campaign.voters.rows() if row.last_vote != last_votes[row.key]}
+    assert changed == {participant_voter.key}  # whose own change is a vote; a correction and voiding are none
 
 
 def test_a_participant_without_valid_answers_is_not_approved(ledger):

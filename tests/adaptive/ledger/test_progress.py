@@ -92,6 +92,14 @@ def test_the_pace_counts_only_votes_sent_one_by_one(ledger):
     assert campaign.status().votes_per_minute is None
 
 
+def test_the_pace_ignores_votes_that_are_voided(ledger):
+    campaign = answered_campaign(ledger)
+    _, _, voter = asked_comparisons(campaign)[0]
+    rate = campaign.status().votes_per_minute
+    campaign.voter(voter).leave()
+    assert campaign.status().votes_per_minute == rate
+
+
 def test_a_wrong_clock_gives_no_expected_end(ledger, monkeypatch):
     campaign = campaign_of(ledger, plan=plan_ballots(20, n_ballots=2, fraction=0.5, presentations=10))
     first, *others = asked_comparisons(campaign)[:11]

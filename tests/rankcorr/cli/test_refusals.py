@@ -47,6 +47,8 @@ pytestmark = pytest.mark.usefixtures("folder")
         ("merge gold.csv system.csv --weight x=2", "--weight must name rankings, as in a.csv=2; unknown: 'x'"),
         ("merge gold.csv system.csv --weight 2", "--weight must name rankings, as in a.csv=2; unknown: '2'"),
         ("merge gold.csv system.csv --weight gold.csv=high", "--weight of gold.csv: 'high' is not a number"),
+        ("merge gold.csv system.csv --weight gold.csv=1_0", "--weight of gold.csv: '1_0' is not a number"),
+        ("merge gold.csv system.csv --weight gold.csv=1e400", "--weight of gold.csv: '1e400' is not a number"),
         ("merge gold.csv system.csv --weight gold.csv=1 --weight gold.csv=1", "--weight gives gold.csv two weights"),
         ("merge gold.csv system.csv --k 10", "k is an option of reciprocal_rank_fusion; borda"),
         ("merge gold.csv other.csv", "(accept them with --missing intersection, --missing bottom or --missing skip)"),

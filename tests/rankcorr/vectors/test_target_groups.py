@@ -329,6 +329,8 @@ HEADER = "target,first,first_category,second,second_category,share,n_answers"
         ([HEADER, "t,a,positive,b,positive,x,"], TableError, '2: column "share": "x" is not a number'),
         ([HEADER, "t,a,positive,b,positive,2,"], TargetGroupError, "a share must be a number from 0 to 1"),
         ([HEADER, "t,a,positive,b,positive,1,3.5"], TableError, '2: column "n_answers": must be a whole number'),
+        ([HEADER, "t,a,positive,b,positive,1,\u0663"], TableError, '2: column "n_answers": must be a whole number'),
+        ([HEADER, "t,a,positive,b,positive,1," + 5000 * "3"], TableError, '2: column "n_answers": must be a whole num'),
         ([HEADER, "t,a,positive,b,random,0.5,"], TableError, '2: column "share": a positive candidate .* it is 1'),
         ([HEADER, "t,a,random,b,distractor,1,"], TableError, "2: one of the two candidates must be positive"),
         (

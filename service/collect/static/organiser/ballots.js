@@ -201,7 +201,7 @@ async function showPreview(ballot) {
       }),
     ],
   ];
-  const nExcluded = status.n_answered - status.n_counted;
+  const nExcluded = report.preview?.n_excluded ?? 0;
   if (nExcluded > 0) rows.push([text("ballots.left-out"), number(nExcluded)]);
   if (report.preview !== null) rows.push(...ballotFacts(report.preview));
   if (report.expected !== null) rows.push([text("ballots.expected"), number(report.expected, 3)]);
@@ -236,10 +236,12 @@ function hasSilent({ preview }) {
 /** Whether this can be closed now, or what is missing. */
 function verdict(report, share, least) {
   if (report.ready) return text(isContinuous() ? "ballots.can-end" : "ballots.can-close");
-  if (!hasSilent(report)) return text("ballots.too-few", { share, least });
+  const nExcluded = report.preview?.n_excluded ?? 0;
+  const others = nExcluded === 0 ? "" : ` ${text("ballots.ask-others", { n: number(nExcluded) })}`;
+  if (!hasSilent(report)) return `${text("ballots.too-few", { share, least })}${others}`;
   const comparisons = report.preview.to_void.slice(0, MOST_SILENT).join(", ");
   const advice = comparisons === "" ? "" : ` ${text("ballots.to-void", { comparisons })}`;
-  return `${text("ballots.silent-first")}${advice}`;
+  return `${text("ballots.silent-first")}${others}${advice}`;
 }
 
 function heading(ballot) {

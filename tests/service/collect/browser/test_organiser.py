@@ -101,6 +101,30 @@ def test_the_page_of_ballots_names_the_comparisons_to_ask_again(site, visit):
     )
 
 
+def test_the_page_of_ballots_says_how_others_answer_for_an_excluded_voter(site, visit):
+    organiser = Organiser(site.app, ADMIN).make()
+    organiser.open()
+    excluded, n_answers = organiser.answer(3)
+    organiser.answer_all()
+    key = excluded.me().json["voter"]
+    organiser.post(f"/voters/{key}/exclude", {"reason": "in no time"}, status=204)
+    page = page_of(site, visit, organiser, "/ballots")
+    notice = page.locator("#now .notice-warning")
+    advice = f"Answers by excluded voters: {n_answers}. To have these comparisons answered by others"
+    expect(notice).to_contain_text(advice, timeout=30_000)
+    check_all(page)
+    page.goto(page.url.replace("/ballots", "/voters"))
+    page.get_by_role("button", name="Ask others …").first.click()
+    page.get_by_role("button", name="Ask others", exact=True).click()
+    expect(page.locator("#others-dialog")).not_to_be_visible()
+    page.goto(page.url.replace("/voters", "/ballots"))
+    expect(notice).to_contain_text("needed", timeout=30_000)
+    expect(notice).not_to_contain_text("excluded")
+    organiser.answer_all()
+    page.reload()
+    expect(page.locator("#now .notice-good")).to_be_visible(timeout=30_000)
+
+
 def test_a_campaign_needs_items_a_question_and_a_link_by_the_keyboard_alone(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}", viewport={"width": 375, "height": 667})
     expect(page.locator("#form")).to_be_visible()
