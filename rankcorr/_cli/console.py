@@ -28,7 +28,7 @@ import click
 from rankcorr._checks import Declaration, counted, declaration_of, shell_options
 from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
-from rankcorr._output.report import check_ending
+from rankcorr._output.report import check_ending, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError
@@ -381,6 +381,15 @@ def whole(text: object) -> str:
 def resamples_text(number: int, seed: int, of: str | None = None) -> str:
     """Describe resamples by their number, their unit `of` (None for draws from a model) and the seed."""
     return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
+
+
+def print_too_few(intervals: Iterable[tuple[float, float, int]], result: Any, noun: str) -> None:
+    """Say why intervals are unbounded: so few units, the last number of each, are too few to bound a `noun`."""
+    sizes = sorted({size for low, high, size in intervals if math.isinf(low) or math.isinf(high)})
+    if sizes:
+        numbers = "the " if result.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
+        units = "query is" if (result.unit, sizes) == ("queries", [1]) else f"{result.unit} are"
+        click.echo(f"-inf, inf: {numbers}{units} too few to bound a {noun} at {percent_text(result.level)}")
 
 
 def detectable_text(difference: float, pvalue: float) -> str:

@@ -249,6 +249,12 @@ class TestTableOfScores:
         output = run_ok("leaderboard", "gaps.csv", "--missing-scores", "worst", "--resamples", 50)
         assert output.splitlines()[4].endswith("missing")
 
+    def test_too_few_tasks_for_an_interval_are_noted(self, folder):
+        (folder / "few.csv").write_text("model,x,y,z\na,0.5,0.5,0.5\nb,0.3,0.4,0.2\n")
+        note = "-inf, inf: 3 tasks are too few to bound a mean at 95 %\n"
+        assert note in run("leaderboard", "few.csv", "--resamples", 200).stdout
+        assert "-inf, inf" not in run_ok("leaderboard", "scores.csv", "--resamples", 200)
+
     def test_latex_marks_the_best(self):
         result = run("leaderboard", "scores.csv", "--resamples", 50, "--table", "latex")
         assert r"Bold: best; $\dagger$: significantly worse than the best" in result.stdout

@@ -166,7 +166,7 @@ def test_the_run_that_is_named_first_comes_first():
 
 
 def test_a_reversed_zero_has_no_sign():
-    result = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.25])], TWO).difference("b", "a")
+    result = means_of([by_query(TWO, [0.5, 0.25] * 3, [0.5, 0.25] * 3)], TWO).difference("b", "a")
     assert [math.copysign(1, value) for value in (result.difference, result.low, result.high)] == [1, 1, 1]
 
 
