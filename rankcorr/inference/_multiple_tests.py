@@ -390,7 +390,7 @@ def rank_sets(
     )
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, 1, progress)
-    draws.check_reach(confidence, "estimates")
+    draws.check_reach(confidence, 1)
     # Scaled so that the largest number is about 1, no square overflows; a power of two changes no digit.
     _, exponent = np.frexp(max(np.abs(values).max(), np.abs(root).max()))
     scaled, root = np.ldexp(values, -exponent), np.ldexp(root, -exponent)

@@ -175,7 +175,7 @@ def leaderboard_of_scores(
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples; at least 1 / (1 - level) - 1 if there are more than 12 tasks.
+        Number of resamples; at least 2 / (1 - level) - 1, or intervals would be too narrow.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
@@ -221,6 +221,7 @@ def leaderboard_of_scores(
     checks.check_choice("missing", missing, MISSING_SCORES)
     confidence = checks.checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress)
+    draws.check_reach(confidence)
     margin = checks.checked_margin(equivalent_within, confidence)
     read = read_score_table(table, system=system, task=task, score=score, within=within, tasks=tasks)
     signs = _signs(read.tasks, lower_is_better)
@@ -232,8 +233,6 @@ def leaderboard_of_scores(
             "tasks give little evidence about other tasks",
             FewTasksWarning,
         )
-    if n_tasks > MAX_EXACT:
-        draws.check_reach(confidence)
     values = _values_of(scores.values, aggregate).T
     members = _members(scores.tasks, groups, read.tasks if tasks is None else None)
     weights = np.empty(n_tasks)

@@ -177,7 +177,7 @@ class TestModelsByBenchmarks:
         assert "correlation_matrix" in message
 
     def test_columns_can_be_ranked_with_a_note(self):
-        arguments = ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "mmlu", "--resamples", 30]
+        arguments = ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "mmlu", "--resamples", 40]
         content = json.loads(run("leaderboard", *arguments, "--json").stdout)
         assert content["rows"][0]["system"] == "bench.csv:mmlu"
         assert "bench.csv has a row for each model, but this ranks its columns" in content["warnings"][0]["message"]

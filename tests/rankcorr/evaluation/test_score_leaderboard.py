@@ -421,13 +421,6 @@ def test_equal_scores_on_few_tasks_do_not_bound_a_mean(n_tasks, n_groups, is_bou
     assert (mean.low, mean.high) == ((0.5, 0.5) if is_bounded else (-math.inf, math.inf))
 
 
-def test_many_tasks_need_enough_resamples():
-    table = {name: {f"t{task}": float(task % 3) for task in range(13)} for name in "ab"}
-    with pytest.raises(OptionError, match=r"n_resamples must be at least 19 at level 0[.]95, or no test could tell"):
-        leaderboard_of_scores(table, n_resamples=18)
-    assert leaderboard_of_scores(table, n_resamples=19).exact is False
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

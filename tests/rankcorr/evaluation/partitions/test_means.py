@@ -48,10 +48,10 @@ def test_means_do_not_depend_on_the_partitions(pairs, data):
     frames = [rows.iloc[order[:cut]], rows.iloc[order[cut:]]]
     if any(rows[name].notna().sum() == 0 for name in ("a tau", "b tau")):
         with pytest.warns(UndefinedCorrelationWarning, match="no query has a value; .run, metric.: "):
-            result = means_of(frames, TWO, n_resamples=20)
+            result = means_of(frames, TWO, n_resamples=40)
     else:
-        result = means_of(frames, TWO, n_resamples=20)
-        assert_same_means(result, means_of([rows], TWO, n_resamples=20))
+        result = means_of(frames, TWO, n_resamples=40)
+        assert_same_means(result, means_of([rows], TWO, n_resamples=40))
     for run, name in (("a", "a tau"), ("b", "b tau")):
         known = [Fraction(value) for value in rows[name].dropna()]
         row = result.of(run=run)
