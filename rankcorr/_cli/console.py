@@ -50,6 +50,10 @@ LOOK: Final = f"{__name__}.look"
 DETECTABLE: Final = "detectable: smallest true difference that the test finds four times out of five"
 
 
+# The message of the library on an option, which a place may precede.
+_OPTION_ERROR: Final = re.compile(r"((?:.*: )?)([a-z][a-z_0-9]*)( (?:must be .*; got|is an option of) .*)", re.DOTALL)
+
+
 class WithExample(click.Command):
     """A command whose docstring may end with an example; the help shows it last, without wrapping its lines.
 
@@ -71,7 +75,14 @@ class WithExample(click.Command):
             for value in (ctx.params[item.name] for item in inputs if item.name in ctx.params.keys() - _OUTPUTS):
                 if any(_is_same_file(path, text) for text in (value if isinstance(value, tuple) else [value])):
                     raise click.ClickException(f"{path}: this command reads the file; write to another one")
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except ValueError as error:  # the library names options as Python does
+            flags = {item.name: max(item.opts, key=len) for item in self.params if isinstance(item, click.Option)}
+            match = _OPTION_ERROR.match(str(error))
+            if match and (flag := flags.get(match[2].removeprefix("n_"))):
+                error.args = (match[1] + flag + match[3],)
+            raise
 
 
 def _is_same_file(path: object, other: object) -> bool:
