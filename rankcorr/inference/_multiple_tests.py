@@ -402,7 +402,10 @@ def rank_sets(
     ranks, _, _ = midranks(values, descending=True)
     least, largest, groups = (np.empty(values.size, np.int64) for _ in range(3))
     leads = np.subtract.outer(scaled, scaled)
-    statistics = _ratios(scaled[:, np.newaxis], scaled, spread)
+    sizes = np.abs(scaled)
+    is_equal = np.abs(leads) <= ROUNDING * np.maximum.outer(sizes, sizes)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # infinite without standard errors
+        statistics = np.where(is_equal, 0.0, leads / spread)
     places = np.arange(values.size)
     every_pair = np.nonzero(~np.eye(values.size, dtype=np.bool_))
     corrected = np.full(leads.shape, math.nan)
@@ -434,17 +437,10 @@ def _corrected(
     def exchanged(part: NDArray[np.intp]) -> Values:
         report(0)
         one, other = first[part], second[part]
-        return _ratios(noise[:, one], noise[:, other], spread[one, other])[np.newaxis]
+        errors = spread[one, other]
+        return ((noise[:, one] - noise[:, other]) / np.where(errors > 0, errors, math.inf))[np.newaxis]
 
     return step_down(statistics[pairs], exchanged)
-
-
-def _ratios(first: Values, second: Values, spread: Values) -> Values:
-    """Return differences divided by their standard errors: infinite if that is 0, and 0 if two numbers are equal."""
-    differences = first - second
-    is_equal = np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.asarray(np.where(is_equal, 0.0, differences / spread))
 
 
 def _finite(numbers: ArrayLike, noun: str, labels: Sequence[Hashable] | None) -> Values:
