@@ -152,13 +152,13 @@ class Draws:
             checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress or silent, executor
         )
 
-    def check_reach(self, level: float, units: str = "systems") -> None:
-        """Refuse a number of resamples too small for any p-value to reject at this level."""
-        alpha = alpha_of(level)
-        if 1 / (1 + self.n_resamples) > alpha:
+    def check_reach(self, level: float, n_ends: int = 2) -> None:
+        """Refuse too few resamples for one beyond each end of an interval, or with 1 end for a significant p-value."""
+        least = math.ceil(n_ends / alpha_of(level) - 1e-9) - 1
+        if self.n_resamples < least:
+            why = "no test could be significant" if n_ends == 1 else "intervals would be too narrow"
             raise OptionError(
-                f"n_resamples must be at least {math.ceil(1 / alpha - 1e-9) - 1:,} at level {level:g}, or no test "
-                f"could tell two {units} apart; got {self.n_resamples:,}"
+                f"n_resamples must be at least {least:,} at level {level:g}, or {why}; got {self.n_resamples:,}"
             )
 
     def of_part(self, *path: int) -> Draws:

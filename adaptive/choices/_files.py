@@ -559,7 +559,12 @@ class _Reader:
                 continue
             for name, entry in zip(names, (top, last), strict=True):
                 if entry not in items:
-                    self.fail(place, name, f"must be one of {', '.join(map(shown, items))}; got {shown(entry)}")
+                    is_position = str(entry).strip().upper() in [
+                        *map(str, range(len(items) + 1)),
+                        *"ABCDEFGH"[: len(items)],
+                    ]
+                    advice = "; write the item itself in place of its position or letter" if is_position else ""
+                    self.fail(place, name, f"must be one of {', '.join(map(shown, items))}; got {shown(entry)}{advice}")
             if top == last:
                 self.fail(place, names[1], f"{shown(last)} is both the best and the worst")
             rows.append((tuple(items), top, last))

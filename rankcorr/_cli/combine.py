@@ -32,6 +32,7 @@ from rankcorr.evaluation._sources import read_qrels, read_run
 class MergedFiles(Files):
     """How files of rankings to merge are read."""
 
+    role = "ranking"
     missing: Any = console.choice_setting(
         "--missing",
         ABSENT,

@@ -28,7 +28,7 @@ import click
 from rankcorr._checks import Declaration, counted, declaration_of, shell_options
 from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
-from rankcorr._output.report import check_ending
+from rankcorr._output.report import check_ending, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError
@@ -48,6 +48,10 @@ _OUTPUTS: Final = frozenset({"out", "report_path"})  # parameters that name a fi
 TABLES: Final = ("text", "markdown", "latex", "csv")
 LOOK: Final = f"{__name__}.look"
 DETECTABLE: Final = "detectable: smallest true difference that the test finds four times out of five"
+
+
+# The message of the library on an option, which a place may precede.
+_OPTION_ERROR: Final = re.compile(r"((?:.*: )?)([a-z][a-z_0-9]*)( (?:must be .*; got|is an option of) .*)", re.DOTALL)
 
 
 class WithExample(click.Command):
@@ -71,7 +75,14 @@ class WithExample(click.Command):
             for value in (ctx.params[item.name] for item in inputs if item.name in ctx.params.keys() - _OUTPUTS):
                 if any(_is_same_file(path, text) for text in (value if isinstance(value, tuple) else [value])):
                     raise click.ClickException(f"{path}: this command reads the file; write to another one")
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except ValueError as error:  # the library names options as Python does
+            flags = {item.name: max(item.opts, key=len) for item in self.params if isinstance(item, click.Option)}
+            match = _OPTION_ERROR.match(str(error))
+            if match and (flag := flags.get(match[2].removeprefix("n_"))):
+                error.args = (match[1] + flag + match[3],)
+            raise
 
 
 def _is_same_file(path: object, other: object) -> bool:
@@ -381,6 +392,15 @@ def whole(text: object) -> str:
 def resamples_text(number: int, seed: int, of: str | None = None) -> str:
     """Describe resamples by their number, their unit `of` (None for draws from a model) and the seed."""
     return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
+
+
+def print_too_few(intervals: Iterable[tuple[float, float, int]], result: Any, noun: str) -> None:
+    """Say why intervals are unbounded: so few units, the last number of each, are too few to bound a `noun`."""
+    sizes = sorted({size for low, high, size in intervals if math.isinf(low) or math.isinf(high)})
+    if sizes:
+        numbers = "the " if result.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
+        units = "query is" if (result.unit, sizes) == ("queries", [1]) else f"{result.unit} are"
+        click.echo(f"-inf, inf: {numbers}{units} too few to bound a {noun} at {percent_text(result.level)}")
 
 
 def detectable_text(difference: float, pvalue: float) -> str:

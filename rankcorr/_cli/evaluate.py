@@ -23,7 +23,7 @@ from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._comparison import compare
 from rankcorr.evaluation._comparison.query_tests import TESTS
-from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, PairedDifference, RunComparison
+from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._matching import Coverage, Matched, Policies, match_runs
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
@@ -270,7 +270,8 @@ def evaluate_command(
         emphasis = significance_notes(f"{_heading(comparison)}.", pvalues, 1, comparison.level)
         columns = _difference_columns(comparison.correction, has_verdict=settings.equivalent_within is not None)
         console.print_rows(comparison.pairs, columns, emphasis)
-        _print_too_few(comparison.pairs, comparison)
+        intervals = [(pair.low, pair.high, pair.n_queries) for pair in comparison.pairs]
+        console.print_too_few(intervals, comparison, "difference")
         for pair in comparison.pairs:
             if pair.fragile:
                 decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
@@ -495,17 +496,7 @@ def _print_group_differences(comparison: RunComparison) -> None:
     columns = {**text_columns(label_text, "group"), **_difference_columns(HOLM)}
     pvalues = [pair.corrected_pvalue for pair in pairs]
     console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))
-    _print_too_few(pairs, comparison)
-
-
-def _print_too_few(pairs: Iterable[PairedDifference], comparison: RunComparison) -> None:
-    """Say why intervals are unbounded: with so few queries, or clusters of them, no difference is rejected."""
-    sizes = sorted({pair.n_queries for pair in pairs if math.isinf(pair.low) or math.isinf(pair.high)})
-    if sizes:
-        numbers = "the " if comparison.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
-        units = "query is" if (comparison.unit, sizes) == ("queries", [1]) else f"{comparison.unit} are"
-        level = percent_text(comparison.level)
-        click.echo(f"-inf, inf: {numbers}{units} too few to bound a difference at {level}")
+    console.print_too_few([(pair.low, pair.high, pair.n_queries) for pair in pairs], comparison, "difference")
 
 
 def _print_worst(entry: Mapping[str, Any]) -> None:

@@ -266,6 +266,7 @@ def _print_score_leaderboard(
     more: dict[str, console.Column] = {} if board.verdicts is None else {"verdict": ("verdict", "{}")}
     columns = _standing_columns(rows, text_columns(number_text, *groups, "mean", "low", "high"), more)
     console.print_rows(rows, columns, board.notes_of(list(columns)))
+    console.print_too_few([(row.mean.low, row.mean.high, row.mean.n_items) for row in board.rows], board, "mean")
     console.print_notes(notes)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -221,6 +221,8 @@ def _without_endings(short: Sequence[str], titles: Sequence[str]) -> list[str]:
 class Files:
     """How files are read."""
 
+    role: ClassVar = "system"
+
     ids: list[str] = console.several_setting(
         "--id", "COLUMN[,COLUMN]", "Columns that name the item, in all files.", callback=split_columns
     )
@@ -251,7 +253,7 @@ class Files:
         Two gold sets or two systems of the same name are an error, because a system would be compared with itself.
         """
         paths = [*golds, *systems]
-        check_names(self.names, len(systems), "system")
+        check_names(self.names, len(systems), self.role)
         check_stdin(paths)
         columns = columns_of(self.scores, len(paths), " (for several columns of one file, repeat the file)")
         titles = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
@@ -263,7 +265,7 @@ class Files:
             for name, path, column in zip(titles, paths, repeated_columns, strict=True)
         ]
         check_repeats(names[: len(golds)], "gold set")
-        check_repeats(names[len(golds) :], "system")
+        check_repeats(names[len(golds) :], self.role)
         short = _short_names(names, titles, paths, repeated_columns)
         return [
             replace(self._one(name, path, column), short=label, title=title)
@@ -375,7 +377,7 @@ def errors_of(*files: Named | str) -> Iterator[None]:
         if not files:
             raise
         *names, last = [file if isinstance(file, str) else file.name for file in files]
-        raise click.ClickException(f"{', '.join(names)}{' and ' * bool(names)}{last}: {error}") from error
+        raise RankingError(f"{', '.join(names)}{' and ' * bool(names)}{last}: {error}") from error
 
 
 class ItemMatch(NamedTuple):

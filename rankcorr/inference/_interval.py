@@ -140,7 +140,7 @@ def correlation_interval(
     method : {"envelope", "percentile"}
         The kind of interval.
     n_resamples : int, default 2000
-        Number of resamples; with "envelope", a third of them are of each kind.
+        Number of resamples, at least 2 / (1 - level) - 1; with "envelope", a third of them are of each kind.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
@@ -190,6 +190,7 @@ def correlation_interval(
     coefficient_value = as_coefficient(coefficient, of_scores=True)
     check_choice("method", method, METHODS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
+    draws.check_reach(confidence)
     rankings = as_ranking(x), as_ranking(y)
     first, second = align_rankings(*rankings, missing=missing)
     value = coefficient_value.of_pair(first, second)

@@ -324,8 +324,8 @@ def leaderboard(
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples of each interval and of the test of all pairs. It must be at least 1 / (1 - level) - 1
-        unless all exchanges are enumerated: with fewer, no difference could be significant.
+        Number of resamples of each interval and of the test of all pairs; at least 2 / (1 - level) - 1, or intervals
+        would be too narrow.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
@@ -388,6 +388,7 @@ def leaderboard(
     standardized = checks.checked_flag(standardized, "standardized")
     confidence = checks.checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress, executor)
+    draws.check_reach(confidence)
     sets, rankings = read_gold_sets(gold), name_systems(systems)
     set_names, names = list(sets), list(rankings)
     checks.check_choice("by", by, (*TOTALS, *sets))
@@ -432,9 +433,6 @@ def leaderboard(
     ]
     golds = {set_names[column]: _gold_of_all_items(sets[set_names[column]], by_set[column]) for column in columns}
     test = JointTest(coefficient_value, golds, ranked_systems, draws.of_part(1), swap, clusters)
-    if test.is_exact is False:
-        draws.check_reach(confidence)
-
     resamples = [_resample(coefficient_value, column, draws.of_part(0, number)) for number, column in enumerate(by_set)]
     if exponents is not None:
         resamples = [standardize(part, exponents[:, number]) for number, part in enumerate(resamples)]

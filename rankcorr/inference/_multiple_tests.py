@@ -191,6 +191,7 @@ def judge_pairs(pvalues: Values, corrected: Values, leads: Values, level: float)
 
 
 MOST_SYMMETRY_ERROR: Final = 1e-8
+MOST_EXPONENT: Final = 1_000  # of two; 20 times the largest number is still a float
 
 
 @dataclass(frozen=True)
@@ -331,7 +332,8 @@ def rank_sets(
     Each difference is divided by its standard error. The largest of these ratios is compared with the largest of the
     same number of ratios of normal noise, then the largest of the remaining ones, and so on. The least rank is 1 plus
     the number of estimates that are significantly larger. The largest rank is the number of estimates minus the number
-    that are significantly smaller. The estimates must be approximately normally distributed.
+    that are significantly smaller. The estimates must be approximately normally distributed. Two of them are equal if
+    they differ by at most 1e-12 of the larger one.
 
     Parameters
     ----------
@@ -390,18 +392,20 @@ def rank_sets(
     )
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, 1, progress)
-    draws.check_reach(confidence, "estimates")
-    # Scaled so that the largest number is about 1, no square overflows; a power of two changes no digit.
-    _, exponent = np.frexp(max(np.abs(values).max(), np.abs(root).max()))
+    draws.check_reach(confidence, 1)
+    # Scaled so that no difference overflows; a power of two changes no digit, and small numbers must not vanish.
+    exponent = max(0, int(np.frexp(max(np.abs(values).max(), np.abs(root).max()))[1]) - MOST_EXPONENT)
     scaled, root = np.ldexp(values, -exponent), np.ldexp(root, -exponent)
     noise = np.random.default_rng(draws.seed).standard_normal((draws.n_resamples, values.size)) @ root.T
-    variances = root @ root.T
-    spread = np.sqrt(np.maximum(np.diag(variances)[:, np.newaxis] + np.diag(variances) - 2 * variances, 0.0))
+    spread = np.array([np.hypot.reduce(root - row, axis=1) for row in root])
     order = np.argsort(-values, kind="stable")
     ranks, _, _ = midranks(values, descending=True)
     least, largest, groups = (np.empty(values.size, np.int64) for _ in range(3))
     leads = np.subtract.outer(scaled, scaled)
-    statistics = _ratios(leads, spread)
+    sizes = np.abs(scaled)
+    is_equal = np.abs(leads) <= ROUNDING * np.maximum.outer(sizes, sizes)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # infinite without standard errors
+        statistics = np.where(is_equal, 0.0, leads / spread)
     places = np.arange(values.size)
     every_pair = np.nonzero(~np.eye(values.size, dtype=np.bool_))
     corrected = np.full(leads.shape, math.nan)
@@ -433,16 +437,10 @@ def _corrected(
     def exchanged(part: NDArray[np.intp]) -> Values:
         report(0)
         one, other = first[part], second[part]
-        return _ratios(noise[:, one] - noise[:, other], spread[one, other])[np.newaxis]
+        errors = spread[one, other]
+        return ((noise[:, one] - noise[:, other]) / np.where(errors > 0, errors, math.inf))[np.newaxis]
 
     return step_down(statistics[pairs], exchanged)
-
-
-def _ratios(differences: Values, spread: Values) -> Values:
-    """Return differences divided by their standard errors; infinite if the standard error is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = differences / spread
-    return np.asarray(np.where(np.abs(differences) <= ROUNDING, 0.0, ratios))
 
 
 def _finite(numbers: ArrayLike, noun: str, labels: Sequence[Hashable] | None) -> Values:

@@ -214,7 +214,7 @@ def compare_systems(
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000
-        Number of exchanges.
+        Number of exchanges, at least 1 / (1 - level) - 1, unless all are enumerated.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
@@ -265,6 +265,8 @@ def compare_systems(
     # Tests take two systems in a fixed order, so that a and b use the same random numbers as b and a.
     is_reversed = sorted_items(coefficient_value, first, [second, third]).is_reversed
     exchange = _exchange(coefficient_value, (first, second, third), systems, swap, is_reversed, clusters)
+    if exchange.n_units > MAX_EXACT:
+        draws.check_reach(confidence, 1)
 
     n_undefined, least, most, is_fragile = 0, None, None, False
     pvalue = low = high = detectable = math.nan

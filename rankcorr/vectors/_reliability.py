@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rankcorr import _checks as checks
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, Rows, TableResult, columns_of
+from rankcorr._workers import Draws
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.inference._multiple_tests import holm
@@ -462,6 +463,7 @@ def _interval(credit: Values, weights: Values, level: float, n_resamples: int, s
     n_targets = credit.size
     if n_targets < 2:
         return math.nan, math.nan
+    Draws(n_resamples, seed).check_reach(level)
     rng = np.random.default_rng(seed)
     numbers = rng.multinomial(n_targets, np.full(n_targets, 1 / n_targets), size=n_resamples)
     resampled, errors = _ratios(numbers, credit, weights)
@@ -501,6 +503,7 @@ def _exchange(
     if is_exact:
         is_exchanged = all_swaps(n_targets)
     else:  # the first draw stands for the order observed, which the p-value counts
+        Draws(n_resamples, seed).check_reach(level, 1)
         is_exchanged = np.random.default_rng(seed).integers(0, 2, (n_resamples + 1, n_targets))[1:]
     signs = 1.0 - 2.0 * is_exchanged
     exchanged, net_shares = signs @ differences / total, signs @ weights / total

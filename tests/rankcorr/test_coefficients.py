@@ -203,9 +203,9 @@ def test_rankings_without_weight_are_an_error_in_single_calls():
         lambda: rankcorr.correlation_matrix([x, y], coefficient=coefficient),
         lambda: rankcorr.contributions(x, y, coefficient=coefficient),
         lambda: rankcorr.permutation_test(x, y, coefficient=coefficient),
-        lambda: rankcorr.correlation_interval(x, y, coefficient=coefficient, n_resamples=10),
-        lambda: rankcorr.compare_systems(x, x, y, coefficient=coefficient, n_resamples=10),
-        lambda: rankcorr.leaderboard(x, {"x": x, "y": y}, coefficient=coefficient, n_resamples=30),
+        lambda: rankcorr.correlation_interval(x, y, coefficient=coefficient, n_resamples=40),
+        lambda: rankcorr.compare_systems(x, x, y, coefficient=coefficient, n_resamples=40),
+        lambda: rankcorr.leaderboard(x, {"x": x, "y": y}, coefficient=coefficient, n_resamples=40),
     ):
         with pytest.raises(WeightError, match="all weights are zero: no item would count"):
             call()

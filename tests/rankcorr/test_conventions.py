@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rankcorr
@@ -68,6 +69,23 @@ CALLS = [
     (vectors.evaluate_vectors, VECTORS, PAIRS),
     (vectors.reliability_score, GROUPS, VECTORS),
 ]
+TWENTY = np.random.default_rng(2).normal(size=(3, 20))
+TARGETS = vectors.TargetGroups({target: {"a": "positive", "b": "positive", "c": "random"} for target in "defghijkl"})
+VECTORS_OF_TARGETS = {word: [1.0, place] for place, word in enumerate("abcdefghijkl")}
+ENOUGH = {  # calls without results that enumerate all exchanges, and how many ends need a resample beyond them
+    rankcorr.compare_many: ((TWENTY[0], {"y": TWENTY[1], "z": TWENTY[2]}), 1),
+    rankcorr.compare_systems: (tuple(TWENTY), 1),
+    rankcorr.correlation_interval: ((X, Y), 2),
+    rankcorr.leaderboard: ((X, {"y": Y, "z": Z}), 2),
+    rankcorr.rank_sets: (({"a": 2, "b": 1},), 1),
+    evaluation.compare_evaluated: ((evaluate(QRELS, RUNS),), 2),
+    evaluation.compare_runs: ((QRELS, RUNS), 2),
+    evaluation.leaderboard_of_scores: ((TABLE,), 2),
+    evaluation.streamed_means: (([], QueryEvaluator()), 2),
+    vectors.compare_reliability: ((TARGETS, VECTORS_OF_TARGETS, VECTORS_OF_TARGETS), 1),
+    vectors.evaluate_vectors: ((VECTORS, PAIRS), 2),
+    vectors.reliability_score: ((TARGETS, VECTORS_OF_TARGETS), 2),
+}
 INVALID = {
     "aggregate": "sum", "alternative": "both", "baseline": "none", "by": "all", "candidates": "vocabulary",
     "coefficient": "spearman", "coefficients": "tau", "confidence": 95, "depth": 0, "direction": "up",
@@ -100,6 +118,32 @@ def test_an_invalid_option_is_named_before_any_work(call, option):
         function(*arguments, **{option: INVALID[option]}, **idle)
 
 
+def test_every_function_with_a_level_and_resamples_is_listed():
+    functions = {
+        getattr(module, name) for module in (rankcorr, evaluation, measures, vectors) for name in module.__all__
+    }
+    functions = {function for function in functions if inspect.isfunction(function)}
+    assert {function for function in functions if {"level", "n_resamples"} <= set(options_of(function))} == set(ENOUGH)
+
+
+@pytest.mark.parametrize("function", ENOUGH)
+@pytest.mark.parametrize(("level", "least"), [(0.95, (19, 39)), (0.99, (99, 199))])
+def test_resamples_too_few_for_the_level_are_refused(function, level, least):
+    arguments, n_ends = ENOUGH[function]
+    options = {"standard_errors": [1, 1]} if function is rankcorr.rank_sets else {}
+    number = least[n_ends - 1]
+    with pytest.raises(OptionError, match=f"n_resamples must be at least {number} at level {level}, or .*; got"):
+        function(*arguments, level=level, n_resamples=number - 1, **options)
+
+
+def test_parts_with_too_few_resamples_for_the_level_are_refused():
+    rows = pd.DataFrame(dict(zip(("relevance", "score", "query"), COLUMNS, strict=True)))
+    part = evaluation.partial_means(QueryEvaluator("tau").batch(rows), QueryEvaluator("tau"), n_resamples=38)
+    with pytest.raises(OptionError, match=r"n_resamples must be at least 39 at level 0[.]95, or intervals"):
+        evaluation.combined_means([part])
+    assert evaluation.combined_means([part], level=0.9).n_queries == 2
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -112,7 +156,7 @@ def test_an_invalid_option_is_named_before_any_work(call, option):
 )
 def test_a_coefficient_may_be_a_value_or_its_name(call):
     function, *arguments = call
-    few = {"n_resamples": 30} if "n_resamples" in options_of(function) else {}
+    few = {"n_resamples": 40} if "n_resamples" in options_of(function) else {}
     by_name, by_value, other = (
         function(*arguments, coefficient=coefficient, **few) for coefficient in ("rho_w", RhoW(), RhoW(n0=0))
     )
@@ -128,7 +172,7 @@ def test_a_coefficient_may_be_a_value_or_its_name(call):
 def test_items_are_matched_by_label_and_missing_ones_count_as_in_aligned_rankings(function, missing):
     x = {f"item {number}": score for number, score in enumerate(X)}
     y = {f"item {number}": score for number, score in reversed(list(enumerate(Y, 3)))}
-    few = {"n_resamples": 30} if "n_resamples" in options_of(function) else {}
+    few = {"n_resamples": 40} if "n_resamples" in options_of(function) else {}
     result, expected = function(x, y, missing=missing, **few), function(*rankcorr.align(x, y, missing=missing), **few)
     assert (result.missing, result.n_items) == (missing, {"intersection": 9, "bottom": 15, "gold": 12}[missing])
     assert getattr(result, "n_missing", 6) == 6

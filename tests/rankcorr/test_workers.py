@@ -178,11 +178,11 @@ LISTS = "long_gold.csv long_a.csv long_b.csv"
 @pytest.mark.parametrize(
     ("arguments", "of", "total", "unit"),
     [
-        (f"compare {LISTS} --ci --standardize --resamples 30", "coefficients", 2 * 4 * (30 + 30), "resample"),
+        (f"compare {LISTS} --ci --standardize --resamples 40", "coefficients", 2 * 4 * (40 + 40), "resample"),
         (f"test {LISTS} --resamples 30", "tests against chance", 2 * 30, "permutation"),
         (f"test {LISTS} --versus --resamples 30", "tests against long_a.csv", 30, "swap"),
         ("plot null long_gold.csv long_a.csv --resamples 30 --out null.svg", "values by chance", 30, "permutation"),
-        (f"leaderboard {LISTS} --resamples 30", "leaderboard", None, "resample"),
+        (f"leaderboard {LISTS} --resamples 40", "leaderboard", None, "resample"),
     ],
 )
 def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, bar_calls, arguments, of, total, unit):

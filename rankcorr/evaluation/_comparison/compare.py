@@ -96,7 +96,7 @@ def compare_runs(
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 10,000
-        Number of resamples of intervals and tests.
+        Number of resamples of intervals and tests; at least 2 / (1 - level) - 1.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
@@ -148,8 +148,9 @@ def compare_runs(
     is_standardized, named_runs = checks.checked_flag(standardized, "standardized"), runs_of(runs)
     if is_standardized and not isinstance(measure, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {checks.shown(metric)}")
-    Draws.checked(n_resamples, seed, workers, progress)
-    checks.checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
+    confidence = _checked_level(named_runs, test, baseline, level)
+    Draws.checked(n_resamples, seed, workers, progress).check_reach(confidence)
+    checks.checked_margin(equivalent_within, confidence)
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
@@ -212,6 +213,7 @@ def compare_evaluated(
         raise OptionError(f"evaluation must be an Evaluation, as evaluate returns; got {checks.shown(evaluation)}")
     draws = Draws.checked(n_resamples, seed, workers, progress)
     confidence = _checked_level(evaluation.runs, test, baseline, level)
+    draws.check_reach(confidence)
     is_standardized = checks.checked_flag(standardized, "standardized")
     name = None if metric is None else table_name(evaluation.metrics, metric)
     if is_standardized and name is not None and name not in {chance.metric for chance in evaluation.chance}:

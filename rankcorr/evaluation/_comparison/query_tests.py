@@ -241,15 +241,17 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
 def bounds(summary: Means, ratios: Values, level: float) -> tuple[Values, Values]:
     """Return bootstrap-t intervals of the mean of each column, from the t statistics of `studentize`.
 
-    They are nan for fewer than two queries. If all values of a column are equal, its interval has width 0. With two or
-    three queries, an interval at level 0.95 is unbounded, with infinite ends. With a few more queries it can be
-    unbounded if values repeat.
+    They are nan for fewer than two queries. With two or three queries, an interval at level 0.95 is unbounded, with
+    infinite ends. With a few more queries it can be unbounded if values repeat. If all values of a column are equal,
+    its interval has width 0 if flips of their signs could reject a mean at this level, and is unbounded otherwise; at
+    level 0.95 this takes six queries.
     """
     low, high = np.full(summary.n.size, math.nan), np.full(summary.n.size, math.nan)
     for column in np.flatnonzero(summary.n_units > 1).tolist():
         mean, error = summary.means[column], summary.errors[column]
         if error <= ROUNDING:
-            low[column] = high[column] = mean
+            is_sure = 2.0 ** (1 - summary.n_units[column]) <= alpha_of(level)
+            low[column], high[column] = (mean, mean) if is_sure else (-math.inf, math.inf)
             continue
         known = ratios[~np.isnan(ratios[:, column]), column]
         below, above = np.quantile(known, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
@@ -338,10 +340,9 @@ def _bootstrap_tests(
             if error <= ROUNDING:
                 # Resamples of equal differences do not vary, so the p-value is that of flipped signs.
                 mean = 0.0 if abs(mean) <= ROUNDING else mean
-                pvalue = max(2.0 ** (1 - summary.n_units[column]), 2 / (1 + row.size)) if mean else 1.0
-                is_sure = pvalue <= alpha or not mean
-                tests.pvalues[column] = pvalue
-                tests.lows[column], tests.highs[column] = (mean, mean) if is_sure else (-math.inf, math.inf)
+                least = max(2.0 ** (1 - summary.n_units[column]), 2 / (1 + row.size))
+                tests.pvalues[column] = least if mean else 1.0
+                tests.lows[column], tests.highs[column] = (mean, mean) if least <= alpha else (-math.inf, math.inf)
                 continue
             # An undefined resample counts as extreme on both sides.
             known = np.sort(row[~np.isnan(row)])
@@ -350,8 +351,10 @@ def _bootstrap_tests(
             below = np.searchsorted(known, observed + ROUNDING, side="right") + n_undefined
             tests.pvalues[column] = min(1.0, 2 * (1 + min(above, below)) / (1 + row.size))
             # The smallest number of extreme resamples with which the test does not reject.
-            least = math.floor(alpha * (1 + row.size) / 2 + ROUNDING) - n_undefined
-            low, high = (known[-least], known[least - 1]) if 0 < least <= known.size else (math.inf, -math.inf)
+            n_extreme = math.floor(alpha * (1 + row.size) / 2 + ROUNDING) - n_undefined
+            low, high = math.inf, -math.inf
+            if 0 < n_extreme <= known.size:
+                low, high = known[-n_extreme], known[n_extreme - 1]
             ends = (mean - low * error, mean - high * error)
             tests.lows[column], tests.highs[column] = (0.0 if abs(end) <= ROUNDING else end for end in ends)
             margin = power_margin(float(summary.n_units[column] - 1))

@@ -19,7 +19,7 @@ from rankcorr import _checks as checks
 from rankcorr._input.frames import arrow
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, TableResult, columns_of
-from rankcorr._workers import Values, checked_workers, map_in_threads
+from rankcorr._workers import Draws, Values, checked_workers, map_in_threads
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._comparison.query_tests import Means, bounds
 from rankcorr.evaluation._metrics import MetricLike, table_name
@@ -469,6 +469,7 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
     """
     confidence = checks.checked_level(level)
     total = merged_means(parts)
+    Draws(total.n_resamples, total.seed).check_reach(confidence)
     n_queries = len(total.queries)
     centred = [moments.about(_mean(moments)) for moments in total.sums.values()]
     errors = [_standard_error(*moments.sums) for moments in centred]
@@ -535,16 +536,14 @@ def streamed_means(
     >>> streamed_means([first, second], QueryEvaluator("tau")).of("tau").mean
     0.0
     """
-    confidence, options = (
-        checks.checked_level(level),
-        (checks.checked_resamples(n_resamples), checks.checked_seed(seed)),
-    )
+    confidence, draws = checks.checked_level(level), Draws.checked(n_resamples, seed, workers, None)
+    draws.check_reach(confidence)
 
     def part(table: Any) -> PartialMeans:
-        return partial_means(evaluator.batch(table), evaluator, n_resamples=options[0], seed=options[1])
+        return partial_means(evaluator.batch(table), evaluator, n_resamples=draws.n_resamples, seed=draws.seed)
 
     tables = whole_queries(batches, evaluator.query, evaluator.inputs)
-    return combined_means(map_in_threads(part, tables, checked_workers(workers)), level=confidence)
+    return combined_means(map_in_threads(part, tables, draws.workers), level=confidence)
 
 
 def _mean(moments: Moments) -> float:

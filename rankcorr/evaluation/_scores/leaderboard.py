@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -137,7 +137,8 @@ def leaderboard_of_scores(
     Seeds or queries within a task are averaged first, and are not a unit.
 
     - The interval of a mean is a bootstrap-t interval over tasks. With groups, deviations are from the mean of the
-      group, and each group needs two tasks.
+      group, and each group needs two tasks. Ends are infinite if the tasks are too few to bound the mean, such as two
+      or three at level 0.95.
     - P-values are two-sided, for each system against the best. The signs of the differences are flipped by task; up to
       12 tasks, all flips are enumerated. Corrected p-values, possible ranks and groups come from one step-down
       procedure over all pairs, as in `rankcorr.leaderboard`. The groups and possible ranks cannot contradict each
@@ -174,7 +175,7 @@ def leaderboard_of_scores(
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples; at least 1 / (1 - level) - 1 if there are more than 12 tasks.
+        Number of resamples; at least 2 / (1 - level) - 1, or intervals would be too narrow.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
@@ -220,6 +221,7 @@ def leaderboard_of_scores(
     checks.check_choice("missing", missing, MISSING_SCORES)
     confidence = checks.checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress)
+    draws.check_reach(confidence)
     margin = checks.checked_margin(equivalent_within, confidence)
     read = read_score_table(table, system=system, task=task, score=score, within=within, tasks=tasks)
     signs = _signs(read.tasks, lower_is_better)
@@ -231,8 +233,6 @@ def leaderboard_of_scores(
             "tasks give little evidence about other tasks",
             FewTasksWarning,
         )
-    if n_tasks > MAX_EXACT:
-        draws.check_reach(confidence)
     values = _values_of(scores.values, aggregate).T
     members = _members(scores.tasks, groups, read.tasks if tasks is None else None)
     weights = np.empty(n_tasks)
@@ -394,7 +394,9 @@ def _interval(values: Values, members: Mapping[str, list[int]], level: float, dr
         # Scaled so that the standard error of their mean is that of the mean over groups.
         factor = math.sqrt(n_tasks * (n_tasks - 1) / (size * (size - 1))) / len(members)
         residuals[places] = factor * (values[places] - values[places].mean(axis=0))
-    low, high = query_tests.bounds(Means.of(residuals), query_tests.studentize(residuals, draws), level)
+    # Each group estimates its own mean, so n_tasks equal residuals are worth fewer tasks.
+    summary = replace(Means.of(residuals), n_units=np.full(len(means), 1.0 + n_tasks - len(members)))
+    low, high = query_tests.bounds(summary, query_tests.studentize(residuals, draws), level)
     return means, means + low, means + high
 
 

@@ -211,6 +211,7 @@ def test_the_level_of_intervals_and_pairs(votes):
     )
     assert "--better: no item is called 'date'" in refusal("fit", "v.csv", "--better", "fig", "date")
     assert "--elo is a scale of logistic strengths" in refusal("fit", "v.csv", "--elo", "--model", "thurstone")
+    assert "--level must be a number above 0 and below 1; got 1.0" in refusal("fit", "v.csv", "--level", 1)
     assert "--better needs a model with strengths" in refusal(
         "fit", "v.csv", "--better", "fig", "plum", "--model", "borda"
     )

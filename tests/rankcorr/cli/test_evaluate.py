@@ -160,7 +160,7 @@ def test_folds_are_pooled(files, folds):
     assert run_ok("evaluate", *folds, "a.run.gz", "c.run.gz") == run_ok("evaluate", *folds, *PARTS)
     names = [part for name in ("x", "x", "y", "y") for part in ("--name", name)]
     assert "difference from y over" in run_ok(
-        "evaluate", *folds, *PARTS, *names, "--versus", "1/c.run", "--resamples", "9"
+        "evaluate", *folds, *PARTS, *names, "--versus", "1/c.run", "--resamples", "39"
     )
     result = evaluate(["0/qrels.txt", "1/qrels.txt"], {"a": PARTS[:2], "c": PARTS[2:]})
     assert result == evaluate(files[0], {name: files[1][name] for name in ("a", "c")})

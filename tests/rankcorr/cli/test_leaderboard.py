@@ -177,7 +177,7 @@ class TestModelsByBenchmarks:
         assert "correlation_matrix" in message
 
     def test_columns_can_be_ranked_with_a_note(self):
-        arguments = ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "mmlu", "--resamples", 30]
+        arguments = ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "mmlu", "--resamples", 40]
         content = json.loads(run("leaderboard", *arguments, "--json").stdout)
         assert content["rows"][0]["system"] == "bench.csv:mmlu"
         assert "bench.csv has a row for each model, but this ranks its columns" in content["warnings"][0]["message"]
@@ -248,6 +248,12 @@ class TestTableOfScores:
         assert "tasks that some system lacks are left out: 't8'" in result.stderr
         output = run_ok("leaderboard", "gaps.csv", "--missing-scores", "worst", "--resamples", 50)
         assert output.splitlines()[4].endswith("missing")
+
+    def test_too_few_tasks_for_an_interval_are_noted(self, folder):
+        (folder / "few.csv").write_text("model,x,y,z\na,0.5,0.5,0.5\nb,0.3,0.4,0.2\n")
+        note = "-inf, inf: 3 tasks are too few to bound a mean at 95 %\n"
+        assert note in run("leaderboard", "few.csv", "--resamples", 200).stdout
+        assert "-inf, inf" not in run_ok("leaderboard", "scores.csv", "--resamples", 200)
 
     def test_latex_marks_the_best(self):
         result = run("leaderboard", "scores.csv", "--resamples", 50, "--table", "latex")

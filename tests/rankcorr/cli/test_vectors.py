@@ -69,7 +69,7 @@ def test_relata_are_those_of_the_library():
 
 def test_pairs_in_both_orders_are_one_pair_and_relata_are_two():
     both = "a,b,score\nw2,w1,8\nw1,w2,6\nw3,w4,1\nw3,w5,3\n"
-    few = ["--gold", "-", "--resamples", "10"]
+    few = ["--gold", "-", "--resamples", "40"]
     message = refusal("evaluate-vectors", "v.bin", *few, stdin=both)
     assert '"w1", "w2" is also on line 2, as "w2", "w1"; ids must be unique' in message
     assert message.strip().endswith("merge repeats with --duplicates mean or --duplicates first")
@@ -84,7 +84,7 @@ def test_pairs_in_both_orders_are_one_pair_and_relata_are_two():
 
 def test_an_undefined_coefficient_gives_a_note():
     written_gold = "a,b,score\nw1,w2,1\nw3,w4,1\nw5,w6,1\n"
-    result = run("evaluate-vectors", "v.bin", "--gold", "-", "--resamples", "10", stdin=written_gold)
+    result = run("evaluate-vectors", "v.bin", "--gold", "-", "--resamples", "40", stdin=written_gold)
     assert result.exit_code == 0
     assert "rankcorr: note: -: the correlation is undefined" in result.stderr
     assert result.stdout.splitlines()[-1].split() == ["-", "tau", *"------"]
@@ -139,7 +139,7 @@ def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(
 
 
 def test_pairs_missing_in_some_vectors_are_lowest_on_request(three):
-    arguments = "--gold men.txt --resamples 20 --metric tau --oov lowest --json"
+    arguments = "--gold men.txt --resamples 40 --metric tau --oov lowest --json"
     document = json.loads(run_ok("evaluate-vectors", *three, *arguments.split()))
     assert [evaluation["n_compared"] for evaluation in document["evaluations"]] == [40] * 3
     assert {row["comparison"]["n_items"] for row in document["comparisons"]} == {40}

@@ -206,6 +206,25 @@ def test_rank_sets_of_ties_and_of_exact_estimates():
 
 
 @pytest.mark.parametrize(
+    ("estimates", "options"),
+    [
+        ([1.0, 1e200, 1e300], {"standard_errors": [1, 1, 1]}),
+        ([1.0, 2e-13, 1e-13], {"standard_errors": [1e-15, 1e-15, 1e-15]}),
+        ([-1e300, 1.0, 2.0], {"standard_errors": [1e200, 1e-3, 1e-3]}),
+        ([-1.7e308, 1.0, 1.7e308], {"standard_errors": [1e307, 1.0, 1e307]}),
+        ([-1e200, 1.0, 2.0], {"covariance": np.diag([1e300, 1e-6, 1e-6])}),
+    ],
+)
+def test_a_huge_number_hides_no_difference_between_others(estimates, options):
+    sets = rank_sets(estimates, n_resamples=199, **options)
+    expected = sets.ranks.tolist()
+    assert (sets.least_ranks.tolist(), sets.largest_ranks.tolist()) == (expected, expected)
+    # One rounding error apart, and without standard errors: equal.
+    equal = rank_sets([0.1 + 0.2, 0.3, 1e300], standard_errors=[0, 0, 0], n_resamples=199)
+    assert (equal.least_ranks.tolist(), equal.largest_ranks.tolist()) == ([2, 2, 1], [3, 3, 1])
+
+
+@pytest.mark.parametrize(
     ("estimates", "options", "error", "message"),
     [
         ([2, 1], {}, OptionError, "give either standard_errors or covariance"),

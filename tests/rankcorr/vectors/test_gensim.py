@@ -79,7 +79,7 @@ def test_other_files_with_the_suffix_of_gensim(tmp_path):
 
 def test_keyed_vectors_are_accepted(model, pairs):
     assert_same(WordVectors.of(model), model)
-    result = evaluate_vectors(model, pairs, coefficients=["rho"], n_resamples=10)
+    result = evaluate_vectors(model, pairs, coefficients=["rho"], n_resamples=40)
     known = ~np.isnan(result.cosines)
     expected = [model.similarity(*pair) for pair in pairs if all(word in model for word in pair)]
     assert_allclose(result.cosines[known], expected, atol=1e-6)  # gensim computes in float32
@@ -91,7 +91,7 @@ def test_spearman_is_that_of_gensim(tmp_path, model, pairs, oov):
     file.write_text("".join(f"{first}\t{second}\t{score}\n" for (first, second), score in pairs.items()))
     # With dummy4unknown, gensim gives pairs without a vector a cosine of 0, not the lowest.
     known = pairs if oov == "omit" else {pair: score for pair, score in pairs.items() if all(w in model for w in pair)}
-    result = evaluate_vectors(model, known, coefficients=["rho"], oov=oov, n_resamples=10)
+    result = evaluate_vectors(model, known, coefficients=["rho"], oov=oov, n_resamples=40)
     _, (spearman, _), missing = model.evaluate_word_pairs(str(file), case_insensitive=False)
     assert result.statistic("rho") == pytest.approx(spearman, abs=1e-9)
     assert read_pairs(file, header=False) == pairs

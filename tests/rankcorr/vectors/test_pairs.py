@@ -86,7 +86,7 @@ def test_pairs_without_a_vector_are_tied_below_all_others():
 
 def test_pairs_of_a_word_with_itself_are_named_or_left_out():
     vectors, gold = case(n_absent=0)
-    rest = {"coefficients": ["tau_w"], "n_resamples": 20}
+    rest = {"coefficients": ["tau_w"], "n_resamples": 40}
     with pytest.warns(SelfPairWarning, match=r"the cosine 1 whatever the vectors.*: \('w1', 'w1'\), \('W2', 'w2'\)"):
         result = evaluate_vectors(vectors, {("w1", "w1"): 99.0, ("W2", "w2"): 98.0, **gold}, lower=True, **rest)
     assert result.n_pairs == len(gold) + 2
@@ -109,7 +109,7 @@ def test_words_without_a_vector_are_an_error_by_name():
 def test_words_are_looked_up_in_lower_case():
     vectors, gold = case(n_absent=0)
     upper = {(first.upper(), second): score for (first, second), score in gold.items()}
-    result = evaluate_vectors(vectors, upper, coefficients=["rho"], lower=True, n_resamples=10)
+    result = evaluate_vectors(vectors, upper, coefficients=["rho"], lower=True, n_resamples=40)
     assert result.statistic("rho") == evaluate_vectors(vectors, gold, coefficients=["rho"]).statistic("rho")
     assert not result.oov_pairs
     assert len(evaluate_vectors(vectors, {**upper, **gold}, coefficients=["rho"]).oov_pairs) == len(gold)
@@ -117,7 +117,7 @@ def test_words_are_looked_up_in_lower_case():
 
 def test_the_result_as_a_table_and_as_json():
     vectors, gold = case()
-    result = evaluate_vectors(vectors, gold, coefficients=["tau", "rho"], n_resamples=20)
+    result = evaluate_vectors(vectors, gold, coefficients=["tau", "rho"], n_resamples=40)
     assert result.to_frame()["coefficient"].tolist() == ["tau", "rho"]
     content = result.to_dict()
     assert content["n_compared"] == result.n_compared
@@ -205,7 +205,7 @@ def test_pairs_in_both_orders_are_averaged_on_request(tmp_path):
     averaged = read_pairs(file, unordered=True, duplicates="mean")
     assert averaged == {("jewel", "gem"): 3, ("x", "y"): 0}
     vectors = {"gem": [1.0, 0.0], "jewel": [0.9, 0.1], "x": [1.0, 0.0], "y": [0.0, 1.0]}
-    assert evaluate_vectors(vectors, averaged, coefficients=["rho"], n_resamples=10).pairs == tuple(averaged)
+    assert evaluate_vectors(vectors, averaged, coefficients=["rho"], n_resamples=40).pairs == tuple(averaged)
     message = r':3: column "a, b": "gem", "jewel" is also on line 2, as "jewel", "gem"; .* duplicates="mean" or'
     for call in (lambda: read_pairs(file, unordered=True), lambda: evaluate_vectors(vectors, file)):
         with pytest.raises(TableError, match=message):
@@ -262,16 +262,16 @@ def test_common_pairs_have_vectors_in_every_set():
 @pytest.mark.parametrize("oov", ["omit", "lowest"])
 def test_the_scores_are_a_system_without_nan(oov):
     vectors, gold = case()
-    result = evaluate_vectors(vectors, gold, oov=oov, coefficients=["tau"], n_resamples=20)
+    result = evaluate_vectors(vectors, gold, oov=oov, coefficients=["tau"], n_resamples=40)
     scores = result.scores
     assert list(scores) == [pair for pair in gold if oov == "lowest" or pair not in result.oov_pairs]
     known = {pair: score for pair, score in gold.items() if pair in scores}
     assert Tau()(known, scores).statistic == result.statistic("tau")
     lowest = [pair for pair, score in scores.items() if score == -math.inf]
     assert lowest == (list(result.oov_pairs) if oov == "lowest" else [])
-    other = evaluate_vectors({word: vectors[word][:2] for word in vectors}, known, oov=oov, n_resamples=20).scores
+    other = evaluate_vectors({word: vectors[word][:2] for word in vectors}, known, oov=oov, n_resamples=40).scores
     systems = {"all": scores, "two": other}
-    board = leaderboard(known, systems, missing="intersection", coefficient="tau", n_resamples=20)
+    board = leaderboard(known, systems, missing="intersection", coefficient="tau", n_resamples=40)
     assert {row.system for row in board.rows} == {"all", "two"}
 
 
@@ -279,7 +279,7 @@ def test_the_scores_are_a_system_without_nan(oov):
 def test_low_coverage_is_a_warning():
     vectors, gold = {"a": [1.0, 0.1], "b": [0.2, 1.0], "c": [1.0, 1.0]}, {("a", "b"): 1.0, ("a", "c"): 2.0}
     others = {(f"x{number}", "a"): 0.0 for number in range(3)}
-    options = {"coefficients": ["tau"], "n_resamples": 5}
+    options = {"coefficients": ["tau"], "n_resamples": 40}
     for call in (
         lambda pairs: evaluate_vectors(vectors, pairs, **options),
         lambda pairs: evaluate_vectors(vectors, pairs, oov="lowest", **options),
@@ -329,10 +329,10 @@ def test_a_word_in_another_unicode_form_is_named(from_file, tmp_path):
     gold = {("cafe\u0301", "tea"): 1, ("tea", "pub"): 2, ("tea", "bar"): 3}
     for evaluation_of in (evaluate_vectors, evaluate_relata):
         with pytest.warns(UnicodeFormWarning, match=r"word ids .* not matched: 'caf\\xe9' and 'cafe\\u0301'") as warned:
-            evaluation_of(source, gold, n_resamples=20)
+            evaluation_of(source, gold, n_resamples=40)
         assert any(warning.filename == __file__ for warning in warned)
     gold = {("caf\u00e9", "tea"): 1, ("bar", "pub"): 2, ("tea", "bar"): 3}
-    assert evaluate_vectors(source, gold, coefficients=["rho"], n_resamples=20).oov_words == ()
+    assert evaluate_vectors(source, gold, coefficients=["rho"], n_resamples=40).oov_words == ()
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).bits == 64, reason="long doubles are doubles on this machine")
@@ -458,7 +458,7 @@ def test_equal_vectors_tie_in_every_coefficient():
     vectors = {**SPELLINGS, **twins, "sun": (1, 0, 0), "mud": (0, 1, 5)}
     gold = {(word, f"{word} again"): 9 for word in SPELLINGS} | {("sun", "mud"): 1}
     with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
-        evaluation = evaluate_vectors(vectors, gold, n_resamples=10)
+        evaluation = evaluate_vectors(vectors, gold, n_resamples=40)
     assert [coefficient.statistic for coefficient in evaluation.coefficients] == [1.0] * 4
 
 

@@ -170,10 +170,7 @@ def test_an_interval_of_skewed_values_is_skewed():
 
 
 def test_extreme_inputs_have_the_limits_of_figures():
-    equal = column(0.5, 0.5, 0.5, 0.5)
-    low, high = bounds(Means.of(equal), studentize(equal, DRAWS), 0.95)
-    assert (low[0], high[0]) == (0.5, 0.5)
-    assert math.isnan(effect_sizes(equal)[0])
+    assert math.isnan(effect_sizes(column(0.5, 0.5, 0.5, 0.5))[0])
     none = np.full((3, 1), math.nan)
     alone = column(0.5, math.nan, math.nan)
     for test in TESTS:
@@ -324,7 +321,11 @@ def test_p_values_of_equal_differences_by_bootstrap_are_not_below_those_by_flips
     assert pvalue == max(2 / 2**n_queries, 2 / (1 + DRAWS.n_resamples))
     ends = (-0.25, -0.25) if n_queries > 5 else (-math.inf, math.inf)
     assert (result.lows[0], result.highs[0]) == ends
-    assert compute_tests(0 * values, "bootstrap", 0.95, DRAWS).pvalues[0] == 1.0
+    equal_runs = compute_tests(0 * values, "bootstrap", 0.95, DRAWS)
+    assert equal_runs.pvalues[0] == 1.0
+    assert (equal_runs.lows[0], equal_runs.highs[0]) == ((0.0, 0.0) if n_queries > 5 else ends)
+    low, high = bounds(Means.of(values), studentize(values, DRAWS), 0.95)
+    assert (low[0], high[0]) == ends
 
 
 def test_the_bootstrap_test_agrees_with_its_interval():
