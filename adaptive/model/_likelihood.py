@@ -338,8 +338,11 @@ class Curvature:
         left, right = np.divmod(pairs, rows.n_items)
         return left.astype(np.int32), right.astype(np.int32), np.bincount(place, self.weight, pairs.size)
 
-    def solve(self, target: Array, tolerance: float) -> Array:
-        """Return H^-1 target, in columns; that only rounding can make H indefinite is a ModelError."""
+    def solve(self, target: Array, tolerance: float, absorption: Absorption | None = None) -> Array:
+        """Return H^-1 target, in columns; that only rounding can make H indefinite is a ModelError.
+
+        The `absorption` is taken off H.
+        """
         diagonal = self.diagonal
         is_singular = self.precision == 0  # strengths are known up to a constant
         if is_singular:
@@ -347,7 +350,8 @@ class Curvature:
             target = target - target.mean(axis=0)
             diagonal = diagonal + 1e-12 * diagonal.max() * (diagonal > 0)
         try:
-            solution = solve_system((self.rows.left, self.rows.right, self.weight), diagonal, target, tolerance)
+            pairs = self.rows.left, self.rows.right, self.weight
+            solution = solve_system(pairs, diagonal, target, tolerance, absorption)
         except np.linalg.LinAlgError:
             raise ModelError(INDEFINITE) from None
         return solution - solution.mean(axis=0) if is_singular else solution

@@ -377,7 +377,7 @@ class Strengths(DrawnStrengths):
         number = checked_count(n, "n", ModelError)
         check_rng(rng, ModelError)
         with one_blas_thread(len(self.items)):
-            return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
+            return draw(self.curvature, self.parameters, self.prior.side_sd, self.opinions, number, rng, progress)
 
     def better(
         self, first: Hashable, second: Hashable, *, level: float = 0.9, n_samples: int = N_SAMPLES, seed: int = 0
