@@ -52,6 +52,7 @@ _LOG_FACTORS: Final = (math.log(0.2), math.log(10.0))
 MISFIT_LIMIT: Final = 3.0
 SD_RANGE: Final = (0.05, 30.0)
 SD_START: Final = 2.0
+FLAT: Final = 1e-10  # relative to the largest curvature; the likelihood has no maximum in a flatter direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,6 +446,27 @@ def laplacian(rows: Rows, weight: Array) -> Array:
     matrix = np.zeros((rows.n_items, rows.n_items))
     add_laplacian(rows.left, rows.right, weight, matrix)
     return matrix
+
+
+def with_level(information: Array, n_items: int) -> Array:
+    """Return the information with curvature added for a common shift of the strengths, which no vote determines."""
+    fixed = information.copy()
+    fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].sum() / max(1, n_items) ** 2
+    return fixed
+
+
+def count_flat(information: Array, n_items: int) -> int:
+    """Count the directions without information, up to rounding, in scale-free units; not that of a common shift."""
+    fixed = with_level(information, n_items)
+    scale = np.sqrt(np.diagonal(fixed))
+    scale[scale == 0] = 1.0
+    eigenvalues = np.linalg.eigvalsh(fixed / np.outer(scale, scale))
+    return int(np.count_nonzero(eigenvalues <= FLAT * eigenvalues[-1]))
+
+
+def is_confounded(information: Array, n_items: int) -> bool:
+    """Return whether an effect other than the strengths, which come first, cannot be separated from them."""
+    return count_flat(information, n_items) > count_flat(information[:n_items, :n_items], n_items)
 
 
 def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:

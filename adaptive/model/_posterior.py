@@ -59,7 +59,8 @@ MOST_DEGREES: Final = 100.0
 _FIRST_SWEEPS: Final = 40
 _PILOTS: Final = 20  # chains over which the slopes and curvatures of votes that are not read are averaged
 _SWEEPS: Final = 4  # between two draws of a chain
-_SLIDE: Final = 2.4  # of a step along d dimensions, times sqrt(d), in standard deviations (Gelman, Roberts and Gilks 1996)
+# Standard deviations of a step along d dimensions, times sqrt(d) (Gelman, Roberts and Gilks 1996).
+_SLIDE: Final = 2.4
 _PRIOR_STEPS: Final = 6
 # Prior standard deviation of the logarithm of a scale: this times n / (n + 4) for n items, because votes on few items
 # cannot reveal a shape; the given prior then stays as it is.
@@ -389,8 +390,8 @@ def _is_read(votes: PooledVotes, weight: Array) -> Array:
 class Paraboloid:
     """Quadratic approximation to the log-likelihood of the unread votes: curvature, and slope at `center`.
 
-    Its variables are the strengths, then side biases if they are drawn. `shift` is how far shared opinions move the slope. `matrix` has single precision, which halves the memory traffic;
-    that takes most of the time.
+    Its variables are the strengths, then side biases if they are drawn. `shift` is how far shared opinions move the
+    slope. `matrix` has single precision, which halves the memory traffic; that takes most of the time.
     """
 
     center: Array
@@ -547,10 +548,8 @@ def _draw_by_solving(
 ) -> Array:
     """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks.
 
-    Side biases are eliminated from the system, as voters are from a step of the fit.
-
-    If votes are many, the system is solved by a dense Cholesky factor L of H, which also replaces the noise of votes
-    and prior: L^-T (z + L^-1 b) has the covariance H^-1 (H + C) H^-1, if b has C.
+    Side biases are eliminated from the system. If votes are many, it is solved by a dense Cholesky factor L of H, which
+    also replaces the noise of votes and prior: L^-T (z + L^-1 b) has the covariance H^-1 (H + C) H^-1, if b has C.
     """
     from scipy.linalg import solve_triangular
     from scipy.sparse import coo_array, hstack
@@ -596,13 +595,11 @@ def _draw_by_solving(
     return draws
 
 
-def _moves(
-    rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array, n_sides: int = 0
-) -> Any:
+def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array, n_sides: int = 0) -> Any:
     """Return the effect of each shared opinion, per unit of its spread, on the slopes of theta and of side biases.
 
-    The matrix is sparse, of shape (n_items + n_sides, n_shared). `opinions` are those on the left and on the right of each vote,
-    `weight` the votes' curvatures.
+    The matrix is sparse, of shape (n_items + n_sides, n_shared). `opinions` are those on the left and on the right of
+    each vote, `weight` the votes' curvatures.
     """
     from scipy.sparse import coo_array
 
@@ -616,7 +613,8 @@ def _moves(
     is_shared = spread[causes] > 0  # most opinions are behind a single vote
     shared = np.cumsum(spread > 0) - 1
     return coo_array(
-        (effects[is_shared], (places[is_shared], shared[causes[is_shared]])), (rows.n_items + n_sides, int((spread > 0).sum()))
+        (effects[is_shared], (places[is_shared], shared[causes[is_shared]])),
+        (rows.n_items + n_sides, int((spread > 0).sum())),
     )
 
 

@@ -233,6 +233,7 @@ class Strengths(DrawnStrengths):
         n_never = len(self.never_compared)
         n_parts = self.parts - n_never
         voters = 0 if votes.voter is None else np.unique(votes.voter).size
+        has_dense_information = len(self.items) <= likelihood.MAX_DENSE
         estimated_sd = self.prior_sd if self.prior.sd is None else math.nan
         of_order = order_caveats("comparisons", "votes", n_never, n_parts, (only_won, only_lost), estimated_sd)
         warnings = (
@@ -257,6 +258,11 @@ class Strengths(DrawnStrengths):
             ),
             *((True, caveat) for caveat in of_order),
             (
+                self.model.side_bias and has_dense_information and self._is_side_confounded(),
+                "the votes cannot separate the strengths from the side bias, as when an item is always on one side: "
+                "only the prior divides the result between them",
+            ),
+            (
                 estimated_sd == likelihood.SD_START,
                 f"the votes do not determine the spread of the strengths: it is held at {estimated_sd:g}",
             ),
@@ -273,6 +279,16 @@ class Strengths(DrawnStrengths):
     def curvature(self) -> likelihood.Curvature:
         """Expected curvature of the log posterior, whose inverse is the posterior's covariance of independent votes."""
         return likelihood.curvature_at(rows_of(self.comparisons, self.model), self.parameters)
+
+    def _is_side_confounded(self) -> bool:
+        """Return whether some strengths and a common change of all side biases can make up for each other."""
+        curved, n_items = self.curvature, len(self.items)
+        rows, a = curved.rows, curved.rows.of_group(curved.discrimination)
+        information = np.zeros((n_items + 1, n_items + 1))
+        information[:n_items, :n_items] = likelihood.laplacian(rows, curved.weight)
+        information[:n_items, n_items] = information[n_items, :n_items] = rows.by_item(curved.weight / a, -1.0)
+        information[n_items, n_items] = curved.terms.expected.sum()
+        return likelihood.is_confounded(information, n_items)
 
     def joint_fit(self) -> JointFit:
         """Return the system of all parameters that Newton's steps solve."""

@@ -292,8 +292,9 @@ def sweep(
 
     There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
     again if there are opinions, and the shape. The rows of `slides` are changes of all strengths and side biases, if
-    these are drawn; the next number of `log_uniform` is for this step. A paraboloid replaces the log-likelihood of unread votes: `matrix` is
-    its curvature and `pull` its slope at `theta`; both are empty if all votes are read.
+    these are drawn; the next number of `log_uniform` is for this step. A paraboloid replaces the log-likelihood of
+    unread votes: `matrix` is its curvature and `pull` its slope at `theta` and the side biases; both are empty if all
+    votes are read.
     """
     n_items, n_opinions = theta.size, opinion.size
     now, ahead, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)
