@@ -466,7 +466,8 @@ def count_flat(information: Array, n_items: int) -> int:
 
 def is_confounded(information: Array, n_items: int) -> bool:
     """Return whether an effect other than the strengths, which come first, cannot be separated from them."""
-    return count_flat(information, n_items) > count_flat(information[:n_items, :n_items], n_items)
+    n_flat = count_flat(information, n_items)
+    return n_flat > 0 and n_flat > count_flat(information[:n_items, :n_items], n_items)
 
 
 def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:

@@ -233,7 +233,6 @@ class Strengths(DrawnStrengths):
         n_never = len(self.never_compared)
         n_parts = self.parts - n_never
         voters = 0 if votes.voter is None else np.unique(votes.voter).size
-        has_dense_information = len(self.items) <= likelihood.MAX_DENSE
         estimated_sd = self.prior_sd if self.prior.sd is None else math.nan
         of_order = order_caveats("comparisons", "votes", n_never, n_parts, (only_won, only_lost), estimated_sd)
         warnings = (
@@ -258,7 +257,7 @@ class Strengths(DrawnStrengths):
             ),
             *((True, caveat) for caveat in of_order),
             (
-                self.model.side_bias and has_dense_information and self._is_side_confounded(),
+                self._is_side_confounded(),
                 "the votes cannot separate the strengths from the side bias, as when an item is always on one side: "
                 "only the prior divides the result between them",
             ),
@@ -281,14 +280,17 @@ class Strengths(DrawnStrengths):
         return likelihood.curvature_at(rows_of(self.comparisons, self.model), self.parameters)
 
     def _is_side_confounded(self) -> bool:
-        """Return whether some strengths and a common change of all side biases can make up for each other."""
+        """Return whether strengths can make up for a common change of all side biases; False beyond 1,500 items."""
         curved, n_items = self.curvature, len(self.items)
+        if not self.model.side_bias or n_items > likelihood.MAX_DENSE:
+            return False
         rows, a = curved.rows, curved.rows.of_group(curved.discrimination)
         information = np.zeros((n_items + 1, n_items + 1))
         information[:n_items, :n_items] = likelihood.laplacian(rows, curved.weight)
         information[:n_items, n_items] = information[n_items, :n_items] = rows.by_item(curved.weight / a, -1.0)
         information[n_items, n_items] = curved.terms.expected.sum()
-        return likelihood.is_confounded(information, n_items)
+        with one_blas_thread(n_items):
+            return likelihood.is_confounded(information, n_items)
 
     def joint_fit(self) -> JointFit:
         """Return the system of all parameters that Newton's steps solve."""
@@ -335,10 +337,10 @@ class Strengths(DrawnStrengths):
 
         The errors are those of the strength less the mean of all strengths, because votes cannot determine a common
         level. Ties, sides and voters are uncertain too; the spread t counts as known. The errors are exact up to 3,000
-        items; for more, they come from 1,000 draws, with a relative error of 2 %, and only strengths are uncertain.
-        They belong to the normal prior of the fit. Up to 1,500 items, `sample` and results from draws, such as
-        `rank_intervals`, use a prior with heavier tails and a fitted shape. Their spread is larger than these errors,
-        most of all at both ends of the list.
+        items; for more, they come from 1,000 draws, with a relative error of 2 %, and only strengths and sides are
+        uncertain. They belong to the normal prior of the fit. Up to 1,500 items, `sample` and results from draws, such
+        as `rank_intervals`, use a prior with heavier tails and a fitted shape. Their spread is larger than these
+        errors, most of all at both ends of the list.
         """
         if len(self.items) > MAX_EXACT:
             return read_only(self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0))
@@ -363,8 +365,9 @@ class Strengths(DrawnStrengths):
         and power are drawn as well. Unlike a normal prior, it allows for a few top items far apart and many others
         close together, and for strengths that end abruptly. The draws are therefore centred on other strengths than the
         fitted ones. With more items, the draws are normal around the fitted strengths.
-        Draws are joint, so an order can be read from each; the mean of every draw is 0. If voters are known, the
-        spread of the draws also covers other voters from the same population.
+        Draws are joint, so an order can be read from each; the mean of every draw is 0. They integrate over side
+        biases, and take other parameters as fitted (docs/explain/draws.md). If voters are known, the spread of the
+        draws also covers other voters from the same population.
 
         Parameters
         ----------
