@@ -184,8 +184,9 @@ def draw(
     precisions = side_precisions(curved.rows, at, side_sd)
     if n_items > MAX_DENSE:
         return draw_normal(curved, at, precisions, opinions, n_draws, rng, progress)
-    drawn = precisions if n_items + precisions.size <= MAX_DENSE else precisions[:0]
-    return _draw_by_chains(curved, at, drawn, opinions, n_draws, rng, progress)
+    if n_items + precisions.size > MAX_DENSE:
+        precisions = precisions[:0]
+    return _draw_by_chains(curved, at, precisions, opinions, n_draws, rng, progress)
 
 
 def side_precisions(rows: Rows, at: Parameters, side_sd: float) -> Array:
@@ -511,8 +512,9 @@ def _draw_by_chains(
                 -state.rng.standard_exponential((number, n_numbers + n_sides)),
             )
             slides = numbers[0][:, n_numbers:] @ ridge.T
+            falls = slides.astype(np.float32)[:, : pull.size] @ others_at.matrix
             changed = state.theta, state.opinion, state.shape
-            sweep(read_votes, voters, shared, prior, others_at.matrix, pull, steps, *numbers, slides, *changed)
+            sweep(read_votes, voters, shared, prior, others_at.matrix, pull, steps, *numbers, slides, falls, *changed)
             level = state.theta.mean()  # the votes carry no information on it
             state.theta -= level
             state.shape[0] -= level

@@ -192,7 +192,6 @@ def slide(
     voters: GroupParameters,
     shared: Shared,
     prior: Shape,
-    matrix: Array,
     pull: Array,
     theta: Array,
     opinion: Array,
@@ -201,9 +200,10 @@ def slide(
     now: Array,
     ahead: Array,
     change: Array,
+    fall: Array,
     log_uniform: float,
 ) -> None:
-    """Change all strengths and side biases at once by a Metropolis step.
+    """Change all strengths and side biases at once by a Metropolis step; `pull` would fall by `fall`.
 
     Where an item is mostly on one side, its strength and a side bias can make up for each other. Steps of one of them
     alone would then be short.
@@ -217,10 +217,7 @@ def slide(
     for k in range(first, opinion.size):
         away = change[n_items + k - first]
         gain -= away * (opinion[k] + 0.5 * away) / (shared.spread[k] * shared.spread[k])
-    fall = np.zeros(pull.size)
     for i in range(pull.size):
-        for j in range(pull.size):
-            fall[i] += matrix[i, j] * change[j]
         gain += change[i] * (pull[i] - 0.5 * fall[i])
     for k in range(votes.left.size):
         v, left, right = votes.group[k], votes.left[k], votes.right[k]
@@ -284,6 +281,7 @@ def sweep(
     normal: Array,
     log_uniform: Array,
     slides: Array,
+    falls: Array,
     theta: Array,
     opinion: Array,
     shape: Array,
@@ -294,7 +292,7 @@ def sweep(
     again if there are opinions, and the shape. The rows of `slides` are changes of all strengths and side biases, if
     these are drawn; the next number of `log_uniform` is for this step. A paraboloid replaces the log-likelihood of
     unread votes: `matrix` is its curvature and `pull` its slope at `theta` and the side biases; both are empty if all
-    votes are read.
+    votes are read. The rows of `falls` are products of `matrix` and those of `slides`.
     """
     n_items, n_opinions = theta.size, opinion.size
     now, ahead, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)
@@ -352,4 +350,4 @@ def sweep(
             change_shape(theta, shape, prior, normal[turn, last:], log_uniform[turn, last:])
         if slides.shape[1] > n_items:
             state = theta, opinion, shape, offset, now, ahead
-            slide(votes, voters, shared, prior, matrix, pull, *state, slides[turn], log_uniform[turn, last + 5])
+            slide(votes, voters, shared, prior, pull, *state, slides[turn], falls[turn], log_uniform[turn, last + 5])

@@ -600,8 +600,8 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
     rng = np.random.default_rng(n_voters)
     n_groups, side_sd = max(1, n_sides), 0.9
     discrimination = np.linspace(0.8, 1.4, n_sides) if n_sides else np.ones(1)
-    ridge = 0.6 * rng.standard_normal((n_sides, 4 + n_sides))
     n_items, n_votes, n_runs, sd, error = 4, 12, 4_000, 0.8, 0.7
+    ridge = 0.6 * rng.standard_normal((n_sides, n_items + n_sides))
     before, after = [], []
     powers = math.log(2) + truncnorm.rvs(-math.log(2), math.inf, size=n_runs, random_state=rng)
     for power, width in zip(powers, gennorm.std(np.exp(powers)), strict=True):
@@ -640,6 +640,8 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
         inner = np.concatenate([opinion[own.spread > 0], biases])
         before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ place, biases))
         size = (3, 2 * n_items + inner.size + 6)
+        slides = rng.standard_normal((3, n_sides)) @ ridge
+        falls = (slides @ matrix if n_measured else np.empty((3, 0))).astype(np.float32)
         sweep(
             *(
                 pooled.kernel_votes(),
@@ -650,7 +652,7 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
             ),
             *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
             *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size)),
-            *(rng.standard_normal((3, n_sides)) @ ridge, theta, inner, shape),
+            *(slides, falls, theta, inner, shape),
         )
         if n_measured:  # the constant part is the slope at the strengths
             place = np.concatenate([theta, inner[inner.size - n_sides :]])
