@@ -361,7 +361,9 @@ def _heavy(curved: Curvature, at: Parameters, sides: Array) -> _Heavy:
         matrix = _add_sides(ahead.matrix(), rows, ahead.weight, n_sides)
         matrix[diagonal] += precisions - np.append(np.full(n_items, at.precision), np.zeros(n_sides))
         slope = _slope(rows, ahead.flow, n_sides) - precisions * center
-        if step % 3 == 2:  # an inverse takes three times as long as a step, and changes little from one to the next
+        # An inverse takes three times as long as a step, and changes little from one to the next. The solver of a step
+        # warns of a side bias whose prior is far narrower than that of the strengths.
+        if n_sides or step % 3 == 2:
             inverse = inverse_of(matrix)
             center = center + np.clip(inverse @ slope, -1.0, 1.0)
         else:
