@@ -442,7 +442,7 @@ def test_draws_integrate_over_a_side_bias(fit, voters):
     assert_allclose(np.mean(lead > 0), chance, atol=0.03)
 
 
-@pytest.mark.parametrize(("side_sd", "least", "most"), [(1e-50, 0.06, 0.09), (1e-8, 0.06, 0.09), (1e8, 0.9, 1.5)])
+@pytest.mark.parametrize(("side_sd", "least", "most"), [(1e-50, 0.06, 0.09), (1e-8, 0.06, 0.09), (1e8, 0.9, 3.0)])
 def test_draws_with_any_prior_of_a_side_bias(side_sd, least, most):
     """From the error of 200 votes without a side bias, to the prior of the strengths where the bias explains all."""
     votes = Comparisons(2, [0] * 200, [1] * 200, np.repeat([LEFT, RIGHT], [126, 74]))
