@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
 from adaptive.choices._events import Events, count_extremes, count_parts, score_test
-from adaptive.choices._standard_errors import FLAT, cluster_products, covariance_of, is_flat, with_level
+from adaptive.choices._standard_errors import cluster_products, covariance_of
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import order_caveats
-from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
+from adaptive.model._likelihood import FLAT, SD_RANGE, SD_START, count_flat, is_confounded, is_spread, with_level
 from adaptive.model._signal import SIGNAL_LEVEL
 from rankcorr import Ranking
 from rankcorr._checks import check_choice, counted, is_unhashable, offending, real_number, shown, whole_number
@@ -396,14 +396,14 @@ class Choices:
             information = self.add_prior(self.events.information(probabilities), sd)
             least = FLAT * self.events.count.sum() * self._units[n_items:] ** 2
             has_flat_effect = bool((np.diagonal(information)[n_items:] < least).any())
-            if has_flat_effect or is_flat(information, n_items):
-                is_of_strengths = not has_flat_effect and is_flat(information[:n_items, :n_items], n_items)
+            if has_flat_effect or count_flat(information, n_items):
+                is_of_strengths = not has_flat_effect and count_flat(information[:n_items, :n_items], n_items) > 0
                 raise _without_estimate(sd, of_strengths=is_of_strengths)
             covariance, errors, degrees_of_freedom, warnings = covariance_of(
                 self.events, self.clusters, probabilities, information, n_items, 0.0 if sd == math.inf else sd**-2
             )
             information = self.events.information(probabilities)
-            if self.names and is_flat(information, n_items) and not is_flat(information[:n_items, :n_items], n_items):
+            if is_confounded(information, n_items):
                 warnings.append(_CONFOUNDED)
             if self.chance_pvalue() > SIGNAL_LEVEL:
                 warnings.append("the answers do not rule out chance: the order may be random")

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from adaptive.choices._events import Events
 from adaptive.errors import ModelError
+from adaptive.model._likelihood import with_level
 from adaptive.model._strengths import LEAST_CLUSTERS
 
 Array: TypeAlias = NDArray[Any]
-FLAT: Final = 1e-10  # relative to the largest curvature; the likelihood has no maximum in a flatter direction
 ROBUST_RATIO: Final = 1.5
 _ROUNDING: Final = 1e-9  # in the effective number of clusters
 _PRECISION: Final = 1e-20  # relative, of squared residuals
@@ -217,20 +217,3 @@ def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Ar
 def _n_clusters(events: Events, cluster: Array) -> int:
     """Return the number of clusters that have an answer with a weight above 0."""
     return len(np.unique(cluster[events.count > 0]))
-
-
-def with_level(information: Array, n_items: int) -> Array:
-    """Return the information with curvature added for a common shift of the strengths, which no choice determines."""
-    fixed = information.copy()
-    fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].sum() / max(1, n_items) ** 2
-    return fixed
-
-
-def is_flat(information: Array, n_items: int) -> bool:
-    """Return whether the information is singular, up to rounding and a common shift, in scale-free units."""
-    fixed = with_level(information, n_items)
-    scale = np.sqrt(np.diagonal(fixed))
-    if not (scale > 0).all():
-        return True
-    eigenvalues = np.linalg.eigvalsh(fixed / np.outer(scale, scale))
-    return bool(eigenvalues[0] < FLAT * eigenvalues[-1])

@@ -52,6 +52,7 @@ _LOG_FACTORS: Final = (math.log(0.2), math.log(10.0))
 MISFIT_LIMIT: Final = 3.0
 SD_RANGE: Final = (0.05, 30.0)
 SD_START: Final = 2.0
+FLAT: Final = 1e-10  # relative to the largest curvature; the likelihood has no maximum in a flatter direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,8 +339,11 @@ class Curvature:
         left, right = np.divmod(pairs, rows.n_items)
         return left.astype(np.int32), right.astype(np.int32), np.bincount(place, self.weight, pairs.size)
 
-    def solve(self, target: Array, tolerance: float) -> Array:
-        """Return H^-1 target, in columns; that only rounding can make H indefinite is a ModelError."""
+    def solve(self, target: Array, tolerance: float, absorption: Absorption | None = None) -> Array:
+        """Return H^-1 target, in columns; that only rounding can make H indefinite is a ModelError.
+
+        The `absorption` is taken off H.
+        """
         diagonal = self.diagonal
         is_singular = self.precision == 0  # strengths are known up to a constant
         if is_singular:
@@ -347,7 +351,8 @@ class Curvature:
             target = target - target.mean(axis=0)
             diagonal = diagonal + 1e-12 * diagonal.max() * (diagonal > 0)
         try:
-            solution = solve_system((self.rows.left, self.rows.right, self.weight), diagonal, target, tolerance)
+            pairs = self.rows.left, self.rows.right, self.weight
+            solution = solve_system(pairs, diagonal, target, tolerance, absorption)
         except np.linalg.LinAlgError:
             raise ModelError(INDEFINITE) from None
         return solution - solution.mean(axis=0) if is_singular else solution
@@ -441,6 +446,28 @@ def laplacian(rows: Rows, weight: Array) -> Array:
     matrix = np.zeros((rows.n_items, rows.n_items))
     add_laplacian(rows.left, rows.right, weight, matrix)
     return matrix
+
+
+def with_level(information: Array, n_items: int) -> Array:
+    """Return the information with curvature added for a common shift of the strengths, which no vote determines."""
+    fixed = information.copy()
+    fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].sum() / max(1, n_items) ** 2
+    return fixed
+
+
+def count_flat(information: Array, n_items: int) -> int:
+    """Count the directions without information, up to rounding, in scale-free units; not that of a common shift."""
+    fixed = with_level(information, n_items)
+    scale = np.sqrt(np.diagonal(fixed))
+    scale[scale == 0] = 1.0
+    eigenvalues = np.linalg.eigvalsh(fixed / np.outer(scale, scale))
+    return int(np.count_nonzero(eigenvalues <= FLAT * eigenvalues[-1]))
+
+
+def is_confounded(information: Array, n_items: int) -> bool:
+    """Return whether an effect other than the strengths, which come first, cannot be separated from them."""
+    n_flat = count_flat(information, n_items)
+    return n_flat > 0 and n_flat > count_flat(information[:n_items, :n_items], n_items)
 
 
 def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:

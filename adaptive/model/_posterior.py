@@ -10,6 +10,7 @@ With more items, draws are normal around the fitted strengths. They solve H x = 
 of the slope of the log-likelihood, so memory is linear in votes.
 Votes of one voter on one item are not independent, because the voter's opinion persists. Shared opinions are therefore
 drawn too, or averaged over where the votes are not read.
+A fitted side bias is drawn like an opinion behind all votes of its group, on the left. In units of theta it is s / a.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from adaptive.model._likelihood import (
     laplacian,
     random_signs,
 )
+from adaptive.model._newton import Voters
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ MOST_DEGREES: Final = 100.0
 _FIRST_SWEEPS: Final = 40
 _PILOTS: Final = 20  # chains over which the slopes and curvatures of votes that are not read are averaged
 _SWEEPS: Final = 4  # between two draws of a chain
+# Standard deviations of a step along d dimensions, times sqrt(d) (Gelman, Roberts and Gilks 1996).
+_SLIDE: Final = 2.4
 _PRIOR_STEPS: Final = 6
 # Prior standard deviation of the logarithm of a scale: this times n / (n + 4) for n items, because votes on few items
 # cannot reveal a shape; the given prior then stays as it is.
@@ -163,6 +167,7 @@ def _unit_columns(n_items: int) -> Iterator[Array]:
 def draw(
     curved: Curvature,
     at: Parameters,
+    side_sd: float,
     opinions: Opinions | None,
     n_draws: int,
     rng: np.random.Generator,
@@ -170,24 +175,39 @@ def draw(
 ) -> Array:
     """Draw from the joint posterior of strengths with the mean 0, shape (n_draws, n_items).
 
-    The votes do not determine the common level, which has the width of the prior, so it is subtracted. The numbers do
-    not depend on the number of workers. `progress` is called with the number of draws made since its last call.
+    The votes do not determine the common level, which has the width of the prior, so it is subtracted. Side biases, if
+    fitted, have a normal prior with the standard deviation `side_sd`; with more than `MAX_DENSE` strengths and biases,
+    chains take the biases as fitted. The numbers do not depend on the number of workers. `progress` is called with the
+    number of draws made since its last call.
     """
-    if curved.rows.n_items > MAX_DENSE:
-        return draw_normal(curved, at, opinions, n_draws, rng, progress)
-    return _draw_by_chains(curved, at, opinions, n_draws, rng, progress)
+    n_items = curved.rows.n_items
+    precisions = side_precisions(curved.rows, at, side_sd)
+    if n_items > MAX_DENSE:
+        return draw_normal(curved, at, precisions, opinions, n_draws, rng, progress)
+    if n_items + precisions.size > MAX_DENSE:
+        precisions = precisions[:0]
+    return _draw_by_chains(curved, at, precisions, opinions, n_draws, rng, progress)
+
+
+def side_precisions(rows: Rows, at: Parameters, side_sd: float) -> Array:
+    """Return the precision of the prior of each side bias in units of theta; empty if none is fitted."""
+    return (at.discrimination / side_sd) ** 2 if rows.model.side_bias else np.empty(0)
 
 
 def draw_normal(
     curved: Curvature,
     at: Parameters,
+    sides: Array,
     opinions: Opinions | None,
     n_draws: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> Array:
-    """Draw strengths that are normal around the fitted ones with the covariance of `covariance`; their mean is 0."""
-    draws = at.theta + _draw_by_solving(curved, opinions, n_draws, rng, progress)
+    """Draw strengths that are normal around the fitted ones; their mean is 0.
+
+    They have the covariance of `covariance`, and side biases with the precisions `sides` are integrated over.
+    """
+    draws = at.theta + _draw_by_solving(curved, sides, opinions, n_draws, rng, progress)
     draws -= draws.mean(axis=1, keepdims=True)
     return draws
 
@@ -207,9 +227,9 @@ class PooledVotes:
     sd: float
 
     @classmethod
-    def of(cls, rows: Rows, side: Array, opinions: Opinions | None) -> PooledVotes:
-        """Pool votes; where there is no side bias, those of a pair on either side."""
-        flipped = (rows.left > rows.right) & (side[rows.group] == 0)
+    def of(cls, rows: Rows, opinions: Opinions | None) -> PooledVotes:
+        """Pool votes; without a side bias, those of a pair on either side."""
+        flipped = (rows.left > rows.right) & (not rows.model.side_bias)
         left, right = np.where(flipped, [rows.right, rows.left], [rows.left, rows.right])
         columns = [left, right, np.where(flipped, -rows.winner, rows.winner), rows.group]
         if opinions is not None and opinions.sd > 0:
@@ -254,8 +274,11 @@ class PooledVotes:
         first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows.n_items))]).astype(np.int32)
         return ReadVotes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
 
-    def kernel_opinions(self, others: Rows) -> Shared:
-        """Convert the opinions to the arrays that the loops take; the unread votes `others` share none of them."""
+    def kernel_opinions(self, others: Rows, side_spread: Array, side_steps: Array) -> Shared:
+        """Convert the opinions to the arrays that the loops take; the unread votes `others` share none of them.
+
+        Side biases follow, if they are drawn.
+        """
         from adaptive.model._sweep_kernels import Shared
 
         opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
@@ -267,46 +290,85 @@ class PooledVotes:
         sides = (2 * np.tile(np.arange(n_rows), 2) + np.repeat([0, 1], n_rows))[has_opinion][order]
         start = np.concatenate([[0], np.cumsum(np.bincount(opinion[has_opinion], minlength=self.n_opinions))])
         of_item = item[has_opinion][order][start[:-1]].astype(np.int64)
-        return Shared(start, sides, self.spread, np.where(alone[of_item], -1, of_item))
+        of_item = np.where(alone[of_item], -1, of_item)
+        if side_spread.size:
+            of_group, first = self.rows.rows_by_group
+            start, sides = np.concatenate([start, start[-1] + first[1:]]), np.concatenate([sides, 2 * of_group])
+            of_item = np.concatenate([of_item, np.full(side_spread.size, -1)])
+        spread, steps = np.append(self.spread, side_spread), np.append(1.5 * self.spread, side_steps)
+        return Shared(start, sides, spread, steps, of_item)
+
+
+def _add_sides(matrix: Array, rows: Rows, weight: Array, n_sides: int) -> Array:
+    """Append side biases, if they are drawn, to a curvature matrix of strengths by votes with these curvatures."""
+    if not n_sides:
+        return matrix
+    of_sides = rows.by_item_and_group(weight)
+    return np.block([[matrix, of_sides], [of_sides.T, np.diag(rows.by_group(weight))]])
+
+
+def _slope(rows: Rows, flow: Array, n_sides: int) -> Array:
+    """Return the slope in the strengths and in side biases, from that of each vote."""
+    return np.concatenate([rows.by_item(flow, -1.0), rows.by_group(flow)[:n_sides]])
+
+
+def _parameters_at(at: Parameters, place: Array) -> Parameters:
+    """Return parameters with other strengths and, if `place` has them, side biases."""
+    theta, sides = np.split(place, [at.theta.size])
+    return replace(at, theta=theta.copy(), side=sides * at.discrimination if sides.size else at.side)
+
+
+def _level(n_items: int, n_sides: int) -> Array:
+    """Return the projection on a common shift of all strengths."""
+    level = np.zeros((n_items + n_sides, n_items + n_sides))
+    level[:n_items, :n_items] = 1.0 / n_items
+    return level
 
 
 @dataclass(frozen=True, eq=False)
 class _Heavy:
     """Mode and covariance under a Student's t prior with a fitted scale; the prior is flat if `scale` is infinite.
 
-    `precisions` belong to the normal priors, one for each item, that give the same mode.
+    `center` are strengths, then side biases if they are drawn. `precisions` belong to the normal priors, one for each
+    of them, that give the same mode.
     """
 
-    theta: Array
+    center: Array
     covariance: Array
     precisions: Array
     scale: float
 
 
-def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
+def _heavy(curved: Curvature, at: Parameters, sides: Array) -> _Heavy:
     """Fit the prior by EM steps: a t prior is a normal one whose precision differs by item."""
     from scipy.linalg import solve
 
-    rows, n_items = curved.rows, curved.rows.n_items
-    theta, scale = at.theta.copy(), at.sd
+    rows, n_items, n_sides = curved.rows, curved.rows.n_items, sides.size
+    center, scale = np.concatenate([at.theta, (at.side / at.discrimination)[:n_sides]]), at.sd
+    matrix = _add_sides(curved.matrix(), rows, curved.weight, n_sides)
+    diagonal = np.diag_indices(n_items + n_sides)
+    matrix[diagonal] += np.append(np.zeros(n_items), sides)
     if curved.precision == 0:
-        return _Heavy(theta, covariance(curved, None), np.zeros(n_items), math.inf)
-    inverse = inverse_of(curved.matrix())
+        level = _level(n_items, n_sides)
+        return _Heavy(center, inverse_of(matrix + level) - level, np.append(np.zeros(n_items), sides), math.inf)
+    inverse = inverse_of(matrix)
     for step in range(_PRIOR_STEPS):
-        squares = theta * theta + np.diagonal(inverse)
+        squares = center[:n_items] ** 2 + np.diagonal(inverse)[:n_items]
         share = (DEGREES + 1) / (DEGREES + squares / (scale * scale))
         scale = min(at.sd, math.sqrt(float(np.mean(share * squares))))
-        precisions = share / (scale * scale)
-        ahead = curvature_at(rows, replace(at, theta=theta.copy()))
-        matrix = ahead.matrix()
-        matrix[np.diag_indices(n_items)] += precisions - at.precision
-        slope = ahead.slope - precisions * theta
-        if step % 3 == 2:  # an inverse takes three times as long as a step, and changes little from one to the next
+        precisions = np.append(share / (scale * scale), sides)
+        ahead = curvature_at(rows, _parameters_at(at, center))
+        matrix = _add_sides(ahead.matrix(), rows, ahead.weight, n_sides)
+        matrix[diagonal] += precisions - np.append(np.full(n_items, at.precision), np.zeros(n_sides))
+        slope = _slope(rows, ahead.flow, n_sides) - precisions * center
+        # An inverse takes three times as long as a step, and changes little from one to the next. The solver of a step
+        # warns of a side bias whose prior is far narrower than that of the strengths.
+        if n_sides or step % 3 == 2:
             inverse = inverse_of(matrix)
-            theta = theta + np.clip(inverse @ slope, -1.0, 1.0)
+            center = center + np.clip(inverse @ slope, -1.0, 1.0)
         else:
-            theta = theta + np.clip(solve(matrix, slope, assume_a="pos"), -1.0, 1.0)
-    return _Heavy(theta, inverse, precisions, scale)
+            center = center + np.clip(solve(matrix, slope, assume_a="pos"), -1.0, 1.0)
+    return _Heavy(center, inverse, precisions, scale)
 
 
 def _is_read(votes: PooledVotes, weight: Array) -> Array:
@@ -331,8 +393,8 @@ def _is_read(votes: PooledVotes, weight: Array) -> Array:
 class Paraboloid:
     """Quadratic approximation to the log-likelihood of the unread votes: curvature, and slope at `center`.
 
-    `shift` is how far shared opinions move the slope. `matrix` has single precision, which halves the memory traffic;
-    that takes most of the time.
+    Its variables are the strengths, then side biases if they are drawn. `shift` is how far shared opinions move the
+    slope. `matrix` has single precision, which halves the memory traffic; that takes most of the time.
     """
 
     center: Array
@@ -341,8 +403,8 @@ class Paraboloid:
     matrix: Array
 
     @classmethod
-    def of(cls, votes: PooledVotes, at: Parameters, thetas: Array) -> Paraboloid:
-        """Average slopes and curvatures over some strengths, one set in each row.
+    def of(cls, votes: PooledVotes, at: Parameters, places: Array) -> Paraboloid:
+        """Average slopes and curvatures over some places, one in each row: strengths, and side biases if drawn.
 
         The slopes of votes have the covariance H + C: H for independent votes, C added by shared opinions. The
         precision of the strengths given these votes is H (H + C)^-1 H, as in `covariance`.
@@ -351,19 +413,20 @@ class Paraboloid:
 
         rows, n_items = votes.rows, votes.rows.n_items
         flow, weights = np.zeros(votes.count.size), np.zeros((2, votes.count.size))
-        for theta in thetas:
-            curved = curvature_at(rows, replace(at, theta=theta.copy()))
-            flow += curved.flow * votes.count / len(thetas)
-            weights += curved.weights * votes.count / len(thetas)
-        slope = rows.by_item(flow, -1.0)
-        matrix, center, shift = laplacian(rows, weights[1]), thetas.mean(axis=0), np.zeros(n_items)
-        slack = np.diag(np.full(n_items, 1e-6 * np.abs(matrix.diagonal()).max()))  # the level is always open
+        for place in places:
+            curved = curvature_at(rows, _parameters_at(at, place))
+            flow += curved.flow * votes.count / len(places)
+            weights += curved.weights * votes.count / len(places)
+        center, n_sides = places.mean(axis=0), places.shape[1] - n_items
+        slope, shift = _slope(rows, flow, n_sides), np.zeros(center.size)
+        expected, matrix = (_add_sides(laplacian(rows, weight), rows, weight, n_sides) for weight in weights)
+        slack = np.diag(np.full(center.size, 1e-6 * np.abs(matrix.diagonal()).max()))  # the level is always open
         if dpotrf(matrix + slack)[1]:  # odd votes may bend it upwards, with oversights
-            matrix = laplacian(rows, weights[0])
+            matrix = expected
         if votes.n_opinions:
-            moves = _moves(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0))
-            noisy = laplacian(rows, weights[0]) + (moves @ moves.T).toarray()
-            noisy[np.diag_indices(n_items)] += 1e-9 * noisy.diagonal().max()  # items without a vote have none
+            moves = _moves(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0), n_sides)
+            noisy = expected + (moves @ moves.T).toarray()
+            noisy[np.diag_indices(center.size)] += 1e-9 * noisy.diagonal().max()  # items without a vote have none
             product = matrix @ np.linalg.solve(noisy, np.column_stack([matrix, slope]))
             matrix = 0.5 * (product[:, :-1] + product[:, :-1].T)
             slope, shift = product[:, -1], product[:, -1] - slope
@@ -372,17 +435,22 @@ class Paraboloid:
 
 @dataclass(eq=False)
 class _State:
-    """Current values of a chain."""
+    """Current values of a chain; side biases, if they are drawn, follow the opinions."""
 
     theta: Array
     opinion: Array
     shape: Array
     rng: np.random.Generator
 
+    def place(self, n_sides: int) -> Array:
+        """Return strengths and side biases."""
+        return np.concatenate([self.theta, self.opinion[self.opinion.size - n_sides :]])
+
 
 def _draw_by_chains(
     curved: Curvature,
     at: Parameters,
+    sides: Array,
     opinions: Opinions | None,
     n_draws: int,
     rng: np.random.Generator,
@@ -391,52 +459,64 @@ def _draw_by_chains(
     """Run chains of `_ROWS_EACH` draws in threads, each from a normal draw under the heavy-tailed prior."""
     from adaptive.model._sweep_kernels import Shape, sweep
 
-    heavy, n_items = _heavy(curved, at), curved.rows.n_items
-    ahead = replace(at, theta=heavy.theta.copy())
-    pooled = PooledVotes.of(curved.rows, at.side, opinions)
-    weight = curvature_at(pooled.rows, ahead).weight * pooled.count
+    heavy, n_items, n_sides = _heavy(curved, at, sides), curved.rows.n_items, sides.size
+    pooled = PooledVotes.of(curved.rows, opinions)
+    weight = curvature_at(pooled.rows, _parameters_at(at, heavy.center)).weight * pooled.count
+    side_steps = 2.0 / np.sqrt(pooled.rows.by_group(weight)[:n_sides] + sides)
     read = _is_read(pooled, weight)
     votes, others, weight = pooled.select(read), pooled.select(~read), weight[read]
-    center, spread = heavy.theta, heavy.covariance
+    center, spread = heavy.center, heavy.covariance
     others_at = Paraboloid(center, np.empty(0), np.empty(0), np.empty((0, 0), np.float32))
     n_chains = n_pilots = -(-n_draws // _ROWS_EACH)
     if others.count.size:
         n_pilots = max(n_chains, _PILOTS)
-        others_at = Paraboloid.of(others, at, heavy.theta[np.newaxis])
+        others_at = Paraboloid.of(others, at, center[np.newaxis])
         if others.n_opinions:
-            precision = others_at.matrix + laplacian(votes.rows, weight) + np.diag(heavy.precisions)
-            mean = (curved.precision == 0) / n_items  # as in `covariance`: without a prior the matrix is singular
-            spread = inverse_of(precision + mean) - mean
+            read_matrix = _add_sides(laplacian(votes.rows, weight), votes.rows, weight, n_sides)
+            precision = others_at.matrix + read_matrix + np.diag(heavy.precisions)
+            # As in `covariance`: without a prior the matrix is singular.
+            level = (curved.precision == 0) * _level(n_items, n_sides)
+            spread = inverse_of(precision + level)
+            spread -= level
             center = center + spread @ others_at.shift
-    mean = float(np.trace(spread)) / n_items if curved.precision == 0 else 0.0
-    factor = np.linalg.cholesky(0.5 * (spread + spread.T) + mean)
-    started = center + rng.standard_normal((n_pilots, n_items)) @ factor.T
-    steps = 2.0 * np.sqrt(np.minimum(np.diagonal(spread), 4.0) * 0.5)
-    _, voters = kernel_input(curved.rows, at)
+    covered = 0.5 * (spread + spread.T)
+    if curved.precision == 0:
+        covered[:n_items, :n_items] += float(np.trace(spread[:n_items, :n_items])) / n_items
+    started = center + rng.standard_normal((n_pilots, center.size)) @ np.linalg.cholesky(covered).T
+    # Changes of side biases, with those of the strengths that make up for them.
+    ridge = spread[:, n_items:] @ np.linalg.inv(np.linalg.cholesky(covered[n_items:, n_items:])).T
+    variances = np.diagonal(spread)[:n_items] - np.sum(ridge[:n_items] ** 2, axis=1)  # given the side biases
+    steps = 2.0 * np.sqrt(np.minimum(variances, 4.0) * 0.5)
+    ridge *= _SLIDE / math.sqrt(max(1, n_sides))
+    _, voters = kernel_input(curved.rows, replace(at, side=np.zeros(n_sides)) if n_sides else at)
     prior = Shape(DEGREES, MOST_DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
-    read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows)
-    moves = _moves(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0))
-    n_numbers = n_items + votes.n_opinions + (n_items if votes.n_opinions else 0) + 5
+    read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows, sides**-0.5, side_steps)
+    moves = _moves(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0), n_sides)
+    n_opinions = votes.n_opinions + n_sides
+    n_numbers = n_items + n_opinions + (n_items if n_opinions else 0) + 5
 
-    def begin(theta: Array, seed: int) -> _State:
+    def begin(place: Array, seed: int) -> _State:
         rng = np.random.default_rng(seed)
-        opinion = shared.spread * rng.standard_normal(shared.spread.size)
+        opinion = votes.spread * rng.standard_normal(votes.n_opinions)
         shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale), math.log(DEGREES), math.log(2.0)])
-        return _State(theta - spread @ (moves @ opinion), opinion, shape, rng)  # strengths make up for opinions
+        theta, biases = np.split(place - spread @ (moves @ opinion), [n_items])  # they make up for opinions
+        return _State(theta.copy(), np.concatenate([opinion, biases]), shape, rng)
 
     def move(state: _State, n_sweeps: Sequence[int]) -> list[Array]:
         """Return the strengths after each of these numbers of sweeps."""
         pull = others_at.slope.copy()
         if pull.size:
-            pull -= others_at.matrix @ (state.theta - others_at.center)
+            pull -= others_at.matrix @ (state.place(n_sides) - others_at.center)
         draws = []
         for number in n_sweeps:
             numbers = (
-                state.rng.standard_normal((number, n_numbers)),
-                -state.rng.standard_exponential((number, n_numbers)),
+                state.rng.standard_normal((number, n_numbers + n_sides)),
+                -state.rng.standard_exponential((number, n_numbers + n_sides)),
             )
+            slides = numbers[0][:, n_numbers:] @ ridge.T
+            falls = slides.astype(np.float32)[:, : pull.size] @ others_at.matrix
             changed = state.theta, state.opinion, state.shape
-            sweep(read_votes, voters, shared, prior, others_at.matrix, pull, steps, *numbers, *changed)
+            sweep(read_votes, voters, shared, prior, others_at.matrix, pull, steps, *numbers, slides, falls, *changed)
             level = state.theta.mean()  # the votes carry no information on it
             state.theta -= level
             state.shape[0] -= level
@@ -450,7 +530,7 @@ def _draw_by_chains(
     if others.count.size:
         first //= 2
         in_threads(lambda state: move(state, [first]), states, workers)
-        others_at = Paraboloid.of(others, at, np.array([state.theta for state in states]))
+        others_at = Paraboloid.of(others, at, np.array([state.place(n_sides) for state in states]))
     blocks = [(state, min(_ROWS_EACH, n_draws - _ROWS_EACH * place)) for place, state in enumerate(states[:n_chains])]
     draws = in_threads(
         lambda block: move(block[0], [first] + [_SWEEPS] * (block[1] - 1)),
@@ -463,27 +543,41 @@ def _draw_by_chains(
 
 
 def _draw_by_solving(
-    curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
+    curved: Curvature,
+    sides: Array,
+    opinions: Opinions | None,
+    n_draws: int,
+    rng: np.random.Generator,
+    progress: Progress | None,
 ) -> Array:
     """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks.
 
-    If votes are many, the system is solved by a dense Cholesky factor L of H, which also replaces the noise of votes
-    and prior: L^-T (z + L^-1 b) has the covariance H^-1 (H + C) H^-1, if b has C.
+    Side biases are eliminated from the system. If votes are many, it is solved by a dense Cholesky factor L of H, which
+    also replaces the noise of votes and prior: L^-T (z + L^-1 b) has the covariance H^-1 (H + C) H^-1, if b has C.
     """
     from scipy.linalg import solve_triangular
     from scipy.sparse import coo_array, hstack
 
-    rows, n_votes, n_items = curved.rows, curved.rows.left.size, curved.rows.n_items
-    causes = coo_array((n_items, 0))
+    rows, n_votes, n_items, n_sides = curved.rows, curved.rows.left.size, curved.rows.n_items, sides.size
+    causes, size = coo_array((n_items + n_sides, 0)), n_items + n_sides
     if opinions is not None and opinions.sd > 0:
-        causes = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread)
+        causes = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread, n_sides)
+    voters = Voters.without_parameters(rows)
+    if n_sides:
+        inverse = 1.0 / (rows.by_group(curved.weight) + sides)
+        voters = Voters(rows, curved.weight[np.newaxis], inverse[:, np.newaxis, np.newaxis], np.zeros(n_sides))
     is_dense = n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0
     if is_dense:
-        factor = np.linalg.cholesky(curved.matrix())
+        factor = np.linalg.cholesky(curved.matrix() - voters.absorbed_matrix() if n_sides else curved.matrix())
     else:
         width, vote = np.sqrt(curved.weight), np.arange(n_votes)
-        places = np.concatenate([rows.left, rows.right]), np.concatenate([vote, vote])
-        causes = hstack([coo_array((np.concatenate([width, -width]), places), (n_items, n_votes)), causes])
+        ends, effects = [rows.left, rows.right], [width, -width]
+        if n_sides:
+            ends, effects = [*ends, n_items + rows.group], [*effects, width]
+        places = np.concatenate(ends), np.tile(vote, len(ends))
+        of_votes = coo_array((np.concatenate(effects), places), (size, n_votes))
+        of_priors = coo_array((np.sqrt(sides), (n_items + np.arange(n_sides), np.arange(n_sides))), (size, n_sides))
+        causes = hstack([of_votes, causes, of_priors])
     causes = causes.tocsr()
     draws = np.empty((n_draws, n_items))
     block = max(1, min(_COLUMNS, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
@@ -491,33 +585,40 @@ def _draw_by_solving(
         stop = min(n_draws, start + block)
         noise = rng.standard_normal((stop - start, n_items + causes.shape[1])).T
         forcing, noise = causes @ np.ascontiguousarray(noise[n_items:]), noise[:n_items]
+        if n_sides:
+            forcing = forcing[:n_items] - voters.image(voters.solve(forcing[n_items:]))
         if is_dense:
             noise = noise + solve_triangular(factor, forcing, lower=True, check_finite=False)
             solution = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False)
         else:
-            solution = curved.solve(forcing + curved.precision**0.5 * noise, _TOLERANCE)
+            absorption = voters.absorption if n_sides else None
+            solution = curved.solve(forcing + curved.precision**0.5 * noise, _TOLERANCE, absorption)
         draws[start:stop] = solution.T
         if progress is not None:
             progress(stop - start)
     return draws
 
 
-def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array) -> Any:
-    """Return the effect of each shared opinion, per unit of its spread, on the slopes of theta.
+def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array, n_sides: int = 0) -> Any:
+    """Return the effect of each shared opinion, per unit of its spread, on the slopes of theta and of side biases.
 
-    The matrix is sparse, of shape (n_items, n_shared). `opinions` are those on the left and on the right of each vote,
-    `weight` the votes' curvatures.
+    The matrix is sparse, of shape (n_items + n_sides, n_shared). `opinions` are those on the left and on the right of
+    each vote, `weight` the votes' curvatures.
     """
     from scipy.sparse import coo_array
 
     left, right = opinions
-    places = np.concatenate([rows.left, rows.left, rows.right, rows.right])
-    causes = np.concatenate([left, right, left, right])
-    effects = np.concatenate([weight, -weight, -weight, weight]) * spread[causes]
+    ends, signed_weights = [rows.left, rows.left, rows.right, rows.right], [weight, -weight, -weight, weight]
+    if n_sides:
+        sides = rows.n_items + rows.group
+        ends, signed_weights = [*ends, sides, sides], [*signed_weights, weight, -weight]
+    places, causes = np.concatenate(ends), np.concatenate([left, right] * (len(ends) // 2))
+    effects = np.concatenate(signed_weights) * spread[causes]
     is_shared = spread[causes] > 0  # most opinions are behind a single vote
     shared = np.cumsum(spread > 0) - 1
     return coo_array(
-        (effects[is_shared], (places[is_shared], shared[causes[is_shared]])), (rows.n_items, int((spread > 0).sum()))
+        (effects[is_shared], (places[is_shared], shared[causes[is_shared]])),
+        (rows.n_items + n_sides, int((spread > 0).sum())),
     )
 
 

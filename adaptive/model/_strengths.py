@@ -257,6 +257,11 @@ class Strengths(DrawnStrengths):
             ),
             *((True, caveat) for caveat in of_order),
             (
+                self._is_side_confounded(),
+                "the votes cannot separate the strengths from the side bias, as when an item is always on one side: "
+                "only the prior divides the result between them",
+            ),
+            (
                 estimated_sd == likelihood.SD_START,
                 f"the votes do not determine the spread of the strengths: it is held at {estimated_sd:g}",
             ),
@@ -273,6 +278,19 @@ class Strengths(DrawnStrengths):
     def curvature(self) -> likelihood.Curvature:
         """Expected curvature of the log posterior, whose inverse is the posterior's covariance of independent votes."""
         return likelihood.curvature_at(rows_of(self.comparisons, self.model), self.parameters)
+
+    def _is_side_confounded(self) -> bool:
+        """Return whether strengths can make up for a common change of all side biases; False beyond 1,500 items."""
+        curved, n_items = self.curvature, len(self.items)
+        if not self.model.side_bias or n_items > likelihood.MAX_DENSE:
+            return False
+        rows, a = curved.rows, curved.rows.of_group(curved.discrimination)
+        information = np.zeros((n_items + 1, n_items + 1))
+        information[:n_items, :n_items] = likelihood.laplacian(rows, curved.weight)
+        information[:n_items, n_items] = information[n_items, :n_items] = rows.by_item(curved.weight / a, -1.0)
+        information[n_items, n_items] = curved.terms.expected.sum()
+        with one_blas_thread(n_items):
+            return likelihood.is_confounded(information, n_items)
 
     def joint_fit(self) -> JointFit:
         """Return the system of all parameters that Newton's steps solve."""
@@ -319,10 +337,10 @@ class Strengths(DrawnStrengths):
 
         The errors are those of the strength less the mean of all strengths, because votes cannot determine a common
         level. Ties, sides and voters are uncertain too; the spread t counts as known. The errors are exact up to 3,000
-        items; for more, they come from 1,000 draws, with a relative error of 2 %, and only strengths are uncertain.
-        They belong to the normal prior of the fit. Up to 1,500 items, `sample` and results from draws, such as
-        `rank_intervals`, use a prior with heavier tails and a fitted shape. Their spread is larger than these errors,
-        most of all at both ends of the list.
+        items; for more, they come from 1,000 draws, with a relative error of 2 %, and only strengths and sides are
+        uncertain. They belong to the normal prior of the fit. Up to 1,500 items, `sample` and results from draws, such
+        as `rank_intervals`, use a prior with heavier tails and a fitted shape. Their spread is larger than these
+        errors, most of all at both ends of the list.
         """
         if len(self.items) > MAX_EXACT:
             return read_only(self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0))
@@ -347,8 +365,9 @@ class Strengths(DrawnStrengths):
         and power are drawn as well. Unlike a normal prior, it allows for a few top items far apart and many others
         close together, and for strengths that end abruptly. The draws are therefore centred on other strengths than the
         fitted ones. With more items, the draws are normal around the fitted strengths.
-        Draws are joint, so an order can be read from each; the mean of every draw is 0. If voters are known, the
-        spread of the draws also covers other voters from the same population.
+        Draws are joint, so an order can be read from each; the mean of every draw is 0. They integrate over side
+        biases, and take other parameters as fitted (docs/explain/draws.md). If voters are known, the spread of the
+        draws also covers other voters from the same population.
 
         Parameters
         ----------
@@ -377,7 +396,7 @@ class Strengths(DrawnStrengths):
         number = checked_count(n, "n", ModelError)
         check_rng(rng, ModelError)
         with one_blas_thread(len(self.items)):
-            return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
+            return draw(self.curvature, self.parameters, self.prior.side_sd, self.opinions, number, rng, progress)
 
     def better(
         self, first: Hashable, second: Hashable, *, level: float = 0.9, n_samples: int = N_SAMPLES, seed: int = 0

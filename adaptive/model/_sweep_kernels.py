@@ -34,15 +34,17 @@ class ReadVotes(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Opinions behind several votes.
+    """Opinions behind several votes, then the side biases that are drawn, which move all votes of a group.
 
-    Opinion k moves the rows `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. `of_item` is
-    its item, or -1 if some votes on the item have no shared opinion behind them.
+    Opinion k moves the rows `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. Its prior has
+    the standard deviation `spread`, and `step` is that of a trial. `of_item` is its item, or -1 if some votes on the
+    item have no shared opinion behind them.
     """
 
     start: Array
     sides: Array
     spread: Array
+    step: Array
     of_item: Array
 
 
@@ -151,14 +153,20 @@ def change_opinions(
     offset: Array,
     now: Array,
     ahead: Array,
+    matrix: Array,
+    pull: Array,
     normal: Array,
     log_uniform: Array,
 ) -> None:
-    """Change each shared opinion by a Metropolis step; `offset` and `now` are updated."""
+    """Change each shared opinion by a Metropolis step; `offset`, `now` and `pull` are updated."""
+    n_unread = max(0, pull.size - theta.size)  # side biases, the last of `opinion`, on which unread votes depend
     for k in range(opinion.size):
-        change = 1.5 * shared.spread[k] * normal[k]
+        change = shared.step[k] * normal[k]
         moved = opinion[k] + change
         gain = 0.5 * (opinion[k] * opinion[k] - moved * moved) / (shared.spread[k] * shared.spread[k])
+        variable = theta.size + k - (opinion.size - n_unread)
+        if variable >= theta.size:
+            gain += change * (pull[variable] - 0.5 * matrix[variable, variable] * change)
         for place in range(shared.start[k], shared.start[k + 1]):
             row = shared.sides[place] >> 1
             v = votes.group[row]
@@ -173,6 +181,57 @@ def change_opinions(
                 row = shared.sides[place] >> 1
                 offset[row] += change if shared.sides[place] & 1 == 0 else -change
                 now[row] = ahead[row]
+            if variable >= theta.size:
+                for j in range(pull.size):
+                    pull[j] -= change * matrix[variable, j]
+
+
+@kernel
+def slide(
+    votes: ReadVotes,
+    voters: GroupParameters,
+    shared: Shared,
+    prior: Shape,
+    pull: Array,
+    theta: Array,
+    opinion: Array,
+    shape: Array,
+    offset: Array,
+    now: Array,
+    ahead: Array,
+    change: Array,
+    fall: Array,
+    log_uniform: float,
+) -> None:
+    """Change all strengths and side biases at once by a Metropolis step; `pull` would fall by `fall`.
+
+    Where an item is mostly on one side, its strength and a side bias can make up for each other. Steps of one of them
+    alone would then be short.
+    """
+    n_items, gain = theta.size, 0.0
+    first = opinion.size - (change.size - n_items)  # of the side biases
+    if prior.width < math.inf:
+        law = law_of(shape)
+        for i in range(n_items):
+            gain += log_fall(theta[i] + change[i], law) - log_fall(theta[i], law)
+    for k in range(first, opinion.size):
+        away = change[n_items + k - first]
+        gain -= away * (opinion[k] + 0.5 * away) / (shared.spread[k] * shared.spread[k])
+    for i in range(pull.size):
+        gain += change[i] * (pull[i] - 0.5 * fall[i])
+    for k in range(votes.left.size):
+        v, left, right = votes.group[k], votes.left[k], votes.right[k]
+        difference = theta[left] + change[left] - theta[right] - change[right] + offset[k] + change[n_items + v]
+        margin = voters.discrimination[v] * difference + voters.side[v]
+        ahead[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+        gain += votes.times[k] * math.log(ahead[k] / now[k])
+    if gain >= log_uniform:
+        theta += change[:n_items]
+        opinion[first:] += change[n_items:]
+        pull -= fall
+        for k in range(votes.left.size):
+            offset[k] += change[n_items + votes.group[k]]
+            now[k] = ahead[k]
 
 
 @kernel
@@ -221,15 +280,19 @@ def sweep(
     steps: Array,
     normal: Array,
     log_uniform: Array,
+    slides: Array,
+    falls: Array,
     theta: Array,
     opinion: Array,
     shape: Array,
 ) -> None:
-    """Change `theta` by Metropolis steps, then shared opinions, then `shape`.
+    """Change `theta` by Metropolis steps, then shared opinions, then `shape`, then strengths with side biases.
 
     There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
-    again if there are opinions, and the shape. A paraboloid replaces the log-likelihood of unread votes: `matrix` is
-    its curvature and `pull` its slope at `theta`; both are empty if all votes are read.
+    again if there are opinions, and the shape. The rows of `slides` are changes of all strengths and side biases, if
+    these are drawn; the next number of `log_uniform` is for this step. A paraboloid replaces the log-likelihood of
+    unread votes: `matrix` is its curvature and `pull` its slope at `theta` and the side biases; both are empty if all
+    votes are read. The rows of `falls` are products of `matrix` and those of `slides`.
     """
     n_items, n_opinions = theta.size, opinion.size
     now, ahead, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)
@@ -277,7 +340,7 @@ def sweep(
         if n_opinions > 0:
             columns = slice(n_items, last)
             numbers = normal[turn, columns], log_uniform[turn, columns]
-            change_opinions(votes, voters, shared, theta, opinion, offset, now, ahead, *numbers)
+            change_opinions(votes, voters, shared, theta, opinion, offset, now, ahead, matrix, pull, *numbers)
             again = slice(last, last + n_items)
             change = exchange(theta, opinion, shared, shape, prior, normal[turn, again], log_uniform[turn, again])
             for k in range(votes.left.size):
@@ -285,3 +348,6 @@ def sweep(
             last += n_items
         if shaped:
             change_shape(theta, shape, prior, normal[turn, last:], log_uniform[turn, last:])
+        if slides.shape[1] > n_items:
+            state = theta, opinion, shape, offset, now, ahead
+            slide(votes, voters, shared, prior, pull, *state, slides[turn], falls[turn], log_uniform[turn, last + 5])

@@ -746,6 +746,8 @@ def test_effects_that_the_answers_cannot_separate_from_strengths_are_noted():
     assert any(
         separate in note for note in Choices.from_grades(2, left, right, grades, covariates=sizes).fit().warnings
     )
+    apart = Choices.from_grades(3, left, right, grades, side_bias=True).fit()  # item 2 was never compared
+    assert any(separate in note for note in apart.warnings)
     both = left + right, right + left, grades + [-grade for grade in grades]
     for choices in (Choices.from_grades(2, left, right, grades), Choices.from_grades(2, *both, side_bias=True)):
         assert not any(separate in note for note in choices.fit().warnings)

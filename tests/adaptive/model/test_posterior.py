@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
+from scipy.special import expit, ndtr
 from scipy.stats import gennorm, t, truncnorm
 
 from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, thurstone
@@ -23,9 +24,11 @@ from adaptive.model._posterior import (
     Opinions,
     Paraboloid,
     PooledVotes,
+    _draw_by_chains,
     covariance,
     draw_normal,
     shared_opinions,
+    side_precisions,
 )
 from adaptive.model._strengths import rows_of
 from adaptive.model._sweep_kernels import Shape, log_density, sweep
@@ -100,7 +103,8 @@ def test_draws_have_the_covariance(fit, known, pairs_per_vote, monkeypatch):
     result = fit(votes)
     assert (result.opinion_sd > 0.1) == known
     n_draws = 40_000
-    draws = draw_normal(result.curvature, result.parameters, result.opinions, n_draws, np.random.default_rng(1))
+    fitted = result.curvature, result.parameters, np.empty(0), result.opinions
+    draws = draw_normal(*fitted, n_draws, np.random.default_rng(1))
     expected = covariance(result.curvature, result.opinions)
     scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     # The standard error of a correlation of 40,000 draws is at most sqrt(2) / 200.
@@ -108,32 +112,37 @@ def test_draws_have_the_covariance(fit, known, pairs_per_vote, monkeypatch):
     assert np.abs((draws.mean(axis=0) - result.theta) / np.sqrt(np.diag(expected))).max() < 5 / np.sqrt(n_draws)
 
 
-@given(comparisons(voters=True, min_size=1), st.sampled_from([0.3, 1.0]))
-def test_shared_opinions_add_the_variance_of_their_effect_on_the_gradient(votes, sd):
-    result = bradley_terry(votes, prior=1.0)
+@given(comparisons(voters=True, min_size=1), st.sampled_from([0.3, 1.0]), st.sampled_from([0, 1, 3]))
+def test_shared_opinions_add_the_variance_of_their_effect_on_the_gradient(votes, sd, n_sides):
+    """Side biases are further variables of the dense matrix, which the system for the draws eliminates."""
+    result = bradley_terry(votes, prior=1.0, side_bias=n_sides > 0, voters=n_sides > 1)
+    n_items, sides = votes.n_items, side_precisions(result.curvature.rows, result.parameters, 0.5)
     left, right, n_opinions = number_opinions(votes)
     opinions = Opinions(sd, left, right, n_opinions)
     curved = result.curvature
     # The slope of a vote changes by its curvature times the difference of the two deviations.
-    moves = np.zeros((votes.n_items, n_opinions))
+    moves, matrix = np.zeros((n_items + n_sides, n_opinions)), np.zeros((n_items + n_sides,) * 2)
     for k in range(votes.n_comparisons):
-        ends, causes = np.zeros(votes.n_items), np.zeros(n_opinions)
+        ends, causes = np.zeros(n_items + n_sides), np.zeros(n_opinions)
         ends[votes.left[k]], ends[votes.right[k]] = 1, -1
+        ends[n_items:][curved.rows.group[k] : curved.rows.group[k] + 1] = 1
+        matrix += curved.weight[k] * np.outer(ends, ends)
         causes[left[k]], causes[right[k]] = 1, -1
         moves += curved.weight[k] * np.outer(ends, causes)
     # For an opinion behind m votes, the randomness of votes already includes 1 / m of the variance.
     behind = np.bincount(np.concatenate([left, right]), minlength=n_opinions)
     moves *= sd * np.sqrt(1 - 1 / behind)
-    dense = np.linalg.inv(curved.matrix())
-    expected = centre(dense + dense @ moves @ moves.T @ dense)
-    assert_allclose(covariance(curved, opinions), expected, atol=1e-12)
+    dense = np.linalg.inv(matrix + np.diag(np.append(np.ones(n_items), sides)))
+    expected = centre((dense + dense @ moves @ moves.T @ dense)[:n_items, :n_items])
+    if not n_sides:
+        assert_allclose(covariance(curved, opinions), expected, atol=1e-12)
     # Draws are linear in the normal numbers: unit vectors give a root of the matrix, whether it is factored
     # or each draw is the solution of a system.
     n_shared = votes.n_items + np.count_nonzero(behind > 1)
-    for pairs_per_vote, n_normal in ((1e9, n_shared), (0, n_shared + votes.n_comparisons)):
+    for pairs_per_vote, n_normal in ((1e9, n_shared), (0, n_shared + votes.n_comparisons + n_sides)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
-            root = draw_normal(curved, result.parameters, opinions, n_normal, OneAtATime()) - result.theta
+            root = draw_normal(curved, result.parameters, sides, opinions, n_normal, OneAtATime()) - result.theta
         assert_allclose(root.T @ root, expected, atol=1e-3)
 
 
@@ -300,7 +309,8 @@ def test_normal_draws_do_not_depend_on_the_block_size(monkeypatch):
     result = bradley_terry(votes)
 
     def draw():
-        return draw_normal(result.curvature, result.parameters, result.opinions, 20, np.random.default_rng(5))
+        fitted = result.curvature, result.parameters, np.empty(0), result.opinions
+        return draw_normal(*fitted, 20, np.random.default_rng(5))
 
     at_once = draw()
     monkeypatch.setattr("adaptive.model._posterior._BLOCK_NUMBERS", 1)
@@ -379,16 +389,25 @@ def test_equal_votes_are_read_once(monkeypatch):
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-@pytest.mark.parametrize(("known", "of_mean", "of_sd"), [(False, 0.15, 0.06), (True, 0.2, 0.15)])
-def test_draws_that_read_some_votes_agree_with_draws_that_read_all(known, of_mean, of_sd, monkeypatch):
+@pytest.mark.parametrize(
+    ("known", "side_bias", "of_mean", "of_sd"),
+    [(False, False, 0.15, 0.06), (True, False, 0.2, 0.15), (False, True, 0.15, 0.06), (True, True, 0.2, 0.15)],
+)
+def test_draws_that_read_some_votes_agree_with_draws_that_read_all(known, side_bias, of_mean, of_sd, monkeypatch):
     """Differences are in standard deviations. Opinions that are not drawn are averaged over, as in `covariance`.
 
-    Drawing opinions scales all strengths by one factor, which changes no rank.
+    Drawing opinions scales all strengths by one factor, which changes no rank. With a side bias, pairs of the first
+    twenty items with the others are always shown the same way round.
     """
     votes, _ = simulate_votes(40, 2_000, 3, sd=2.5, n_voters=20, opinion_sd=0.8)
+    if side_bias:
+        turned = (votes.left >= 20) & (votes.right < 20)
+        left, right = np.where(turned, [votes.right, votes.left], [votes.left, votes.right])
+        winner = np.where(turned, -votes.winner, votes.winner)
+        votes = Comparisons(40, left, right, winner, votes.voters, votes.voter)
     if not known:
         votes = Comparisons(40, votes.left, votes.right, votes.winner)
-    strengths = bradley_terry(votes, ties="half", prior=2)
+    strengths = bradley_terry(votes, ties="half", prior=2, side_bias=side_bias)
     monkeypatch.setattr("adaptive.model._posterior._READS_PER_PAIR", 0.0)
     draws = {}
     for most in (10**9, 600):
@@ -399,6 +418,52 @@ def test_draws_that_read_some_votes_agree_with_draws_that_read_all(known, of_mea
     assert np.abs((some.mean(axis=0) - every.mean(axis=0)) / every.std(axis=0)).max() < of_mean + 0.25  # with chance
     assert np.sqrt(np.mean(((some.mean(axis=0) - every.mean(axis=0)) / every.std(axis=0)) ** 2)) < of_mean
     assert abs(np.mean(some.std(axis=0) / every.std(axis=0)) - 1) < of_sd
+
+
+@pytest.mark.parametrize("fit", [bradley_terry, thurstone])
+@pytest.mark.parametrize("voters", [False, True])
+@pytest.mark.needs_numba
+def test_draws_integrate_over_a_side_bias(fit, voters):
+    """One item is always on the left. Under a flat prior, its lead is the margin u less the normal side bias s.
+
+    The votes determine u alone, so u and s are independent, and the posterior of u is found by quadrature.
+    """
+    winner = np.repeat([LEFT, RIGHT], [126, 74])
+    votes = Comparisons(2, [0] * 200, [1] * 200, winner, *([1, [0] * 200] if voters else []))
+    strengths = fit(votes, prior=Prior(np.inf, side_sd=0.3), oversight=0, side_bias=True, voters=voters)
+    vars(strengths)["opinions"] = None
+    curve = {bradley_terry: expit, thurstone: ndtr}[fit]
+    margin = np.linspace(-3, 3, 6_001)
+    density = curve(margin) ** 126 * curve(-margin) ** 74
+    mean, square, chance = (np.average(x, weights=density) for x in (margin, margin**2, ndtr(margin / 0.3)))
+    drawn = strengths.sample(4_000, np.random.default_rng(1))
+    lead = drawn[:, 0] - drawn[:, 1]
+    assert_allclose([lead.mean(), lead.std()], [mean, math.sqrt(square - mean**2 + 0.3**2)], atol=0.03)
+    assert_allclose(np.mean(lead > 0), chance, atol=0.03)
+
+
+@pytest.mark.parametrize(("side_sd", "least", "most"), [(1e-50, 0.06, 0.09), (1e-8, 0.06, 0.09), (1e8, 0.9, 3.0)])
+def test_draws_with_any_prior_of_a_side_bias(side_sd, least, most):
+    """From the error of 200 votes without a side bias, to the prior of the strengths where the bias explains all."""
+    votes = Comparisons(2, [0] * 200, [1] * 200, np.repeat([LEFT, RIGHT], [126, 74]))
+    strengths = bradley_terry(votes, prior=Prior(2, side_sd=side_sd), oversight=0, side_bias=True)
+    assert least < strengths.sample(500, np.random.default_rng(1))[:, 0].std() < most
+
+
+def test_side_biases_of_too_many_voters_count_as_fitted(monkeypatch):
+    votes, _ = simulate_votes(4, 80, 1, n_voters=6)
+    strengths = bradley_terry(votes, voters=True, side_bias=True)
+    drawn = strengths.sample(50, np.random.default_rng(1))
+    monkeypatch.setattr("adaptive.model._posterior.MAX_DENSE", 9)
+    as_fitted = strengths.sample(50, np.random.default_rng(1))
+    known = draw_by_chains(strengths, np.empty(0))
+    assert_array_equal(as_fitted, known)
+    assert (drawn != known).all()
+
+
+def draw_by_chains(strengths, sides):
+    fitted = strengths.curvature, strengths.parameters, sides, strengths.opinions
+    return _draw_by_chains(*fitted, 50, np.random.default_rng(1), None)
 
 
 @pytest.mark.wide
@@ -431,7 +496,7 @@ def stop(_):
 def test_surprising_votes_give_no_convex_paraboloid():
     """With oversights, the observed curvature of a surprising vote is negative, so the expected one is used."""
     result = bradley_terry(Comparisons(2, [0] * 9, [1] * 9, [LEFT] * 9), oversight=0.3)
-    pooled = PooledVotes.of(result.curvature.rows, result.parameters.side, None)
+    pooled = PooledVotes.of(result.curvature.rows, None)
     likely = Paraboloid.of(pooled, result.parameters, np.array([[3.0, -3.0]]))
     odd = Paraboloid.of(pooled, result.parameters, np.array([[-3.0, 3.0]]))
     assert np.linalg.eigvalsh(likely.matrix)[0] > -1e-6
@@ -529,16 +594,22 @@ def test_far_strengths_have_a_finite_density():
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-@pytest.mark.parametrize(("n_voters", "n_measured"), [(1, 0), (2, 0), (6, 0), (2, 5)])
-def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
+@pytest.mark.parametrize(
+    ("n_voters", "n_measured", "n_sides"), [(1, 0, 0), (2, 0, 0), (6, 0, 0), (2, 5, 0), (6, 0, 1), (4, 5, 2)]
+)
+def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
     """Geweke (2004): sweeps preserve the joint distribution of parameters from the prior and votes from these.
 
     The mode has a flat prior and starts at 0; the compared functions do not depend on the common level. With one voter
     all opinions are shared, so they are exchanged with strengths. Differences that are measured with a normal
-    error have a paraboloid as log-likelihood, like votes that are not read.
+    error have a paraboloid as log-likelihood, like votes that are not read. A side bias is that of a group of voters;
+    groups differ in discrimination.
     """
     rng = np.random.default_rng(n_voters)
+    n_groups, side_sd = max(1, n_sides), 0.9
+    discrimination = np.linspace(0.8, 1.4, n_sides) if n_sides else np.ones(1)
     n_items, n_votes, n_runs, sd, error = 4, 12, 4_000, 0.8, 0.7
+    ridge = 0.6 * rng.standard_normal((n_sides, n_items + n_sides))
     before, after = [], []
     powers = math.log(2) + truncnorm.rvs(-math.log(2), math.inf, size=n_runs, random_state=rng)
     for power, width in zip(powers, gennorm.std(np.exp(powers)), strict=True):
@@ -556,36 +627,50 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured):
         names, index = np.unique(np.concatenate([voter * n_items + left, voter * n_items + right]), return_inverse=True)
         opinions = Opinions(sd, index[:n_votes], index[n_votes:], names.size)
         opinion = opinions.spread * rng.standard_normal(names.size)
-        margin = theta[left] - theta[right] + opinion[opinions.left] - opinion[opinions.right]
+        group, biases = (voter % n_groups).astype(np.int32), side_sd * rng.standard_normal(n_sides)
+        difference = theta[left] - theta[right] + opinion[opinions.left] - opinion[opinions.right]
+        margin = discrimination[group] * (difference + np.append(biases, 0.0)[group])
         winner = np.where(rng.random(n_votes) < 0.05 + 0.9 / (1 + np.exp(-margin)), 1, -1).astype(np.int8)
-        rows = Rows(left, right, winner, np.zeros(n_votes, np.int32), n_items, 1, VoteModel(ties="half"))
-        pooled = PooledVotes.of(rows, np.zeros(1), opinions)
+        rows = Rows(left, right, winner, group, n_items, n_groups, VoteModel(ties="half", side_bias=n_sides > 0))
+        pooled = PooledVotes.of(rows, opinions)
         assert pooled.count.sum() == n_votes
         first, second = pairs(n_items, n_measured, rng)
-        measured = theta[first] - theta[second] + error * rng.standard_normal(n_measured)
-        signs = np.zeros((n_measured, n_items))
+        signs, place = np.zeros((n_measured, n_items + n_sides)), np.concatenate([theta, biases])
         signs[np.arange(n_measured), first], signs[np.arange(n_measured), second] = 1, -1
+        if n_sides:
+            signs[np.arange(n_measured), n_items + np.arange(n_measured) % n_sides] = 1
+        measured = signs @ place + error * rng.standard_normal(n_measured)
         matrix = (signs.T @ signs / error**2).astype(np.float32)
-        pull = signs.T @ (measured - signs @ theta) / error**2 if n_measured else np.empty(0)
+        pull = signs.T @ (measured - signs @ place) / error**2 if n_measured else np.empty(0)
         shape = np.array([0.0, *logs, degrees, power])
-        shared = pooled.kernel_opinions(replace(rows, left=first, right=second))
-        inner = opinion[opinions.spread > 0].copy()
-        before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
-        size = (3, 2 * n_items + inner.size + 5)
+        unread = replace(rows, left=first, right=second)
+        shared = pooled.kernel_opinions(unread, np.full(n_sides, side_sd), np.full(n_sides, 0.7))
+        inner = np.concatenate([opinion[opinions.spread > 0], biases])
+        before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ place, biases))
+        size = (3, 2 * n_items + inner.size + 6)
+        slides = rng.standard_normal((3, n_sides)) @ ridge
+        falls = (slides @ matrix if n_measured else np.empty((3, 0))).astype(np.float32)
         sweep(
             *(
                 pooled.kernel_votes(),
-                GroupParameters(*read_only([np.ones(1), np.full(1, 0.05), np.zeros(1)]), 0.0, LOGISTIC, True),
+                GroupParameters(
+                    *read_only([discrimination, np.full(n_groups, 0.05), np.zeros(n_groups)]), 0.0, LOGISTIC, True
+                ),
                 shared,
             ),
             *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
-            *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size), theta, inner, shape),
+            *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size)),
+            *(slides, falls, theta, inner, shape),
         )
         if n_measured:  # the constant part is the slope at the strengths
-            assert_allclose(pull, signs.T @ (measured - signs @ theta) / error**2, atol=1e-4)
-        opinion[opinions.spread > 0] = inner
-        margin = theta[left] - theta[right] + opinion[opinions.left] - opinion[opinions.right]
-        after.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
+            place = np.concatenate([theta, inner[inner.size - n_sides :]])
+            assert_allclose(pull, signs.T @ (measured - signs @ place) / error**2, atol=1e-4)
+        opinion[opinions.spread > 0] = inner[: inner.size - n_sides]
+        biases = inner[inner.size - n_sides :]
+        place = np.concatenate([theta, biases])
+        difference = theta[left] - theta[right] + opinion[opinions.left] - opinion[opinions.right]
+        margin = discrimination[group] * (difference + np.append(biases, 0.0)[group])
+        after.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ place, biases))
     before, after = np.array(before), np.array(after)
     assert (before != after).mean() > 0.5
     difference = after - before
@@ -606,7 +691,7 @@ def test_pooled_votes_have_the_log_likelihood_of_all(votes, sd, side_bias, group
     result = bradley_terry(votes, prior=1.0)
     opinions = replace(shared_opinions(result.curvature, votes.voter), sd=sd)
     side = np.full(rows.n_groups, 0.4 * side_bias)
-    pooled = PooledVotes.of(rows, side, opinions)
+    pooled = PooledVotes.of(rows, opinions)
     assert pooled.count.sum() == votes.n_comparisons
     rng = np.random.default_rng(1)
     theta, a = rng.standard_normal(votes.n_items), rng.uniform(0.5, 2, rows.n_groups)
@@ -626,7 +711,7 @@ def test_pooled_votes_have_the_log_likelihood_of_all(votes, sd, side_bias, group
     assert_allclose(sum(parts), total(pooled.rows, pooled.count, 0, 0), rtol=1e-9)
 
 
-def functionals(theta, shape, opinion, shared, margin, winner, residual):
+def functionals(theta, shape, opinion, shared, margin, winner, residual, biases):
     """Bounded functions of strengths, opinions, scales and votes that do not depend on the common level."""
     away = theta - shape[0]
     scaled = opinion / shared.spread
@@ -649,4 +734,8 @@ def functionals(theta, shape, opinion, shared, margin, winner, residual):
         np.mean(np.arctan(np.abs(margin))),
         np.mean(np.arctan(residual)) if residual.size else 0.0,
         np.mean(np.arctan(residual**2)) if residual.size else 0.0,
+        np.mean(biases) if biases.size else 0.0,
+        np.mean(biases**2) if biases.size else 0.0,
+        np.mean(biases) * np.mean(winner) if biases.size else 0.0,
+        np.mean(biases) * np.arctan(theta[0] - theta[1]) if biases.size else 0.0,
     ]

@@ -118,6 +118,19 @@ def test_strengths_are_equal_if_all_votes_tie(ties):
     assert result.tie_parameter == (0 if ties == "half" else pytest.approx(1e4))
 
 
+@pytest.mark.parametrize("voters", [False, True])
+def test_a_side_bias_that_the_votes_cannot_separate_gives_a_warning(voters):
+    """Item 0 is always on the left; then each pair is shown in both ways. Item 3 is never compared."""
+    left, right, winner, voter = [0] * 40, [1, 2] * 20, [1] * 28 + [-1] * 12, [0, 1, 1, 0] * 10
+    options = {"voters": voters, "side_bias": True}
+    votes = Comparisons(4, left, right, winner, 2, voter)
+    note = "the votes cannot separate the strengths from the side bias, as when an item is always on one side"
+    assert any(note in warning for warning in bradley_terry(votes, **options).warnings)
+    assert not any(note in warning for warning in bradley_terry(votes, voters=voters).warnings)
+    both = Comparisons(4, left + right, right + left, winner + [-code for code in winner], 2, voter * 2)
+    assert not any(note in warning for warning in bradley_terry(both, **options).warnings)
+
+
 def test_an_interrupted_fit_gives_a_warning():
     votes, _ = simulate_votes(20, 200, 1)
     result = bradley_terry(votes, prior=1, oversight=0.03, max_iterations=1)
