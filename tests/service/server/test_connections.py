@@ -89,7 +89,7 @@ def test_under_load_short_work_is_done_at_once_and_long_work_is_refused(tmp_path
         return {"X-Forwarded-For": f"192.0.2.{client}"}
 
     with running(tmp_path, AMPLE | capacity) as server:
-        document = seconds_of_work(server, 5.0)
+        document = seconds_of_work(server, 3.0)
         padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that is still sending
         statuses, is_over = {1: [], 2: []}, threading.Event()
 
