@@ -70,12 +70,12 @@ class Bench:
             "20 % of the voters answer at random": VoterPopulation(random_share=0.2),
             "12 voters": VoterPopulation(12),
         }
-        found = {what: dict.fromkeys(self.similarities, voters) for what, voters in same.items()}
-        found[f"{TIE_SHARE:.0%} ties between random items"] = {
+        populations = {what: dict.fromkeys(self.similarities, voters) for what, voters in same.items()}
+        populations[f"{TIE_SHARE:.0%} ties between random items"] = {
             name: VoterPopulation(indifference=indifference(similarity))
             for name, similarity in self.similarities.items()
         }
-        return found
+        return populations
 
 
 def indifference(similarity: np.ndarray) -> float:
@@ -164,10 +164,10 @@ def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:
     return curves
 
 
-def merge_curves(found: list[Curves]) -> dict[str, Any]:
+def merge_curves(parts: list[Curves]) -> dict[str, Any]:
     """Return ``{approach: {similarity: {votes: {coefficient: {mean, se}}}}}``."""
     tree: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
-    for curves in found:
+    for curves in parts:
         for similarity, curve in curves.items():
             for budget, result in curve.results.items():
                 for approach, coefficient, mean, _, se in result.rows():

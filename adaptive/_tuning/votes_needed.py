@@ -69,10 +69,10 @@ class VotesNeeded(TableResult):
     --------
     >>> from adaptive import exponential_similarity, votes_needed
     >>> similarity = exponential_similarity(20)
-    >>> found = votes_needed(0.5, similarity=similarity, approach="adaptive", most=200, simulations=2)
-    >>> found.budgets[-1].item(), found.interval[0] <= found.votes <= found.interval[1]
+    >>> estimate = votes_needed(0.5, similarity=similarity, approach="adaptive", most=200, simulations=2)
+    >>> estimate.budgets[-1].item(), estimate.interval[0] <= estimate.votes <= estimate.interval[1]
     (200, True)
-    >>> found.reached, found.possible, found.bound > found.accuracy
+    >>> estimate.reached, estimate.possible, estimate.bound > estimate.accuracy
     (True, True, True)
     """
 
@@ -199,8 +199,8 @@ def votes_needed(
     Examples
     --------
     >>> from adaptive import exponential_similarity, votes_needed
-    >>> found = votes_needed(0.8, similarity=exponential_similarity(20), simulations=4, seed=1)
-    >>> found.reached, found.votes < 400
+    >>> estimate = votes_needed(0.8, similarity=exponential_similarity(20), simulations=4, seed=1)
+    >>> estimate.reached, estimate.votes < 400
     (True, True)
     """
     target = real_number(accuracy)

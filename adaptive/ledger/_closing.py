@@ -71,8 +71,8 @@ class ClosePreview:
     >>> ledger = Ledger.in_memory()
     >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
     >>> n_opened = campaign.open_next()
-    >>> found = campaign.preview().of_ballot
-    >>> found.is_ready, found.silent, found.n_tied_at_cut
+    >>> preview = campaign.preview().of_ballot
+    >>> preview.is_ready, preview.silent, preview.n_tied_at_cut
     (False, ('ash', 'fir', 'oak', 'yew'), None)
     >>> ledger.close()
     """

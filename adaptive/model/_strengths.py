@@ -470,10 +470,10 @@ class Strengths(DrawnStrengths):
         --------
         >>> from adaptive.model._models import bradley_terry
         >>> votes = Comparisons.from_labels(["a", "b"], ["b", "a"], ["left", "right"], voter=["Ann", "Bob"])
-        >>> found = bradley_terry(votes, prior=2, voters=True).to_dict()
-        >>> found["items"][0]["item"], found["parameters"]["prior_sd"], found["voters"][1]["voter"]
+        >>> strengths = bradley_terry(votes, prior=2, voters=True).to_dict()
+        >>> strengths["items"][0]["item"], strengths["parameters"]["prior_sd"], strengths["voters"][1]["voter"]
         ('a', 2.0, 'Bob')
-        >>> found["signal"]["found"], found["misfit"]["n_repeated"], found["cluster_ratio"]
+        >>> strengths["signal"]["found"], strengths["misfit"]["n_repeated"], strengths["cluster_ratio"]
         (False, 2, None)
         """
         rows = table_rows(self._columns(standard_errors=standard_errors))

@@ -377,8 +377,8 @@ class Influence(TableResult):
     >>> from adaptive import Comparisons, bradley_terry, influence
     >>> votes = Comparisons.from_labels(
     ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
-    >>> found = influence(bradley_terry(votes, prior=2), "Bob", "tau")
-    >>> found.voter, found.n_votes, found.rank.tolist(), found.rank_without.tolist()
+    >>> effect = influence(bradley_terry(votes, prior=2), "Bob", "tau")
+    >>> effect.voter, effect.n_votes, effect.rank.tolist(), effect.rank_without.tolist()
     ('Bob', 1, [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     """
 

@@ -526,8 +526,8 @@ class GroupCorrelations(Computed, TableResult):
     Examples
     --------
     >>> from rankcorr.evaluation import correlate_groups
-    >>> found = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
-    >>> found.groups, found.sizes.tolist(), round(found.mean, 4)
+    >>> correlations = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
+    >>> correlations.groups, correlations.sizes.tolist(), round(correlations.mean, 4)
     (('q', 'r'), [3, 2], 0.6667)
     """
 
@@ -602,8 +602,8 @@ def correlate_groups(
     Examples
     --------
     >>> from rankcorr.evaluation import correlate_groups
-    >>> found = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
-    >>> found.groups, found.values.round(4).tolist()
+    >>> correlations = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
+    >>> correlations.groups, correlations.values.round(4).tolist()
     (('q', 'r'), [0.3333, 1.0])
     """
     coefficient_value = as_coefficient(coefficient)

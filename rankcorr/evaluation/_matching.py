@@ -64,8 +64,8 @@ class Coverage(Result):
     --------
     >>> from rankcorr.evaluation import evaluate
     >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
-    >>> found = evaluate(qrels, {"q1": {"a": 9.1, "x": 8.7, "b": 1.2}}, metrics="tau_w").coverage[0]
-    >>> found.not_in_run, found.n_compared, found.n_unjudged, found.n_unretrieved
+    >>> coverage = evaluate(qrels, {"q1": {"a": 9.1, "x": 8.7, "b": 1.2}}, metrics="tau_w").coverage[0]
+    >>> coverage.not_in_run, coverage.n_compared, coverage.n_unjudged, coverage.n_unretrieved
     (('q2',), 4, 1, 1)
     """
 

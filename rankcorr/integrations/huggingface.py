@@ -33,8 +33,8 @@ class RankCorrelationMetric(evaluate.Metric):  # type: ignore[misc]
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     metric = RankCorrelationMetric(cache_dir=folder)
-    ...     found = metric.compute(predictions=[9.5, 7.5, 0.5, 1.5], references=[4, 3, 2, 1])
-    >>> {name: round(value, 4) for name, value in found.items()}
+    ...     values = metric.compute(predictions=[9.5, 7.5, 0.5, 1.5], references=[4, 3, 2, 1])
+    >>> {name: round(value, 4) for name, value in values.items()}
     {'rho_w': 0.879, 'tau_w': 0.8843, 'rho': 0.8, 'tau': 0.6667}
     """
 

@@ -14,8 +14,8 @@
 >>> from rankcorr.vectors import evaluate_vectors
 >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
 >>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
->>> found = evaluate_vectors(vectors, gold, coefficients=["rho"])
->>> found.n_compared, found.oov_words, found.statistic("rho")
+>>> evaluation = evaluate_vectors(vectors, gold, coefficients=["rho"])
+>>> evaluation.n_compared, evaluation.oov_words, evaluation.statistic("rho")
 (3, ('bus',), 1.0)
 """
 

@@ -236,8 +236,8 @@ class VectorEvaluation(TableResult):
     >>> from rankcorr.vectors import evaluate_vectors
     >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
     >>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
-    >>> found = evaluate_vectors(vectors, gold, coefficients=["rho"])
-    >>> found.n_compared, found.n_pairs, found.oov_words, round(found.statistic("rho"), 4)
+    >>> evaluation = evaluate_vectors(vectors, gold, coefficients=["rho"])
+    >>> evaluation.n_compared, evaluation.n_pairs, evaluation.oov_words, round(evaluation.statistic("rho"), 4)
     (3, 4, ('bus',), 1.0)
     """
 

@@ -56,8 +56,8 @@ class RelataEvaluation(Result):
     >>> from rankcorr.vectors import evaluate_relata
     >>> vectors = {"book": [1.0, 0.2], "page": [0.9, 0.3], "author": [0.7, 0.7], "zebra": [-0.2, 1.0]}
     >>> gold = {("book", "page"): 1, ("book", "author"): 1, ("book", "zebra"): 0, ("book", "tome"): 1}
-    >>> found = evaluate_relata(vectors, gold)
-    >>> found.n_words, found.n_relata, found.oov_relata, round(found.mean("tau_w"), 4)
+    >>> relata = evaluate_relata(vectors, gold)
+    >>> relata.n_words, relata.n_relata, relata.oov_relata, round(relata.mean("tau_w"), 4)
     (1, 4, ('tome',), 0.7017)
     """
 
@@ -142,8 +142,8 @@ def evaluate_relata(
     >>> from rankcorr.vectors import evaluate_relata
     >>> vectors = {"book": [1.0, 0.2], "page": [0.9, 0.3], "author": [0.7, 0.7], "zebra": [-0.2, 1.0]}
     >>> gold = {("book", "page"): 1, ("book", "author"): 1, ("book", "zebra"): 0, ("book", "tome"): 1}
-    >>> found = evaluate_relata(vectors, gold)
-    >>> found.mean("ap"), found.oov_relata
+    >>> relata = evaluate_relata(vectors, gold)
+    >>> relata.mean("ap"), relata.oov_relata
     (1.0, ('tome',))
     """
     check_choice("candidates", candidates, CANDIDATES)

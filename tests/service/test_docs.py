@@ -172,7 +172,7 @@ def test_the_client_of_a_job_gets_the_answer(live_server):
     names = {}
     exec(code.replace(BASE, live_server.url), names)
     assert names["job"].startswith("/v1/jobs/")
-    assert names["found"]["n_simulations"] == 4
+    assert names["result"]["n_simulations"] == 4
 
 
 def test_the_table_of_missing_items_has_each_choice():

@@ -393,8 +393,8 @@ class ExclusionPreview:
     >>> n_opened = campaign.open_next()
     >>> said = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
     >>> recorded = campaign.record(said)
-    >>> found = campaign.voters.named("Bob").preview_exclusion()
-    >>> found.excluded, found.n_votes, found.n_others, round(found.tau_w, 4)
+    >>> exclusion = campaign.voters.named("Bob").preview_exclusion()
+    >>> exclusion.excluded, exclusion.n_votes, exclusion.n_others, round(exclusion.tau_w, 4)
     (False, 2, 2, 1.0)
     >>> ledger.close()
     """

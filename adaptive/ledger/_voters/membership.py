@@ -108,8 +108,8 @@ class PlatformVoters:
     >>> version = campaign.set_pages(pages, replaces=0)
     >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
-    >>> found = campaign.voters.of_platform()
-    >>> found.platform, len(found.participants)
+    >>> overview = campaign.voters.of_platform()
+    >>> overview.platform, len(overview.participants)
     ('prolific', 1)
     >>> ledger.close()
     """

@@ -132,7 +132,7 @@ def compare_runs(
     >>> rng = np.random.default_rng(0)
     >>> qrels = {f"q{q}": {f"d{d}": int(rng.integers(3)) for d in range(10)} for q in range(30)}
     >>> runs = {
-    ...     name: {q: {d: rel + noise * rng.normal() for d, rel in found.items()} for q, found in qrels.items()}
+    ...     name: {q: {d: rel + noise * rng.normal() for d, rel in rels.items()} for q, rels in qrels.items()}
     ...     for name, noise in {"careful": 0.5, "hasty": 2.0}.items()
     ... }
     >>> comparison = compare_runs(qrels, runs)
@@ -391,8 +391,8 @@ class QueryDifference(Result):
     >>> from rankcorr.evaluation import worst
     >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
     >>> runs = {"old": {"q2": {"a": 1, "d": 2}}, "new": {"q2": {"a": 2, "d": 1}}}
-    >>> found = worst(qrels, runs, k=1)[0]
-    >>> found.query, found.first, found.second, found.difference
+    >>> query = worst(qrels, runs, k=1)[0]
+    >>> query.query, query.first, query.second, query.difference
     ('q2', 1.0, -1.0, 2.0)
     """
 
@@ -457,8 +457,8 @@ def worst(
     ...     "old": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "d": 2}},
     ...     "new": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 2, "d": 1}},
     ... }
-    >>> found = worst(qrels, runs, k=1)[0]
-    >>> found.query, found.difference, [each.document for each in found.documents]
+    >>> query = worst(qrels, runs, k=1)[0]
+    >>> query.query, query.difference, [each.document for each in query.documents]
     ('q2', 2.0, ['a', 'd'])
     """
     (measure,) = as_metrics([metric]).values()

@@ -293,8 +293,8 @@ class MeanDifference(Result):
     >>> import pandas as pd
     >>> from rankcorr.evaluation import QueryEvaluator, streamed_means
     >>> rows = pd.DataFrame({"query": ["q", "q"], "relevance": [1, 0], "old": [0.2, 0.4], "new": [0.9, 0.1]})
-    >>> found = streamed_means([rows], QueryEvaluator("tau", scores=["old", "new"])).differences[0]
-    >>> found.first, found.second, found.difference, found.n_queries
+    >>> pair = streamed_means([rows], QueryEvaluator("tau", scores=["old", "new"])).differences[0]
+    >>> pair.first, pair.second, pair.difference, pair.n_queries
     ('old', 'new', -2.0, 1)
     """
 

@@ -281,7 +281,11 @@ function openCloseDialog() {
   find("close-text").textContent = text(words, { items: number(nSurvivors) });
   find("close").textContent = text(isContinuous() ? "ballots.end" : "ballots.close");
   find("least-field").hidden = latestPreview.ready;
-  find("least").value = "";
+  Object.assign(find("least"), {
+    value: "",
+    required: !latestPreview.ready,
+    max: latestPreview.ready ? 100 : Math.floor((100 * latestPreview.n_answered) / latestPreview.n_comparisons),
+  });
   find("close-error").hidden = true;
   closing.showModal();
 }

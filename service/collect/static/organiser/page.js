@@ -33,7 +33,8 @@ export function button(words, name, press, kind = "", properties = {}) {
 
 export function number(value, digits = 0) {
   if (value === null || value === undefined) return "–";
-  return new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(value);
+  const rounded = digits === 0 ? value : Number(value.toFixed(digits)) + 0; // + 0 turns -0 into 0
+  return new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(rounded);
 }
 
 export function percent(value, digits = 0) {

@@ -307,6 +307,22 @@ def test_the_page_names_missing_answers_before_a_close(site, visit):
     page.reload()
     expect(verdict).to_contain_text("88.8% answered, 90% needed.", timeout=60_000)  # 88.89 % is not rounded up
     expect(page.locator("#now dd").first).to_have_text("32 of 36 comparisons (88.8%; 90% needed)")
+    close.click()
+    least, confirm = page.locator("#least:invalid"), page.get_by_role("button", name="Close", exact=True)
+    for refused in ("", "89"):  # the browser asks for a share that the answers reach, in its language
+        page.locator("#least").fill(refused)
+        confirm.click()
+        expect(least).to_be_focused()
+        expect(page.locator("#close-error")).to_be_hidden()
+    page.locator("#least").fill("88")
+    confirm.click()
+    expect(page.locator("#close-title")).to_be_hidden(timeout=60_000)
+
+
+def test_a_number_that_rounds_to_zero_has_no_sign(site, visit, organiser):
+    page = page_of(site, visit, organiser)
+    shown = "async () => { const { number } = await import('/static/organiser/page.js'); return number(-0.001, 2); }"
+    assert page.evaluate(shown) == "0.00"
 
 
 def test_answered_batches_and_rank_intervals_are_shown(site, visit):
