@@ -384,7 +384,7 @@ def is_unhashable(value: object) -> bool:
     """Whether a value cannot be hashed, as a label must."""
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # numpy's for a duration without a unit
         return True
     return False
 

@@ -362,7 +362,7 @@ def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, 
         raise errors.LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
     try:
         distinct = set(names)
-    except TypeError:
+    except (TypeError, ValueError):  # numpy's for a duration without a unit
         raise errors.LabelError(
             checks.offending("labels must be hashable", filter(checks.is_unhashable, names))
         ) from None

@@ -602,7 +602,7 @@ class Voters(OpenCampaign):
         ------
         LedgerError
             No ballot is open, the giver has no unfinished sheet, the ballot does not have a sheet, a sheet is answered,
-            or the voter has withdrawn, already holds it, or was already asked one of its pairs.
+            the voter has withdrawn, already holds it, or was already asked one of its pairs, or the name is a key.
         """
         return self.write(give_sheets, name, giver=giver, sheets=sheets)
 

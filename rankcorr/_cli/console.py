@@ -86,7 +86,7 @@ class WithExample(click.Command):
 
 
 def _is_same_file(path: object, other: object) -> bool:
-    is_file = all(isinstance(text, str) and os.path.isfile(text) for text in (path, other))
+    is_file = all(isinstance(text, str) and text != "-" and os.path.isfile(text) for text in (path, other))
     return is_file and os.path.samefile(str(path), str(other))
 
 

@@ -49,7 +49,7 @@ class Score(Result):
     Attributes
     ----------
     statistic, low, high : float
-        nan if the coefficient is undefined.
+        nan if the coefficient is undefined. An end without a bound is infinite, and null in JSON.
     n_items : int
         Number of items compared.
     n_missing : int

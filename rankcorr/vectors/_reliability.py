@@ -76,8 +76,8 @@ class ReliabilityScore(TableResult):
         From 0 to 1; 1 if the model contradicts no decision of most annotators, .5 for a coin. nan if all comparisons
         are undecided.
     low, high : float
-        Bootstrap-t interval at `level`; targets are resampled. nan with one target, and of width 0 if all targets have
-        the same score.
+        Bootstrap-t interval at `level`; targets are resampled. nan with one target. From 0 to 1 if they are two, or up
+        to five with the same score, at level 0.95; if more have the same score, its width is 0.
     kinds, targets : tuple of ReliabilityPart
         The score by kind of triplet, and by target.
     oov_words : tuple of str
@@ -469,10 +469,12 @@ def _interval(credit: Values, weights: Values, level: float, n_resamples: int, s
     resampled, errors = _ratios(numbers, credit, weights)
     (score,), (error,) = _ratios(np.ones((1, n_targets), np.int64), credit, weights)
     varied = errors > ROUNDING  # a resample of equal targets has no standard error
-    if error <= ROUNDING or not varied.any():
-        return float(score), float(score)
-    most, least = np.quantile((resampled[varied] - score) / errors[varied], [(1 + level) / 2, (1 - level) / 2])
-    return float(score - most * error), float(score - least * error)
+    low = high = float(score)
+    if error > ROUNDING and varied.any():
+        most, least = np.quantile((resampled[varied] - score) / errors[varied], [(1 + level) / 2, (1 - level) / 2])
+        low, high = float(score - most * error), float(score - least * error)
+    is_sure = 2.0 ** (1 - n_targets) <= checks.alpha_of(level)  # whether flips of signs could reject a score
+    return (low, high) if is_sure or high - low > ROUNDING else (0.0, 1.0)
 
 
 def _ratios(numbers: NDArray[np.int64], credit: Values, weights: Values) -> tuple[Values, Values]:

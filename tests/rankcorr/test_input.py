@@ -504,6 +504,7 @@ def test_a_date_is_no_time_and_no_text(dates, missing):
         (np.array([1, 2, 3], "m8[ns]"), "must be whole microseconds .*; got: np.timedelta64"),
         (np.array([1, 2, 3], "m8[Y]"), "must be whole microseconds .*; got: np.timedelta64"),
         (np.array([1, 2, 20000]).astype("M8[Y]"), "must be whole microseconds .*; got: np.datetime64"),
+        (np.array([1, 2, 3], "m8"), "labels must be hashable: np.timedelta64"),
         (np.array([10, 11, "NaT"], "M8[ns]"), r"nan cannot be a label.*; positions: 2"),
         (np.array([10, 11, "NaT"], "M8[D]"), r"nan cannot be a label.*; positions: 2"),
     ],

@@ -26,7 +26,7 @@ from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
 from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import Probing, n_repeatable
-from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
 from adaptive.ledger._voters.membership import file_name, register, voter_named
@@ -489,7 +489,7 @@ def open_comparisons(
     query = (
         sa.select(*of_pair, lease.c.voter_id)
         .select_from(schema.PAIRS.outerjoin(lease, sa.and_(schema.LEASED_TO, lease.c.ended_at.is_(None))))
-        .where(transaction.of_campaign(ballot), ballot.c.state == "open")
+        .where(transaction.of_campaign(ballot), state_at(transaction.clock()) == "open")
         .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
     )
     if number is not None:

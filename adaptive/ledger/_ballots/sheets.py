@@ -303,6 +303,7 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
 
 def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
     """Give sheets to a voter and return how many; see `Voters.give_sheets`."""
+    transaction.open_all_overdue()
     open_ones = [stored for stored in stored_ballots(transaction) if stored.state == "open"]
     if not open_ones:
         raise LedgerError("no ballot is open: there is no sheet to give")

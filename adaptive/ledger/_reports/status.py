@@ -391,7 +391,7 @@ def _n_late(transaction: Transaction) -> Counter[str]:
 def _rate(transaction: Transaction) -> float | None:
     """Return the rate of recent votes per minute, without votes from files, which arrive all at once."""
     event, ballot = schema.vote_event, schema.ballot
-    is_open = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state == "open")
+    is_open = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), state_at(transaction.clock()) == "open")
     latest = sa.select(sa.func.max(event.c.id)).scalar_subquery()
     n_scored = sa.select(ballot.c.n_comparisons).where(ballot.c.id == event.c.ballot_id).scalar_subquery()
     times = transaction.execute(

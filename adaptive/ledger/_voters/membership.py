@@ -138,6 +138,8 @@ def register(transaction: Transaction, external_id: str, *, source: str = FILE) 
     if (voter_id := find_voter(transaction, external_id, source=source)) is not None:
         return voter_id
     table, hashed = schema.voter, external_hash(transaction.info, external_id)
+    if transaction.count(table, transaction.of_campaign(table), table.c.key == external_id):
+        raise LedgerError(f"{shown(external_id)} is the key of another voter; give the voter's name, or a new one")
     values = {"campaign_id": transaction.info.id, "key": secrets.token_hex(16), "source": source}
     joined = sa.insert(table).values(**values, external_hash=hashed, joined_at=transaction.clock())
     new_id: int = transaction.scalar(joined.returning(table.c.id))

@@ -26,7 +26,7 @@ from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
 from adaptive.ledger._ballots.stored import NO_VOTER, NOTHING, ballot_probes, drawn_columns, holders_of
 from adaptive.ledger._campaign.settings import KINDS, KnownPair
-from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import ANSWERS, answer_code, answer_name, json_of, pair_at, pair_id
 from adaptive.ledger._voters.membership import file_name, voters_named
@@ -382,7 +382,8 @@ def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pai
     ballot = schema.ballot
     texts = [file_name(item) for item in transaction.info.items]
     comparisons: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
-    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot), ballot.c.state == "open")
+    is_open = state_at(transaction.clock()) == "open"
+    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot), is_open)
     for ballot_id, number in transaction.execute(opened.order_by(ballot.c.number)).all():
         ballot_columns = drawn_columns(transaction, ballot_id)
         places = (getattr(ballot_columns, name) for name in ("sheet", "position", "left", "right"))

@@ -43,7 +43,7 @@ class RunScore(Result):
     run : str
         Name of the run.
     mean, low, high : float
-        Mean over queries, and its interval.
+        Mean over queries, and its interval. An end without a bound is infinite, and null in JSON.
     pvalue, corrected_pvalue : float
         P-value of the test against the best run: uncorrected, and corrected for all pairs of runs (step-down). nan for
         the best run.

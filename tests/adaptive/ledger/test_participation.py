@@ -480,6 +480,26 @@ def test_a_ballot_whose_closer_died_is_open_to_voters_and_in_reports(ledger):
     assert campaign.ballots()[0].state == "open"
 
 
+def test_sheets_of_a_ballot_whose_closer_died_are_read_and_given_away(ledger):
+    campaign = campaign_of(ledger)
+    asked = campaign.asked()
+    begin_closing(ledger, seconds=-1)
+    assert campaign.asked() == asked
+    assert campaign.voters.give_sheets("Dora", giver="0") == 1
+    assert campaign.ballots()[0].state == "open"
+    begin_closing(ledger, seconds=60)
+    with pytest.raises(LedgerError, match="no ballot is open: there is no sheet to give"):
+        campaign.voters.give_sheets("Eve", giver="1")
+
+
+def test_the_key_of_a_voter_is_no_name_of_a_new_one(ledger):
+    campaign = campaign_of(ledger)
+    key = campaign.voters.named("1").key
+    with pytest.raises(LedgerError, match=f"'{key}' is the key of another voter; give the voter's name, or a new one"):
+        campaign.voters.give_sheets(key, giver="0")
+    assert len(campaign.voters.rows()) == 3
+
+
 def test_a_voter_is_excluded_and_others_asked_in_one_step(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)

@@ -515,6 +515,8 @@ def test_a_fused_run_is_that_of_the_library(files):
     ranks = [line.split()[3:5] for line in Path("fused.run").read_text().splitlines()[:10]]
     assert ranks == [[str(rank), repr(score)] for rank, score in enumerate(expected[expected.queries[0]].values(), 1)]
     assert run_ok("fuse", *RUNS, "--method", "combmnz", "--norm", "z", "-o", "-") == Path("fused.run").read_text()
+    Path("-").touch()  # "-" is the standard input and output also if a file has this name
+    assert len(run_ok("fuse", "-", RUNS[0], "-o", "-", stdin=Path("fused.run").read_text()).splitlines()) == 150
 
 
 def test_a_fused_run_is_tested_against_the_merged_runs(files):

@@ -84,7 +84,7 @@ def test_triplets_are_those_of_the_paper():
     assert GROUPS.uncompared == [("singer", "musician", "performer")]
     agreeing = similarities([0.9, 0.8, 0.3, 0.1, 0.9, 0.5, 0.2, 0.1])
     perfect = reliability_score(GROUPS, agreeing)
-    assert perfect.score == perfect.low == perfect.high == 1
+    assert (perfect.score, perfect.low, perfect.high) == (1, 0, 1)  # two targets do not bound it
     assert [part.n_contradicted for part in perfect.kinds] == [0, 0, 0]
     # One decision with R = .25 against the model costs .5 of 0.8 + 0.5 + 3 + 1 + 4.
     contradicting = {**agreeing, ("singer", "performer"): 0.2}
@@ -382,3 +382,22 @@ def test_a_folder_cannot_be_written_as_a_file(tmp_path):
     groups = TargetGroups({"oak": {"tree": "positive", "plant": "positive"}})
     with pytest.raises(TableError, match=r"is a folder: name a file that ends in \.csv"):
         groups.write(tmp_path)
+
+
+OF_TARGET = {"a": "positive", "b": "positive", "c": "distractor"}
+
+
+@pytest.mark.parametrize(
+    ("n_targets", "level", "ends"),
+    [(5, 0.95, (0, 1)), (6, 0.95, (1, 1)), (2, 0.5, (1, 1)), (2, 0.51, (0, 1))],  # 2^(1 - n) <= 1 - level bounds it
+)
+def test_equal_scores_of_few_targets_do_not_bound_the_score(n_targets, level, ends):
+    groups = TargetGroups({f"t{i}": OF_TARGET for i in range(n_targets)})
+    result = reliability_score(groups, lambda _, candidate: -ord(candidate), level=level)
+    assert (result.score, result.low, result.high) == (1, *ends)
+
+
+def test_two_targets_with_different_scores_do_not_bound_the_score():
+    groups = TargetGroups({f"t{i}": OF_TARGET for i in range(2)})
+    result = reliability_score(groups, lambda target, candidate: ord(candidate) if target == "t0" else -ord(candidate))
+    assert (result.score, result.low, result.high) == (0.5, 0, 1)
