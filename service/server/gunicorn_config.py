@@ -12,6 +12,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from service.environment import SettingError
 from service.http import metrics
 from service.http.hooks import answer_alone
 from service.http.jobs import Jobs
@@ -48,7 +49,10 @@ control_socket_disable = True  # it would start a thread in the process that for
 
 
 def on_starting(arbiter: Any) -> None:
-    """Before the socket listens and workers are forked: compile, and fork the supervisor of heavy requests."""
+    """Before the socket listens and workers are forked: open the ledger, compile, fork the supervisor of heavy requests.
+
+    The command leaves the ledger to this process, which has imported the application already.
+    """
     if not os.environ.get(metrics.METRICS_FOLDER):
         raise RuntimeError(f"{metrics.METRICS_FOLDER} is not set: start the service with {_program.name}")
     run = os.environ.get(RUN_FOLDER), os.getpid()
@@ -61,6 +65,12 @@ def on_starting(arbiter: Any) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):  # until gunicorn sets its handlers
         signal.signal(number, stop)
+    if _program.prepare is not None:
+        try:
+            resolve_name(_program.prepare)(_app)
+        except SettingError as error:
+            sys.stderr.write(f"{_program.name}: error: {error}\n")
+            sys.exit(2)
     arbiter.log.info("Compiling the kernels")
     resolve_name(_program.warm_up)()
     # Freeze existing objects: garbage collections need not scan them, which took 70 ms each, nor copy their pages.

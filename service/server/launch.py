@@ -171,7 +171,7 @@ class Program:
     needed : tuple of str
         Packages without which the command cannot start.
     prepare : str, optional
-        Function that receives the settings before the processes start; if it raises `SettingError`, the start is
+        Function that receives the settings before the server listens; if it raises `SettingError`, the start is
         aborted.
     """
 
@@ -275,8 +275,6 @@ def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
             return
         if options.jobs and not getattr(application, "jobs_url", ""):
             _refuse(parser, f"--jobs needs {variable('jobs_url')}, the Redis that keeps the jobs")
-        if program.prepare is not None:
-            resolve_name(program.prepare)(application)
         prepare(program, environment)
     except SettingError as error:
         _refuse(parser, str(error))
