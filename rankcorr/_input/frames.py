@@ -146,7 +146,7 @@ def columns_of(value: object) -> dict[Any, Any] | None:
     DuplicateLabelError
         Two columns have one name.
     DimensionError
-        A lazy frame, which holds no data yet.
+        A lazy frame or series, which holds no data yet.
     """
     frame = _read(value)
     import narwhals.stable.v2 as nw
@@ -212,8 +212,12 @@ def _read(value: object) -> Any:
     except DuplicateError as error:
         names = repeated(getattr(value, "column_names", None) or value.columns)  # type: ignore[attr-defined]
         raise DuplicateLabelError(offending("names of columns must be unique; more than once", names)) from error
-    if isinstance(wrapped, nw.LazyFrame):
-        raise DimensionError("a lazy frame holds no data yet: collect it first")
+    dask_frames = sys.modules.get("dask.dataframe")  # narwhals passes its series, which numpy would read without labels
+    if isinstance(wrapped, nw.LazyFrame) or (dask_frames is not None and isinstance(wrapped, dask_frames.Series)):
+        raise DimensionError(
+            "a lazy frame or series holds no data yet: load it first, in polars by .collect(), in Dask by .compute(), "
+            "in DuckDB by .df(), in Spark by .toPandas()"
+        )
     return wrapped if isinstance(wrapped, nw.DataFrame | nw.Series) else None
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankcorr._batch import ManyRankings
 from rankcorr._checks import check_choice, first_few, give_notice, offending, real_number, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._input.frames import by_name
+from rankcorr._input.frames import PLAIN, by_name, labelled_values
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
@@ -221,12 +221,15 @@ def _shares(names: Sequence[Any], weights: Any) -> Matrix:
     """Weights of rankings as shares of 1."""
     if weights is None:
         return np.full(len(names), 1 / len(names))
-    if isinstance(weights, Mapping):
-        if different := weights.keys() ^ set(names):
+    named = weights if isinstance(weights, Mapping) else None
+    if not isinstance(weights, (*PLAIN, Mapping)):
+        named = labelled_values(weights)
+    if named is not None and (named is weights or list(named) != list(range(len(names)))):
+        if different := named.keys() ^ set(names):
             raise LabelMismatchError(
                 f"weights must name the merged rankings and no others; different: {first_labels(different)}"
             )
-        weights = [weights[name] for name in names]
+        weights = [named[name] for name in names]
     if isinstance(weights, str) or not hasattr(weights, "__len__") or len(weights) != len(names):
         raise OptionError(f"weights must be a number for each of the {len(names)} rankings; got {shown(weights)}")
     numbers = np.array([real_number(weight) for weight in weights])

@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import alpha_of, check_unique, checked_count, checked_level, counted, offending
+from rankcorr._input.frames import PLAIN, labelled_values, python_values
+from rankcorr._input.frames import columns_of as frame_columns
 from rankcorr._input.numbers import DECIMALS, ROUNDING
 from rankcorr._input.scores import ScoresLike, checked_numbers, midranks, split_labels
 from rankcorr._output.results import TableResult, columns_of, read_only
@@ -342,7 +344,8 @@ def rank_sets(
     standard_errors : mapping of name to number, or array_like of shape (n_estimates,), optional
         Standard errors of independent estimates. The names of a mapping must be those of the estimates.
     covariance : array_like of shape (n_estimates, n_estimates), optional
-        Covariance matrix of the estimates, if they are not independent. Give this or `standard_errors`.
+        Covariance matrix of the estimates, if they are not independent. Give this or `standard_errors`. If the
+        estimates have names, a data frame must have them too, in any order.
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 10,000
@@ -388,7 +391,9 @@ def rank_sets(
     if (standard_errors is None) == (covariance is None):
         raise OptionError("give either standard_errors or covariance")
     root = (
-        _root_of_errors(standard_errors, names) if covariance is None else _root_of_covariance(covariance, values.size)
+        _root_of_errors(standard_errors, names)
+        if covariance is None
+        else _root_of_covariance(_aligned_covariance(covariance, names), values.size)
     )
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, 1, progress)
@@ -467,6 +472,29 @@ def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
     if negative := [name for name, value in zip(names, values.tolist(), strict=True) if value < 0]:
         raise OptionError(offending("every standard error must be 0 or more; not those of", negative))
     return np.diag(values)
+
+
+def _aligned_covariance(covariance: Any, names: tuple[Hashable, ...]) -> ArrayLike:
+    """Return a data frame as rows in the order of the estimates, if these have names; anything else unchanged."""
+    columns = None if isinstance(covariance, PLAIN) else frame_columns(covariance)
+    if columns is None or names == tuple(range(len(names))):
+        return cast(ArrayLike, covariance)
+    entries: dict[Hashable, dict[Hashable, Any]] = {}
+    for name, column in columns.items():
+        labelled = labelled_values(column)
+        if labelled is None:  # a frame without an index, whose rows have the order of its columns
+            values = list(python_values(column))
+            if len(values) != len(columns):
+                return cast(ArrayLike, covariance)  # which is refused later
+            labelled = dict(zip(columns, values, strict=True))
+        entries[name] = labelled
+    for labels in (columns, *entries.values()):
+        if different := set(labels) ^ set(names):
+            mismatches = [name for name in (*names, *labels) if name in different]
+            raise LabelMismatchError(
+                offending("estimates and the covariance matrix must have the same names", mismatches)
+            )
+    return [[entries[column][row] for column in names] for row in names]
 
 
 def _root_of_covariance(covariance: ArrayLike, number: int) -> Values:

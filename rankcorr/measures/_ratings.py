@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr import errors
 from rankcorr._checks import check_unique, offending, shown
-from rankcorr._input.frames import by_name
+from rankcorr._input.frames import PLAIN, by_name
 from rankcorr._input.numbers import as_floats, exact_array, is_real, numbers_beyond_floats
 from rankcorr._input.scores import ScoresLike, is_masked, split_labels
 from rankcorr._output.results import read_only
@@ -58,6 +58,9 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
         check_unique(names, "names of annotators", errors.DuplicateLabelError)
         rows = [split_labels(named[name], f"rating of {shown(name)}") for name in names]
         parsed_ratings = Ratings(*_of_annotators(names, rows))
+    elif labelled := _labelled_rows(ratings):
+        values, _, items = _of_annotators(tuple(range(len(labelled))), labelled)
+        parsed_ratings = Ratings(values, None, items)
     else:
         parsed_ratings = Ratings(_matrix(cast(ArrayLike, ratings)), None)
     if len(parsed_ratings.values) < 2:
@@ -70,6 +73,16 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
         )
     read_only(parsed_ratings.values)
     return parsed_ratings
+
+
+def _labelled_rows(ratings: Any) -> list[tuple[list[Hashable] | None, ArrayLike]]:
+    """Labels and values of each annotator in a list of mappings or of pandas Series; empty for anything else."""
+    if not isinstance(ratings, list | tuple) or all(
+        isinstance(row, PLAIN) and not isinstance(row, dict) for row in ratings
+    ):
+        return []
+    rows = [split_labels(row, f"rating of {place}") for place, row in enumerate(ratings)]
+    return rows if any(labels is not None for labels, _ in rows) else []
 
 
 def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@ import math
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -339,3 +340,14 @@ def test_invalid_offsets_of_reciprocal_ranks_are_refused(k):
 def test_results_without_weights_are_refused(results, error, message):
     with pytest.raises(error, match=message):
         rank_weights(results)
+
+
+def test_a_series_of_weights_is_matched_by_name():
+    """A dict of weights is, and pandas keeps the order in which a series was made or sorted."""
+    rankings = {"ann": [3, 2, 1], "bob": [1, 2, 3]}
+    expected = borda(rankings, weights={"ann": 1, "bob": 5}).weights
+    assert borda(rankings, weights=pd.Series({"bob": 5, "ann": 1})).weights == expected
+    assert borda(rankings, weights=pd.Series([1, 5])).weights == expected
+    assert borda([[3, 2, 1], [1, 2, 3]], weights={1: 5, 0: 1}).ranking.best_first.tolist() == [2, 1, 0]
+    with pytest.raises(LabelMismatchError, match="weights must name the merged rankings and no others; different"):
+        borda(rankings, weights=pd.Series({"ann": 1, "cem": 5}))

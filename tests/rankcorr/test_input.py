@@ -249,8 +249,23 @@ def test_a_null_is_a_missing_rating():
 def test_a_lazy_frame_is_refused():
     lazy = pl.DataFrame(COLUMNS).lazy()
     for call in (Ranking.from_scores, correlation_matrix, krippendorff_alpha):
-        with pytest.raises(rankcorr.DimensionError, match="a lazy frame holds no data yet: collect it first"):
+        with pytest.raises(rankcorr.DimensionError, match=r"a lazy frame or series holds no data yet: load it first"):
             call(lazy)
+
+
+def test_a_series_of_dask_is_refused():
+    """Numpy would read it without its labels, and match the items by position."""
+    dask_frames = pytest.importorskip("dask.dataframe")
+    series = pd.Series([1, 2, 3], index=["a", "b", "c"])
+    falling = dask_frames.from_pandas(series[::-1], npartitions=1, sort=False)
+    for call in (
+        Ranking.from_scores,
+        lambda scores: weighted_tau(series, scores),
+        lambda scores: correlation_matrix([scores]),
+    ):
+        with pytest.raises(rankcorr.DimensionError, match=r"no data yet: load it first, .* in Dask by \.compute\(\)"):
+            call(falling)
+    assert weighted_tau(series, falling.compute()) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -224,6 +225,20 @@ def test_a_huge_number_hides_no_difference_between_others(estimates, options):
     assert (equal.least_ranks.tolist(), equal.largest_ranks.tolist()) == ([2, 2, 1], [3, 3, 1])
 
 
+@pytest.mark.parametrize("order", [["a", "b", "c"], ["c", "a", "b"]])
+@pytest.mark.parametrize("columns", [["a", "b", "c"], ["b", "c", "a"]])
+def test_a_covariance_matrix_with_names_is_matched_by_name(order, columns):
+    """As `cov_params` of statsmodels returns it."""
+    matrix = np.array([[1.0, 0.2, 0.0], [0.2, 2.0, -0.3], [0.0, -0.3, 0.1]])
+    frame = pd.DataFrame(matrix, index=["a", "b", "c"], columns=["a", "b", "c"]).loc[order, columns]
+    estimates = {"a": 3.0, "b": 2.9, "c": 1.0}
+    expected = rank_sets(estimates, covariance=matrix).to_dict()
+    assert rank_sets(estimates, covariance=frame).to_dict() == expected
+    assert rank_sets(estimates, covariance=pl.from_pandas(frame.loc[columns])).to_dict() == expected
+    by_position = rank_sets([3.0, 2.9, 1.0], covariance=frame.to_numpy()) if order == columns else None
+    assert by_position is None or rank_sets([3.0, 2.9, 1.0], covariance=frame).to_dict() == by_position.to_dict()
+
+
 @pytest.mark.parametrize(
     ("estimates", "options", "error", "message"),
     [
@@ -236,6 +251,19 @@ def test_a_huge_number_hides_no_difference_between_others(estimates, options):
         ([2, 1], {"standard_errors": [1, -1]}, OptionError, "every standard error must be 0 or more; not those of: 1"),
         ([2, 1], {"standard_errors": [1, 1, 1]}, LengthError, "every estimate needs a standard error; got 3 for 2"),
         ({"a": 2, "b": 1}, {"standard_errors": {"a": 1, "c": 1}}, LabelMismatchError, "the same names: '[bc]', '[bc]'"),
+        (
+            {"a": 2, "b": 1},
+            {"covariance": pd.DataFrame(np.eye(2), index=["a", "b"], columns=["a", "c"])},
+            LabelMismatchError,
+            "estimates and the covariance matrix must have the same names: 'b', 'c'",
+        ),
+        (
+            {"a": 2, "b": 1},
+            {"covariance": pd.DataFrame(np.eye(2), index=["a", "c"], columns=["a", "b"])},
+            LabelMismatchError,
+            "estimates and the covariance matrix must have the same names: 'b', 'c'",
+        ),
+        ({"a": 2, "b": 1}, {"covariance": pl.DataFrame({"a": [1, 0, 0], "b": [0, 1, 0]})}, LengthError, "shape"),
         ([2, 1], {"covariance": np.eye(3)}, LengthError, r"2 rows and columns; got shape \(3, 3\)"),
         ([2, 1], {"covariance": [[1, 2], [0, 1]]}, OptionError, "finite and symmetric"),
         ([2, 1], {"covariance": [[1, 2], [2, 1]]}, OptionError, "must not have a negative eigenvalue; got -1"),

@@ -319,6 +319,14 @@ def test_ratings_may_be_of_any_input_type():
         assert krippendorff_alpha(ratings, level="ordinal") == expected
 
 
+@pytest.mark.parametrize("kind", [pd.Series, dict])
+def test_ratings_with_labels_in_a_list_are_matched_by_label(kind):
+    ann, bob = pd.Series({"x": 1, "y": 2, "z": 4, "w": 3}), pd.Series({"w": 3, "z": 4, "v": 1, "x": 2})
+    matrix = [[1, 2, 4, 3, NAN], [2, NAN, 4, 3, 1]]
+    assert krippendorff_alpha([kind(ann), kind(bob)]) == krippendorff_alpha(matrix)
+    assert mean_ratings([kind(ann), kind(bob)]).to_dict() == mean_ratings({0: kind(ann), 1: kind(bob)}).to_dict()
+
+
 @pytest.mark.parametrize(
     ("ratings", "error", "message"),
     [
@@ -330,6 +338,7 @@ def test_ratings_may_be_of_any_input_type():
         ([[1, math.inf], [1, 2]], NonNumericError, r"every rating must be finite; infinite at .*: \(0, 1\)"),
         ({"a": [1, 2], "b": [1]}, LengthError, "with nan for a missing one; got lengths 1, 2"),
         ({"a": [1, 2], "b": {"x": 1}}, LabelError, "the ratings of 'b' have labels and those of 'a' have none"),
+        ([[1, 2], {"x": 1}], LabelError, "the ratings of 1 have labels and those of 0 have none"),
         ({"a": [[1, 2]], "b": [1]}, DimensionError, r"the ratings of 'a' must have one dimension; got shape \(1, 2\)"),
         (np.ma.array([["x", "y"], ["z", "w"]], mask=[[1, 0], [0, 0]]), NonNumericError, "got: 'y', 'z', 'w'"),
         (np.ma.array([[1j, 1], [1, 2]], mask=[[1, 0], [0, 0]]), NonNumericError, r"or nan; got: \(1\+0j\)"),
