@@ -184,7 +184,7 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     Token(text='machine learning', area='computing', frequency=120.0)
     """
     table = TextTable(path_text(path))
-    header, records = header_and_records(table, table.text(), "token", "area")
+    header, records = header_and_records(table, table.columns_text(), "token", "area")
     columns = _columns(table, header)
     tokens, lines = [], []
     for record in records:

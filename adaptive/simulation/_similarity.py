@@ -250,7 +250,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     array([ 0.71, -0.02])
     """
     table = TextTable(path_text(path))
-    header, records = header_and_records(table, table.text(), column)
+    header, records = header_and_records(table, table.columns_text(), column)
     check_spelling(table, header, [column])
     if header.cells.count(column) != 1:
         table.fail(f'one column "{column}" is expected; the columns are {list_names(header.cells)}', header.line)

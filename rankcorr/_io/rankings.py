@@ -7,7 +7,7 @@ requested.
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 from rankcorr._checks import check_choice, counted, give_notice, real_text, shown
 from rankcorr._input.frames import is_rank_column
 from rankcorr._io.source import path_text, printable
-from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, is_json, list_names, unguarded
+from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, is_total, list_names, unguarded
 from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError, RankColumnWarning
 
@@ -141,14 +141,13 @@ def read_numbers(
     if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
         raise OptionError(f"id_columns must be a list of one or more column names; got {shown(id_columns)}")
     table = TextTable(path_text(path))
-    text = table.text()
-    if is_json(text):
-        table.fail("is JSON: save it as CSV")
+    text = table.columns_text()
     if words:  # comments become blank lines, so that the numbers of lines stay
         text = _COMMENTS.sub(lambda match: "\n" * match[0].count("\n"), text)
     columns_in_use = [*(id_columns or ()), *(() if score_column is None else (score_column,))] if header else []
     by_space = words and _BY_SPACE.match(text) and not delimiters_of(text)[1]
-    records = table.records(text, " " if by_space else table.delimiter(text, columns_in_use))
+    delimiter = " " if by_space else table.delimiter(text, columns_in_use)
+    records = table.records(text, delimiter)
     first = next(records)
     if words and header and (second := next(records, None)):
         # The first line is data if it has a number wherever the second line has one.
@@ -162,10 +161,16 @@ def read_numbers(
         records = chain([second], records)
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered=True needs exactly two id columns; got {len(columns.ids)}")
-    rows = records if header else chain([first], records)
+    rows: Iterable[Record] = records if header else chain([first], records)
     if {"rank", "strength", "in_top"} <= {*columns.names}:  # the ranking of a campaign, which may be an export
         rows = _unguarded_rows(list(rows), columns.ids)
-    numbers = _items(table, rows, columns, unordered=unordered, duplicates=duplicates, are_pairs=words)
+    if delimiter == ";":
+        rows = list(rows)
+        place = columns.score
+        table.check_thousands(
+            columns.names[place], [(row.line, row.cells[place]) for row in rows if len(row.cells) > place]
+        )
+    numbers = _items(table, iter(rows), columns, unordered=unordered, duplicates=duplicates, are_pairs=words)
     return TableNumbers(numbers, table.name, columns.names[columns.score] if header else "")
 
 
@@ -287,6 +292,9 @@ def _items(
             table.fail(f"{list_names(ids)} is inf and -inf, here and above, and has no mean", line)
     if len(numbers) < 2:
         table.fail(f"a ranking needs at least two items; got {len(numbers)}")
+    label, repeats = next(reversed(numbers.items()))
+    if is_total(label, repeats[0], [number for others in list(numbers.values())[:-1] for number in others]):
+        table.fail(f'"{printable(str(label))}" is the total or the mean of the other rows: remove it', lines[label][0])
     if n_more := sum(map(len, numbers.values())) - len(numbers):
         repeats_text = counted(n_more, "line that repeats", "lines that repeat")
         effect = "dropped; its first number counts" if duplicates == "first" else "merged into its mean"

@@ -30,6 +30,9 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 _NUMBER = re.compile(r"[+-]?(?:(?P<mantissa>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
 _INTEGER = re.compile(r"([+-]?[0-9]{1,309})(\.0*)?")  # the largest float has 309 digits
 _NAN = re.compile(r"[+-]?nan", re.I)
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
+_BELOW_A_THOUSAND = re.compile(r"[+-]?[0-9]{1,3}")
+_TOTAL = re.compile(r"(grand )?(total|sum|average|avg|mean|all)|gesamt|summe|mittelwert|durchschnitt|moyenne", re.I)
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
 # Excel's line, as it is, or saved again as a cell of the table.
 _NAMED_DELIMITER = re.compile(r'"?sep=(.)"?[,;\t|]*(?=[\r\n]|\Z)', re.IGNORECASE)
@@ -117,6 +120,13 @@ class TextTable(Source):
             self.fail(f"is XML or HTML: save its content as {self.form}")
         return self._without_named_delimiter(text)
 
+    def columns_text(self) -> str:
+        """Whole text, as `text`, of a table with columns, which JSON is not."""
+        text = self.text()
+        if is_json(text):
+            self.fail(f"is JSON: save it as {self.form}")
+        return text
+
     def _without_named_delimiter(self, text: str) -> str:
         """Leave the first line empty if it names the delimiter, as Excel writes and reads it: ``sep=;``."""
         line = _NAMED_DELIMITER.match(text)
@@ -195,6 +205,24 @@ class TextTable(Source):
             message = f"expected {n_expected} cells, as in the first row; got {n_cells}{lacking}"
             self.fail(message, record.line)
 
+    def check_thousands(self, column: str, cells: Sequence[tuple[int, str]]) -> None:
+        """Refuse 1.250 in a column with 980, where it may mean 1250; `cells` are lines and their text.
+
+        Spreadsheets in German and other languages write both. Numbers with a decimal point rarely all have three
+        decimals or none.
+        """
+        numbers = [(line, cell.strip()) for line, cell in cells if cell.strip()]
+        dotted = [(line, cell) for line, cell in numbers if _THOUSANDS.fullmatch(cell)]
+        digits = [cell.lstrip("+-") for _, cell in numbers if _BELOW_A_THOUSAND.fullmatch(cell)]
+        if dotted and len(dotted) + len(digits) == len(numbers) and max(map(len, digits), default=0) >= 3:
+            line, cell = dotted[0]
+            self.fail(
+                f'"{cell}" may mean {cell.replace(".", "")}, as other cells are whole: write numbers without '
+                "separators of thousands, or all with decimals",
+                line,
+                column,
+            )
+
     def number(self, cell: str, line: int, column: str) -> float:
         """Number in a cell; an integer stays exact."""
         digits = cell.strip()
@@ -236,6 +264,23 @@ def parse_number(text: str) -> float | None:
     if mantissa and (math.isinf(number) or (number == 0 and mantissa.strip("0."))):
         raise OverflowError(text)
     return number
+
+
+def is_total(label: object, number: float, others: Sequence[float]) -> bool:
+    """Whether a row is named as a total or a mean, and is that of three or more others, rounded to its decimals.
+
+    Examples
+    --------
+    >>> is_total("Total", 6, [1, 2, 3]), is_total("Average", 1.33, [1, 1, 2]), is_total("total", 5, [1, 2, 3])
+    (True, True, False)
+    """
+    is_named = isinstance(label, str) and _TOTAL.fullmatch(label.strip()) is not None
+    if not is_named or len(others) < 3 or not all(map(math.isfinite, (number, *others))):
+        return False
+    decimals = str(number).partition(".")[2]
+    rounding = max(0.5 * 10.0 ** -len(decimals) if decimals else 0, 1e-9 * abs(number))
+    total = math.fsum(others)
+    return any(abs(number - value) <= rounding for value in (total, total / len(others)))
 
 
 def json_values(table: TextTable, text: str, decoder: json.JSONDecoder) -> Iterator[tuple[int, Any]]:

@@ -414,7 +414,7 @@ def read_candidates(path: str | os.PathLike[str]) -> dict[str, dict[str, Categor
     """
     names = ("target", "candidate", "category")
     table = TextTable(path_text(path), content="candidates of targets are expected")
-    text = table.text()
+    text = table.columns_text()
     records = table.records(text, table.delimiter(text, names))
     header = next(records)
     if tuple(cell.strip() for cell in header.cells) != names:

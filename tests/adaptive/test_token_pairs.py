@@ -288,6 +288,7 @@ def test_from_a_file_to_items(write):
     ("content", "message"),
     [
         ("token,area\n", ":1: no tokens, only the names of the columns"),
+        ('[{"token": "a", "area": "X"}]', ": is JSON: save it as CSV"),
         ("token\na\nb\n", ':1: no column "area"; the first line must name the columns token, area and, if known, freq'),
         ("\narea,frequency\nX,1\n", ':2: no column "token"; the first line must name the columns'),
         ("a,X\nb,X\n", ':1: column "a": unknown column; the first line must name the columns token, area and'),

@@ -20,18 +20,26 @@ from rankcorr._checks import (
     repeated,
     shown,
 )
-from rankcorr._input.frames import columns_of
+from rankcorr._input.frames import columns_of, is_rank_column
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
-from rankcorr._io.table import DECIMAL_COMMA, TextTable, parse_number
+from rankcorr._io.table import DECIMAL_COMMA, TextTable, is_total, parse_number
 from rankcorr._workers import Values
 
 SYSTEM: Final = re.compile(r"(system|model|run|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
 TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|id))?", re.I)
 SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
-TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
+TOTAL: Final = re.compile(
+    r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)"
+    r"|all",  # the margins of a pivot table of pandas
+    re.I,
+)
 PROPERTY: Final = re.compile(
-    r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year|votes"
+    r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year"
+    r"|votes|battles|(num|n|number of)[ _-](votes|battles|games|samples|examples)|(co[2₂]|costs?|price)\b.*"
+    # errors and limits of another column, as in arenas and lm-evaluation-harness
+    r"|(.*[ _-])?(std|stdev|stddev|stderr|standard[ _-](error|deviation)|variance)(,.*)?"
+    r"|.*[ _-](q0?25|q0?5|q95\d?|q975|lower|upper)"
     r"|#|id|index|unnamed: \d+",  # pandas reads a column without a name as "Unnamed: 0"
     re.I,
 )
@@ -148,14 +156,17 @@ def _columns_of_file(path: str) -> dict[str, list[Any]]:
         file = ArrowFile(table, table.data)
         _check_names(table, file.names, 0)
         return {name: list(file.column(name)) for name in file.names}
-    text = table.text()
-    header, *records = table.records(text, table.delimiter(text, ()))
+    text = table.columns_text()
+    delimiter = table.delimiter(text, ())
+    header, *records = table.records(text, delimiter)
     names = [cell.strip() for cell in header.cells]
     _check_names(table, names, header.line)
     for record in records:
         table.check_width(header, record)
     if not records:
         table.fail("there is no line after the header")
+    for place, name in enumerate(names if delimiter == ";" else ()):
+        table.check_thousands(name, [(record.line, record.cells[place]) for record in records])
     return {name: [record.cells[place].strip() for record in records] for place, name in enumerate(names)}
 
 
@@ -328,7 +339,7 @@ def _table_of(
             raise errors.OptionError(
                 f"{offending('the table has no task', unknown)}; it has {_quote(columns or every_task)}"
             )
-    elif totals := [task for task in every_task if TOTAL.fullmatch(task)]:
+    elif totals := [task for task in every_task if TOTAL.fullmatch(task) or is_rank_column(task)]:
         raise errors.OptionError(
             f'{offending("columns that look like totals of other tasks", totals)}; name each task, as in tasks=["x"]'
         )
@@ -351,6 +362,8 @@ def _table_of(
     values = np.array(
         [[_mean(scores) if (scores := cells.get((name, task))) else math.nan for task in used] for name in systems]
     )
+    if all(is_total(systems[-1], column[-1], column[:-1]) for column in values.T.tolist()):
+        raise errors.LabelError(f"{shown(systems[-1])} is the total or the mean of the other systems: remove it")
     if (too_large := np.argwhere(np.abs(values) > LARGEST)).size:
         place, column = too_large[0].tolist()
         where = f"system {shown(systems[place])}, task {shown(used[column])}"

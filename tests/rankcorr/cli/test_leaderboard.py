@@ -269,12 +269,18 @@ class TestTableOfScores:
             (["percent.csv"], "system 'a', task 'x': '85%' is not a number: write all scores without the percent sign"),
             (["total.csv"], "columns that look like totals of other tasks: 'avg'; name each task, as in --tasks \"x\""),
             (["comma.csv"], "system 'a', task 'x': '0,5' is not a number; use a decimal point, not a comma"),
+            (["harness.json"], "harness.json: is JSON: save it as CSV or Parquet"),
+            (["thousands.csv"], 'thousands.csv:2: column "x": "1.250" may mean 1250, as other cells are whole'),
+            (["average.csv"], "'Average' is the total or the mean of the other systems: remove it"),
         ],
     )
     def test_tables_that_cannot_be_ranked(self, folder, arguments, message):
         (folder / "percent.csv").write_text("model,x,y\na,85%,1\nb,2,2\n")
         (folder / "comma.csv").write_text("name of it;x;y\na;0,5;1,0\nb;,25;2\n")
         (folder / "total.csv").write_text("model,x,y,avg\na,1,1,1\nb,2,2,2\n")
+        (folder / "harness.json").write_text('{"results": {"arc": {"acc,none": 0.5}}}')
+        (folder / "thousands.csv").write_text("model;x;y\na;1.250;2\nb;980;3\n")
+        (folder / "average.csv").write_text("model,x,y\na,1,2\nb,3,3\nc,2,7\nAverage,2,4\n")
         assert message in refusal("leaderboard", *arguments)
 
 

@@ -312,6 +312,10 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             "look like totals of other tasks: 'Average'",
         ),
         *(
+            ({n: r | {name: 7} for n, r in ROWS.items()}, {}, OptionError, f"totals of other tasks: '{name}'")
+            for name in ("All", "final_ranking", "Rang")
+        ),
+        *(
             (
                 {n: r | {name: 7} for n, r in ROWS.items()},
                 {},
@@ -325,6 +329,12 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
                 "Model size",
                 "year",
                 "votes",
+                "num_battles",
+                "variance",
+                "rating_q025",
+                "CO₂ cost (kg)",
+                "Cost",
+                "acc_stderr,none",
                 "id",
                 "Index",
                 "Unnamed: 0",

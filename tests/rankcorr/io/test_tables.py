@@ -320,6 +320,57 @@ def test_errors_name_their_place(write, content, message):
 
 
 @pytest.mark.parametrize(
+    ("cells", "is_refused"),
+    [
+        (["1.250", "980", "2.000"], True),
+        (["-1.250", " 12", "980"], True),
+        (["1.250", "980", "750.5"], False),
+        (["1.250", "98", "-70"], False),
+        (["0.125", "980", "750"], False),
+        (["1.250", "980", "1250"], False),
+        (["1.250", "980.000", "2.000"], False),
+    ],
+)
+def test_separators_of_thousands_are_refused(write, cells, is_refused):
+    """A spreadsheet in German writes 1250 as 1.250, which is less than 980 as a decimal."""
+    rows = list(zip("abc", cells, strict=True))
+    assert len(read_ranking(write("id,s\n" + "".join(f"{label},{cell}\n" for label, cell in rows))).ranks) == 3
+    path = write("id;s\n" + "".join(f"{label};{cell}\n" for label, cell in rows))
+    if is_refused:
+        with pytest.raises(TableError, match=r':2: column "s": "-?1\.250" may mean -?1250, as other cells are whole'):
+            read_ranking(path)
+    else:
+        assert read_ranking(path).scores.tolist() == list(map(float, cells))
+
+
+@pytest.mark.parametrize(
+    ("label", "number", "is_refused"),
+    [
+        ("Total", "8", True),
+        ("grand total", "8.0", True),
+        ("Average", "2.67", True),
+        ("Mittelwert", "2.7", True),
+        ("Average", "2.6", False),
+        ("mean", "3", False),
+        ("sum", "5", False),
+        ("otter", "8", False),
+    ],
+)
+def test_totals_below_a_table_are_refused(write, label, number, is_refused):
+    path = write(f"id,s\nx,1\ny,2\nz,5\n{label},{number}\n")
+    if is_refused:
+        with pytest.raises(TableError, match=f':5: "{label}" is the total or the mean of the other rows: remove it'):
+            read_ranking(path)
+    else:
+        assert len(read_ranking(path).ranks) == 4
+
+
+def test_a_total_of_infinite_or_few_numbers_is_an_item(write):
+    for rows in ("x,inf\ny,-inf\nz,1\ntotal,0", "x,1\ny,2\nsum,3"):
+        assert read_ranking(write(f"id,s\n{rows}\n")).labels[-1] in {"total", "sum"}
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, ':1: say which column holds the ids (--id) and the numbers (--score); the columns are "a", "b", "c", "c"'),
