@@ -96,6 +96,8 @@ def read_columns(table: TextTable, value_name: str, form: str | None) -> Columns
     """
     layouts = LAYOUTS[value_name]
     data = plain_bytes(table.read_bytes())
+    if form == "msmarco" and value_name == "relevance" and b"\t" not in data.lstrip().partition(b"\n")[0]:
+        form = None  # the form of the run; these qrels are not those of MS MARCO
     layout_name = _plain_layout(data, value_name, form)
     columns = None if layout_name is None else _read_plain(data, layouts[layout_name])
     if columns is None:
@@ -260,7 +262,8 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
     """Return the third column of a run as scores: ranks change their sign.
 
     The column holds ranks if its numbers are whole, at least 1, and differ within each query; but not if they fall from
-    line to line, as scores do that are sorted, also those that count down to 1.
+    line to line, as scores do that are sorted, also those that count down to 1. It also holds ranks if the lines of
+    each query are numbered from 0 in their order, and a query has three lines.
     """
     values = np.array(columns.values, float)
     is_whole = (values == np.floor(values)) & np.isfinite(values)
@@ -274,8 +277,11 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
         has_repeats = ((np.diff(codes[order]) == 0) & (np.diff(values[order]) == 0)).any()
         steps = np.diff(values)[np.diff(codes) == 0]
         is_falling = steps.size > 0 and bool((steps < 0).all())
-        is_ranks = bool(values.min() >= 1) and not has_repeats and not is_falling
-        reading = "ranks (1 is best)" if is_ranks else "scores (larger is better)"
+        is_first = np.diff(codes, prepend=-1) != 0
+        places = np.arange(codes.size) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+        counts_from_0 = bool((values == places).all()) and bool(places.max() >= 2)
+        is_ranks = counts_from_0 or (bool(values.min() >= 1) and not has_repeats and not is_falling)
+        reading = f"ranks ({0 if counts_from_0 else 1} is best)" if is_ranks else "scores (larger is better)"
         other = 'form="scores" reads them as scores' if is_ranks else 'form="msmarco" reads them as ranks'
         give_notice(
             f"{table.name}: the whole numbers in the third column are read as {reading}; {other}",

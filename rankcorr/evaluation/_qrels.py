@@ -134,7 +134,8 @@ class QueryColumns:
         <Qrels of 2 queries, 3 documents>
         """
         if not isinstance(values, Mapping) or not all(
-            isinstance(documents, (Mapping, *_LISTS)) for documents in values.values()
+            isinstance(documents, (Mapping, *_LISTS)) and getattr(documents, "ndim", 1) == 1
+            for documents in values.values()
         ):
             raise errors.ColumnError(f"expected a mapping such as {{query: {{document: value}}}}; got {shown(values)}")
         pairs = [

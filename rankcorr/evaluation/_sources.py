@@ -52,7 +52,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     form    lines
     ======= ==================================================================
     trec    query, anything, document, relevance; spaces or tabs
-    msmarco the same, separated by tabs
+    msmarco the same, separated by tabs; without tabs, as without a form
     beir    query-id, corpus-id, score, with these names as the first line
     json    one object: query to an object of document to relevance, or to a
             list of relevant documents; or a line for each document, with
@@ -127,8 +127,8 @@ def read_run(
     its scores, or if its scores are all equal within each query.
 
     Of three columns, the third holds ranks if its numbers are whole, at least 1 and different within each query, unless
-    none is 1 and they decrease from line to line. Otherwise it holds scores. A `RankColumnWarning` reports the choice,
-    unless `form` is given.
+    they decrease from line to line. It also holds ranks if the lines of each query are numbered from 0, and a query has
+    three lines. Otherwise it holds scores. A `RankColumnWarning` reports the choice, unless `form` is given.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def _read_group_rows(
 ) -> dict[tuple[str, ...], str]:
     """Read the group of each tuple of ids; `columns`, `noun` and `group_noun` are words for error messages."""
     table = TextTable(path_text(path), content=f"a {columns[0]} and a {group_noun} are expected")
-    text = table.text()
+    text = table.columns_text()
     groups: dict[tuple[str, ...], str] = {}
     for number, record in enumerate(table.records(text, table.delimiter(text, ()))):
         cells = [cell.strip() for cell in record.cells]
@@ -319,7 +319,8 @@ def _is_one(runs: Mapping[Any, Any]) -> bool:
         if not isinstance(entry, Mapping) or isinstance(entry, QueryColumns):
             return False
         if entry:
-            return not isinstance(next(iter(entry.values())), Mapping | list | tuple | np.ndarray)
+            value = next(iter(entry.values()))
+            return not isinstance(value, Mapping | list | tuple) and not getattr(value, "ndim", 0)
     return bool(runs)
 
 

@@ -9,9 +9,9 @@ batches are cut.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from rankcorr import errors
 from rankcorr._checks import checked_count, offending, repeated, shown
 from rankcorr._input.frames import arrow, categories_are_no_numbers, columns_of, decoded
 from rankcorr._input.scores import kernel_array
+from rankcorr._io.source import path_text
 from rankcorr._workers import checked_workers
 from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
 from rankcorr.evaluation._partitions.poisson import repeated_ids
@@ -164,7 +165,7 @@ def query_ids(column: Any) -> Any:
     try:
         ids = column.cast(pa.string() if is_text else pa.int64())
     except pa.ArrowInvalid as error:
-        raise errors.ColumnError(f"a query id is beyond 64 bits: {error}") from error
+        raise errors.ColumnError(f"a query id is beyond 2^63 - 1, so write the ids as text: {error}") from error
     if ids.null_count:  # counted after the cast, since a null may be a value of a dictionary
         raise errors.ColumnError(f"each row needs a query id; {ids.null_count:,} of {len(ids):,} rows have none")
     array = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
@@ -261,7 +262,7 @@ def read_batches(
     ColumnError
         A file lacks a column.
     TableError
-        A file cannot be read as Parquet.
+        A file cannot be read as Parquet, or is a folder; an open file, or another object that is not a path.
     OptionError
         There is no file, or `batch_rows` is not a positive whole number.
 
@@ -281,17 +282,21 @@ def read_batches(
     [2, 1]
     """
     size, n_workers = checked_count(batch_rows, "batch_rows"), checked_workers(workers)
-    paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+    if isinstance(files, str | os.PathLike | io.IOBase) or not isinstance(files, Iterable):
+        files = [files]
+    paths = list(map(path_text, files))
     if not paths:
         raise errors.OptionError("there is no file to read")
-    return _read(list(map(Path, paths)), list(columns), size, n_workers > 1)
+    return _read(paths, list(columns), size, n_workers > 1)
 
 
-def _read(paths: list[Path], columns: list[str], batch_rows: int, use_threads: bool) -> Iterator[Any]:
+def _read(paths: list[str], columns: list[str], batch_rows: int, use_threads: bool) -> Iterator[Any]:
     pa = arrow()
     from pyarrow import parquet
 
     for path in paths:
+        if os.path.isdir(path):
+            raise errors.TableError(f"{path} is a folder: list its Parquet files, in the order of their rows")
         try:
             with parquet.ParquetFile(path, pre_buffer=False) as file:
                 if lacking := [name for name in columns if name not in file.schema_arrow.names]:

@@ -74,7 +74,8 @@ def test_runs_of_every_format_are_read(write, text):
         ((3, 1, 2), "ranks"),
         ((9, 7, 2), "scores"),
         (("1.0", "2.0", "3.0"), "ranks"),
-        ((0, 1, 2), "scores"),
+        ((0, 1, 2), "ranks"),
+        ((0, 2, 1), "scores"),
         ((1, 2, 2), "scores"),
         ((-3, 1, 2), "scores"),
         ((0.9, 0.7, 0.5), None),
@@ -98,6 +99,19 @@ def test_a_third_column_is_ranks_only_if_it_can_be(write, separator, numbers, re
     else:
         with pytest.raises(TableError, match=r':[123]: column "rank": ranks must be whole numbers; .*form="scores"'):
             read_run(path, form="msmarco")
+
+
+def test_ranks_may_begin_at_0(write):
+    counted = "q a 0\nq b 1\nq c 2\nr b 0\nr a 1\n"
+    with pytest.warns(RankColumnWarning, match=r"are read as ranks \(0 is best\); form=\"scores\" reads"):
+        assert read_run(write(counted)).to_dict() == {"q": {"a": 0, "b": -1, "c": -2}, "r": {"b": 0, "a": -1}}
+    for other in (counted + "r d 3\n", "q a 0\nq b 1\nr b 0\nr a 1\n", "q a 0\nr b 0\nq b 1\nq c 2\n"):
+        with pytest.warns(RankColumnWarning, match="are read as scores"):
+            assert read_run(write(other))["q"]["b"] == 1
+
+
+def test_qrels_of_trec_go_with_a_run_of_ms_marco(write):
+    assert read_qrels(write(QRELS), form="msmarco").to_dict() == WANTED_QRELS
 
 
 def test_ranks_may_repeat_in_different_queries(write):

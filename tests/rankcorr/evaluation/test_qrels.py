@@ -364,6 +364,7 @@ def test_files_of_groups_are_read(tmp_path, text):
         ("query,group\n", "there is no line after the header"),
         ("", "the file is empty"),
         ("q1\n", "one column; a query and a group are expected"),
+        ('{"q1": "a", "q2": "b"}', "groups: is JSON: save it as CSV"),
     ],
 )
 def test_files_without_groups_are_refused(tmp_path, text, message):
@@ -483,6 +484,8 @@ def test_frames_of_pyterrier_are_read():
         (Run, {"q": [{"corpus_id": "a", "score": "high"}]}, ValueError, "that of document 'a' of query 'q' is 'high'"),
         (Run, {"q": np.array(["2026"], "M8[ns]")}, ColumnError, "must be text or a whole number; got: datetime"),
         (Qrels, {"q": "a"}, ColumnError, r"expected a mapping such as .*; got \{'q': 'a'\}"),
+        (Run, {"q": np.array(1.0)}, ColumnError, r"expected a mapping such as .*; got \{'q': array\(1\.\)\}"),
+        (Run, {"q": np.array([["a", "b"]])}, ColumnError, "expected a mapping such as"),
     ],
 )
 def test_invalid_lists_are_refused(kind, lists, error, message):
@@ -519,6 +522,13 @@ def test_a_run_may_list_its_documents_best_first(kind):
     assert run.to_dict() == {"q": {"b": -1, "a": -2, "c": -3}, "r": {"x": -1}}
     qrels = {"q": {"a": 1, "b": 0, "c": 0}}
     assert evaluate(qrels, {"mine": {"q": kind(["a", "b", "c"])}}, metrics="ap").of("ap").tolist() == [1.0]
+
+
+def test_a_value_may_be_an_array_without_dimensions():
+    qrels, run = (
+        {"q": dict(zip("abc", map(np.array, numbers), strict=True))} for numbers in ((2, 0, 1), (0.1, 0.5, 0.3))
+    )
+    assert evaluate(qrels, run).of("tau_w").tolist() == [-1]
 
 
 def test_lists_of_ids_are_not_read_as_files():

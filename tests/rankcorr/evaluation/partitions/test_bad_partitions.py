@@ -1,3 +1,4 @@
+import io
 import math
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import dataset
 
 from rankcorr import DuplicateLabelError, MissingValueError, NonNumericError, OptionError, TableError
 from rankcorr.evaluation import (
@@ -52,7 +54,7 @@ def encoded(codes, values):
         ({"score": [[1], None, [2]]}, NonNumericError, "every score must be a real number"),
         ({"score": [True, None, False]}, MissingValueError, "a document has a relevance, no score; queries: 'q'"),
         ({"query": [1.5, 1.5, 2.5]}, ColumnError, "must be text or whole numbers; got a column of type double"),
-        ({"query": pa.array([1, 2, 2**64 - 1], pa.uint64())}, ColumnError, "a query id is beyond 64 bits"),
+        ({"query": pa.array([1, 2, 2**64 - 1], pa.uint64())}, ColumnError, r"id is beyond 2\^63 - 1, so write"),
         ({"relevance": [1, None, 2]}, UnjudgedError, 'no relevance; queries: \'q\'; set unjudged="zero" or "omit"'),
         ({"score": [1.0, 0.5, None]}, MissingValueError, 'no score; queries: \'r\'; set unretrieved="last" or "omit"'),
     ],
@@ -266,6 +268,10 @@ def test_unreadable_files_are_refused(tmp_path):
         (path, ["query", "score"], {}, ColumnError, r"rows\.parquet has no column 'score'; it has 'query'"),
         (text, ["query"], {}, TableError, r"text\.parquet cannot be read as Parquet"),
         (tmp_path / "none.parquet", ["query"], {}, TableError, r"none\.parquet cannot be read as Parquet"),
+        (tmp_path, ["query"], {}, TableError, "is a folder: list its Parquet files, in the order of their rows"),
+        (io.BytesIO(b"PAR1"), ["query"], {}, TableError, "the path of a file must be text or a pathlib.Path; got"),
+        (pq.read_table(path), ["query"], {}, TableError, "the path of a file must be text or a pathlib.Path; got"),
+        (dataset.dataset(path), ["query"], {}, TableError, "the path of a file must be text or a pathlib.Path; got"),
         ([], ["query"], {}, OptionError, "there is no file to read"),
         (path, ["query"], {"batch_rows": 0}, OptionError, "batch_rows must be a positive whole number; got 0"),
         (path, ["query"], {"workers": 0}, OptionError, "workers must be a positive whole number"),
