@@ -14,6 +14,7 @@ LARGEST_EXACT: Final = 2**53  # float64 holds every whole number up to here; 2^5
 # The precision that coefficients promise. Values at most this far apart are equal: in short lists a coefficient takes
 # few values, which rounding must not split.
 ROUNDING: Final = 1e-12
+_USER_DEFINED: Final = 2  # `isbuiltin` of a type that another package added to numpy
 DECIMALS: Final = 12  # of values that are put in order
 
 
@@ -64,7 +65,10 @@ def is_real(value: object) -> bool:
 
 
 def detach_tensor(values: Any) -> Any:
-    """Return a tensor of torch as an array of numpy, off its device; anything else unchanged."""
+    """Return a tensor of torch as an array of numpy, off its device, and bfloat16 as float64; others unchanged."""
+    kind = getattr(values, "dtype", None)
+    if isinstance(kind, np.dtype) and kind.isbuiltin == _USER_DEFINED and np.can_cast(kind, np.float64):
+        return np.asarray(values).astype(np.float64)  # a type of ml_dtypes, as jax has
     if not hasattr(values, "detach"):
         return values
     tensor = values.detach().cpu()

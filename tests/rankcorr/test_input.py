@@ -40,6 +40,7 @@ from rankcorr.evaluation import Run
 from rankcorr.inference._exchange import codes_of_scores
 from rankcorr.integrations.metric import RankMetric
 from rankcorr.measures import average_precision, krippendorff_alpha, mean_pairwise_agreement
+from rankcorr.vectors import evaluate_vectors
 from tests import naive
 
 COLUMNS = {
@@ -244,6 +245,15 @@ def test_a_null_is_a_missing_rating():
         assert krippendorff_alpha(frame) == expected
     with pytest.raises(rankcorr.NonNumericError, match="every rating of 'ann' must be a real number; got a column of "):
         krippendorff_alpha(pl.DataFrame({"ann": ["a", "b"], "bob": ["a", "c"]}))
+
+
+def test_small_floats_of_ml_dtypes_are_numbers():
+    small = pytest.importorskip("ml_dtypes", reason="ml_dtypes comes with jax")
+    for kind in (small.bfloat16, small.float8_e4m3fn, small.int4):
+        assert Ranking.from_scores(np.array([3, -2, 7, 3], kind)).scores.tolist() == [3, -2, 7, 3]
+        vectors = {word: np.array(vector, kind) for word, vector in {"a": [1, 0], "b": [2, 1], "c": [0, 1]}.items()}
+        evaluation = evaluate_vectors(vectors, {("a", "b"): 2, ("a", "c"): 1}, coefficients=["rho"])
+        assert evaluation.cosines.tolist() == pytest.approx([2 / math.sqrt(5), 0], abs=1e-9)
 
 
 def test_a_lazy_frame_is_refused():
