@@ -230,7 +230,7 @@ def _shares(names: Sequence[Any], weights: Any) -> Matrix:
                 f"weights must name the merged rankings and no others; different: {first_labels(different)}"
             )
         weights = [named[name] for name in names]
-    if isinstance(weights, str) or not hasattr(weights, "__len__") or len(weights) != len(names):
+    if isinstance(weights, str | set | frozenset) or not hasattr(weights, "__len__") or len(weights) != len(names):
         raise OptionError(f"weights must be a number for each of the {len(names)} rankings; got {shown(weights)}")
     numbers = np.array([real_number(weight) for weight in weights])
     if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():

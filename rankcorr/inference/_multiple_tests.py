@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -475,7 +476,13 @@ def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
 
 
 def _aligned_covariance(covariance: Any, names: tuple[Hashable, ...]) -> ArrayLike:
-    """Return a data frame as rows in the order of the estimates, if these have names; anything else unchanged."""
+    """Return a data frame as rows in the order of the estimates, if these have names; anything else unchanged.
+
+    A matrix of xarray with coordinates is read as a data frame of pandas.
+    """
+    xarray = sys.modules.get("xarray")
+    if xarray is not None and isinstance(covariance, xarray.DataArray) and covariance.indexes:
+        covariance = covariance.to_pandas()
     columns = None if isinstance(covariance, PLAIN) else frame_columns(covariance)
     if columns is None or names == tuple(range(len(names))):
         return cast(ArrayLike, covariance)

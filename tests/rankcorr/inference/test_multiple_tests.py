@@ -239,6 +239,16 @@ def test_a_covariance_matrix_with_names_is_matched_by_name(order, columns):
     assert by_position is None or rank_sets([3.0, 2.9, 1.0], covariance=frame).to_dict() == by_position.to_dict()
 
 
+def test_a_covariance_matrix_of_xarray_is_matched_by_name():
+    xarray = pytest.importorskip("xarray", reason="only people who have xarray pass its arrays")
+    frame = pd.DataFrame(np.diag([9.0, 0.1, 0.2]), index=["c", "a", "b"], columns=["c", "a", "b"])
+    estimates = {"a": 3.0, "b": 2.9, "c": 1.0}
+    expected = rank_sets(estimates, covariance=frame).to_dict()
+    assert rank_sets(estimates, covariance=xarray.DataArray(frame)).to_dict() == expected
+    without_names = xarray.DataArray(np.diag([0.1, 0.2, 9.0]))
+    assert rank_sets(estimates, covariance=without_names).to_dict() == expected
+
+
 @pytest.mark.parametrize(
     ("estimates", "options", "error", "message"),
     [
