@@ -1,4 +1,4 @@
-"""Shared parts of the commands: options, one-line errors, tables, numbers, notes, JSON and figure files.
+"""Shared parts of the commands: options, one-line errors, tables, numbers, notes, JSON, figure files, progress bars.
 
 This module imports click, which the libraries do not need, and nothing that takes long to import.
 """
@@ -15,8 +15,8 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import field, fields
 from functools import reduce, wraps
 from operator import attrgetter
@@ -31,6 +31,7 @@ from rankcorr._io.source import printable
 from rankcorr._output.report import check_ending, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
+from rankcorr._workers import silent
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, Paper, figure_class, save_figure, theme
 
@@ -499,3 +500,37 @@ def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     lacking = saved_figure(draw, out)
     click.echo(whole(Path(out)))
     return lacking
+
+
+@contextmanager
+def progress_bar(total: int | None, unit: str, of: str) -> Iterator[Callable[[int], Any]]:
+    """Yield a function that advances a progress bar on stderr, for the argument `progress` of the library.
+
+    It does nothing if stderr is not a terminal, tqdm is not installed, or there are no steps. The bar appears only if
+    the work takes longer than 0.3 s, and disappears at the end of the block.
+
+    Parameters
+    ----------
+    total : int or None
+        Number of steps; None if it is unknown.
+    unit : str
+        Name of one step.
+    of : str
+        What the steps are for, such as "tests against chance".
+
+    Examples
+    --------
+    >>> from rankcorr.inference._null import null_distribution
+    >>> with progress_bar(100, "permutation", "null distribution") as advance:
+    ...     null = null_distribution(range(9), range(9), n_resamples=100, progress=advance)
+    """
+    if total == 0 or sys.stderr is None or not sys.stderr.isatty():
+        yield silent
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield silent
+        return
+    with tqdm(desc=of, total=total, unit=f" {unit}", leave=False, delay=0.3) as bar:
+        yield bar.update

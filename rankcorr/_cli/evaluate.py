@@ -11,14 +11,14 @@ import numpy as np
 
 from rankcorr import _checks as checks
 from rankcorr._cli import console, options
-from rankcorr._cli.console import label_text, number_text, pvalue_text, text_columns, whole
+from rankcorr._cli.console import label_text, number_text, progress_bar, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform
-from rankcorr._workers import Draws, Progress, progress_bar
+from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._comparison import compare

@@ -11,13 +11,21 @@ import click
 
 from rankcorr._checks import collected_notices, counted, default_of, first_few, offending, real_text
 from rankcorr._cli import console, options
-from rankcorr._cli.console import label_text, number_text, pvalue_text, rank_text, ranks_text, text_columns, whole
+from rankcorr._cli.console import (
+    label_text,
+    number_text,
+    progress_bar,
+    pvalue_text,
+    rank_text,
+    ranks_text,
+    text_columns,
+    whole,
+)
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.rankings import read_numbers
 from rankcorr._io.table import TextTable, list_names
 from rankcorr._output.report import percent_text
 from rankcorr._output.tables import TableNotes
-from rankcorr._workers import progress_bar
 from rankcorr.errors import ColumnError, MissingValueError, OptionError, TableError, TooFewItemsError
 from rankcorr.evaluation._scores.leaderboard import (
     AGGREGATES,
