@@ -37,7 +37,7 @@ from adaptive.matching._matched_ballots import MATCHED_BALLOTS, run_matched_ball
 from adaptive.matching._matching import Matching, next_comparisons
 from adaptive.matching._rounds import interim_strengths, no_votes, run_matching, with_answers
 from adaptive.matching._stopping import SHORT, stopping_rule
-from adaptive.model._likelihood import MISFIT_LIMIT
+from adaptive.model._misfit import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from adaptive.model._voters import voter_report

@@ -26,7 +26,8 @@ from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import order_caveats
-from adaptive.model._likelihood import FLAT, SD_RANGE, SD_START, count_flat, is_confounded, is_spread, with_level
+from adaptive.model._likelihood import FLAT, count_flat, is_confounded, with_level
+from adaptive.model._prior import SD_RANGE, SD_START, is_spread
 from adaptive.model._signal import SIGNAL_LEVEL
 from rankcorr import Ranking
 from rankcorr._checks import check_choice, counted, is_unhashable, offending, real_number, shown, whole_number

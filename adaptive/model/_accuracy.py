@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ModelError
-from adaptive.model._likelihood import SD_RANGE
+from adaptive.model._prior import SD_RANGE
 from rankcorr import Ranking
 from rankcorr._checks import checked_count, checked_flag, checked_level, checked_seed, counted, shown, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient

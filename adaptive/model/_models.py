@@ -15,8 +15,9 @@ from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model import _likelihood as likelihood
 from adaptive.model._fit import fit
-from adaptive.model._likelihood import Parameters, Prior, TiesModel, VoteModel
+from adaptive.model._likelihood import Parameters, TiesModel, VoteModel
 from adaptive.model._newton import MAX_ITERATIONS, TOLERANCE
+from adaptive.model._prior import OVERSIGHT, Prior, checked_oversight, checked_prior
 from adaptive.model._scoring import BordaScores, borda, rank_centrality
 from adaptive.model._strengths import Strengths, rows_of
 from rankcorr._checks import check_choice, checked_count, declare, real_number, shown
@@ -241,8 +242,8 @@ def _fitted(
         raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
     if comparisons.n_items < 2:
         raise ModelError(f"a ranking needs at least two items; got {comparisons.n_items}")
-    own_prior = likelihood.checked_prior(prior)
-    own_oversight = likelihood.checked_oversight(likelihood.OVERSIGHT if oversight is None else oversight)
+    own_prior = checked_prior(prior)
+    own_oversight = checked_oversight(OVERSIGHT if oversight is None else oversight)
     if not 0 < real_number(tolerance) < 1:
         raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
     n_iterations = checked_count(max_iterations, "max_iterations", ModelError)

@@ -30,7 +30,7 @@ from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
-from adaptive.model._likelihood import MISFIT_LIMIT
+from adaptive.model._misfit import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import LEADING, LEAST_CLUSTERS, Strengths, graded_report, item_text
 from rankcorr import TauW

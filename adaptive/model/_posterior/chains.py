@@ -1,23 +1,21 @@
-"""Draw from the joint posterior of the strengths, and model the opinions that several votes of a voter share.
+"""Draw strengths by Markov chains under a prior whose shape is drawn with them.
 
-Up to 1,500 items, the prior is a two-piece generalized t, whose mode, two scales, degrees of freedom and power are
-drawn with the strengths. Markov chains start from a normal approximation. A normal prior would draw the top items,
-which are few and far apart, too close together. A symmetrical prior would draw the many close items below too far
-apart, and their order would seem more certain than it is. A Student's t would draw the top items too far apart where
-strengths end abruptly, as uniform ones do. A chain reads equal votes once. If there are many, it reads only those on
-the least certain items; a matrix replaces the others, whose log-likelihood is nearly a parabola around the strengths.
-With more items, draws are normal around the fitted strengths. They solve H x = b, where the noise b has the covariance
-of the slope of the log-likelihood, so memory is linear in votes.
-Votes of one voter on one item are not independent, because the voter's opinion persists. Shared opinions are therefore
-drawn too, or averaged over where the votes are not read.
-A fitted side bias is drawn like an opinion behind all votes of its group, on the left. In units of theta it is s / a.
+The prior is a two-piece generalized t, whose mode, two scales, degrees of freedom and power are drawn with the
+strengths. Markov chains start from a normal approximation. A normal prior would draw the top items, which are few and
+far apart, too close together. A symmetrical prior would draw the many close items below too far apart, and their order
+would seem more certain than it is. A Student's t would draw the top items too far apart where strengths end abruptly,
+as uniform ones do.
+
+A chain reads equal votes once. If there are many, it reads only those on the least certain items; a matrix replaces the
+others, whose log-likelihood is nearly a parabola around the strengths. Shared opinions are drawn too, or averaged over
+where the votes are not read. A fitted side bias is drawn like an opinion behind all votes of its group, on the left. In
+units of theta it is s / a.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -25,35 +23,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.errors import ModelError
-from adaptive.model._likelihood import (
-    MAX_DENSE,
-    Curvature,
-    Parameters,
-    Rows,
-    curvature_at,
-    inverse_of,
-    kernel_input,
-    laplacian,
-    random_signs,
-)
-from adaptive.model._newton import Voters
+from adaptive.model._likelihood import Curvature, Parameters, Rows, curvature_at, inverse_of, kernel_input, laplacian
+from adaptive.model._posterior.opinions import Opinions, moves_of
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:
-    from adaptive.model._sweep_kernels import ReadVotes, Shared
+    from adaptive.model._posterior.sweep_kernels import ReadVotes, Shared
 
 Array: TypeAlias = NDArray[Any]
 
-_BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
-_TOLERANCE: Final = 1e-4
-_NOISE: Final = {"logistic": math.pi**2 / 3, "normal": 1.0}  # variance of the noise of a vote
-_MOST_PRODUCTS: Final = 1 << 24  # of a number of a sparse matrix and a column, for exact traces
-_COLUMNS: Final = 64  # of a block
-_LEAST_REST: Final = 0.5  # of the products of slopes, that an estimated trace may leave
-_LEAST_SHARE: Final = 1e-6  # of the products of slopes, that fitting must leave to estimate the spread of opinions
-# Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
-_PAIRS_PER_VOTE: Final = 30
 DEGREES: Final = 3.0  # fits a few top items far apart; where voters are noisy, it alone states .1 too much
 MOST_DEGREES: Final = 100.0
 _FIRST_SWEEPS: Final = 40
@@ -71,145 +49,6 @@ _ROWS_EACH: Final = 25
 # replaces the other votes costs as much as reading a hundredth of all pairs of items.
 MOST_READ: Final = 5_000
 _READS_PER_PAIR: Final = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class Opinions:
-    """Opinions that more than one vote rests on.
-
-    A voter's opinion on an item departs from the common strength by a normal number of standard deviation `sd`, in
-    units of theta. `left` and `right` have, for each vote, the index of the opinion on either side.
-    """
-
-    sd: float
-    left: Array
-    right: Array
-    n_opinions: int
-
-    @property
-    def spread(self) -> Array:
-        """Standard deviation of the shared part of each opinion: m votes share all but 1 / m of the variance.
-
-        The randomness of votes already includes the part that moves a single vote.
-        """
-        votes = np.bincount(np.concatenate([self.left, self.right]), minlength=self.n_opinions)
-        return np.asarray(self.sd * np.sqrt(1.0 - 1.0 / votes))
-
-
-def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
-    """Estimate how far opinions depart, from products of the slopes of votes that share voter and item.
-
-    At the true strengths, the slopes s of votes with the curvatures W have the covariance W + sd^2 W K W. Two different
-    votes have 1 in K for each opinion that is behind both on the same side, and -1 for each on opposite sides. The
-    fitted strengths absorb a part of the opinions, the larger the fewer voters there are: fitting turns W into
-    P = W - W X H^-1 X' W, where X has the signs of the items of each vote. sd^2 is the number at which s' K s equals
-    its expectation, tr(K P) + sd^2 tr(K P K P). This is one step of restricted maximum likelihood from sd = 0. sd^2 is
-    at most half of the variance of a vote's noise. With more than `MAX_DENSE` items, the diagonal of H replaces H. Of
-    many votes by many voters, a trace of products is estimated with fixed random signs.
-    """
-    from scipy.sparse import diags_array
-
-    rows, n_votes, weight, slope = curved.rows, curved.rows.left.size, curved.weight, curved.flow
-    of_voter = voter.astype(np.int64) * rows.n_items
-    opinion_keys, opinion = np.unique(
-        np.concatenate([of_voter + rows.left, of_voter + rows.right]), return_inverse=True
-    )
-    n_opinions, opinions, items = opinion_keys.size, (opinion[:n_votes], opinion[n_votes:]), (rows.left, rows.right)
-    inverse, leverage = diags_array(1.0 / curved.diagonal).tocsr(), (1.0 / curved.diagonal)[np.stack(items)].sum(axis=0)
-    squares = _differences(items, items, weight**2, (rows.n_items, rows.n_items))  # X' W W X
-    if rows.n_items <= MAX_DENSE:
-        with suppress(ModelError):  # under a prior that is nearly flat, H may not have an inverse in floats
-            inverse = _centred_inverse(curved)
-            leverage = np.diagonal(inverse)[np.stack(items)].sum(axis=0) - 2.0 * inverse[items]
-    # K = B B' - 2, where B has the signs of the two opinions behind each vote. K stays in its factors, because K W X
-    # has as many numbers as votes times items if one voter casts all votes.
-    moved = _differences(opinions, items, weight, (n_opinions, rows.n_items))  # B' W X
-    moved_twice = _differences(opinions, items, weight**2, moved.shape)  # B' W W X
-    shared = _differences(opinions, opinions, weight, (n_opinions, n_opinions))  # B' W B
-    absorbed = inverse @ (moved.T @ moved - 2.0 * squares)
-    total = np.square(shared.data).sum() - 4.0 * weight @ weight  # tr(K W K W)
-    base = total + (absorbed * absorbed.T).sum() - 8.0 * leverage @ weight**3
-
-    def information_by(columns: Iterable[Array]) -> float:
-        cube = 0.0  # tr(H^-1 X' W K W K W X), without the part that the leverages give
-        for probes in columns:
-            solved = inverse @ probes
-            cube += np.sum((moved @ probes) * (shared @ (moved @ solved) - 4.0 * (moved_twice @ solved)))
-        return float(base - 2.0 * cube)
-
-    is_estimated = (moved.nnz + shared.nnz) * rows.n_items > _MOST_PRODUCTS
-    information = information_by([random_signs(rows.n_items)] if is_estimated else _unit_columns(rows.n_items))
-    if is_estimated and information < _LEAST_REST * total:  # few voters: the estimate would lose what is left
-        information = information_by(_unit_columns(rows.n_items))
-    pushes = np.bincount(opinions[0], slope, n_opinions) - np.bincount(opinions[1], slope, n_opinions)
-    agreement = pushes @ pushes - 2.0 * slope @ slope + absorbed.trace()
-    least = _LEAST_SHARE * (total + _LEAST_SHARE * weight @ weight)  # without two votes on an opinion, total is 0
-    variance = agreement / information if information > least else 0.0
-    # The noise of a vote already includes an opinion on each side, so both together cannot vary more than it does.
-    variance = min(variance, 0.5 * _NOISE[rows.model.link])
-    return Opinions(math.sqrt(max(0.0, variance)), *opinions, n_opinions)
-
-
-def _differences(rows: tuple[Array, Array], columns: tuple[Array, Array], values: Array, shape: tuple[int, int]) -> Any:
-    """Return the sum over votes of values (e_row - e_other row) (e_column - e_other column)', a sparse matrix."""
-    from scipy.sparse import coo_array
-
-    places = np.concatenate([*rows, *rows]), np.concatenate([*columns, *reversed(columns)])
-    return coo_array((np.concatenate([values, values, -values, -values]), places), shape).tocsr()
-
-
-def _unit_columns(n_items: int) -> Iterator[Array]:
-    """Yield the columns of the identity in blocks; their products sum to a trace."""
-    for start in range(0, n_items, _COLUMNS):
-        yield np.eye(n_items, min(_COLUMNS, n_items - start), -start)
-
-
-def draw(
-    curved: Curvature,
-    at: Parameters,
-    side_sd: float,
-    opinions: Opinions | None,
-    n_draws: int,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> Array:
-    """Draw from the joint posterior of strengths with the mean 0, shape (n_draws, n_items).
-
-    The votes do not determine the common level, which has the width of the prior, so it is subtracted. Side biases, if
-    fitted, have a normal prior with the standard deviation `side_sd`; with more than `MAX_DENSE` strengths and biases,
-    chains take the biases as fitted. The numbers do not depend on the number of workers. `progress` is called with the
-    number of draws made since its last call.
-    """
-    n_items = curved.rows.n_items
-    precisions = side_precisions(curved.rows, at, side_sd)
-    if n_items > MAX_DENSE:
-        return draw_normal(curved, at, precisions, opinions, n_draws, rng, progress)
-    if n_items + precisions.size > MAX_DENSE:
-        precisions = precisions[:0]
-    return _draw_by_chains(curved, at, precisions, opinions, n_draws, rng, progress)
-
-
-def side_precisions(rows: Rows, at: Parameters, side_sd: float) -> Array:
-    """Return the precision of the prior of each side bias in units of theta; empty if none is fitted."""
-    return (at.discrimination / side_sd) ** 2 if rows.model.side_bias else np.empty(0)
-
-
-def draw_normal(
-    curved: Curvature,
-    at: Parameters,
-    sides: Array,
-    opinions: Opinions | None,
-    n_draws: int,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> Array:
-    """Draw strengths that are normal around the fitted ones; their mean is 0.
-
-    They have the covariance of `covariance`, and side biases with the precisions `sides` are integrated over.
-    """
-    draws = at.theta + _draw_by_solving(curved, sides, opinions, n_draws, rng, progress)
-    draws -= draws.mean(axis=1, keepdims=True)
-    return draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +106,7 @@ class PooledVotes:
 
     def kernel_votes(self) -> ReadVotes:
         """Convert the votes to the arrays that the loops take."""
-        from adaptive.model._sweep_kernels import ReadVotes
+        from adaptive.model._posterior.sweep_kernels import ReadVotes
 
         rows, ends = self.rows, np.concatenate([self.rows.left, self.rows.right])
         of_item = (np.argsort(ends, kind="stable") % max(1, rows.left.size)).astype(np.int32)
@@ -279,7 +118,7 @@ class PooledVotes:
 
         Side biases follow, if they are drawn.
         """
-        from adaptive.model._sweep_kernels import Shared
+        from adaptive.model._posterior.sweep_kernels import Shared
 
         opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
         has_opinion = opinion >= 0
@@ -424,7 +263,7 @@ class Paraboloid:
         if dpotrf(matrix + slack)[1]:  # odd votes may bend it upwards, with oversights
             matrix = expected
         if votes.n_opinions:
-            moves = _moves(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0), n_sides)
+            moves = moves_of(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0), n_sides)
             noisy = expected + (moves @ moves.T).toarray()
             noisy[np.diag_indices(center.size)] += 1e-9 * noisy.diagonal().max()  # items without a vote have none
             product = matrix @ np.linalg.solve(noisy, np.column_stack([matrix, slope]))
@@ -447,7 +286,7 @@ class _State:
         return np.concatenate([self.theta, self.opinion[self.opinion.size - n_sides :]])
 
 
-def _draw_by_chains(
+def draw_by_chains(
     curved: Curvature,
     at: Parameters,
     sides: Array,
@@ -457,7 +296,7 @@ def _draw_by_chains(
     progress: Progress | None,
 ) -> Array:
     """Run chains of `_ROWS_EACH` draws in threads, each from a normal draw under the heavy-tailed prior."""
-    from adaptive.model._sweep_kernels import Shape, sweep
+    from adaptive.model._posterior.sweep_kernels import Shape, sweep
 
     heavy, n_items, n_sides = _heavy(curved, at, sides), curved.rows.n_items, sides.size
     pooled = PooledVotes.of(curved.rows, opinions)
@@ -491,7 +330,7 @@ def _draw_by_chains(
     _, voters = kernel_input(curved.rows, replace(at, side=np.zeros(n_sides)) if n_sides else at)
     prior = Shape(DEGREES, MOST_DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
     read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows, sides**-0.5, side_steps)
-    moves = _moves(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0), n_sides)
+    moves = moves_of(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0), n_sides)
     n_opinions = votes.n_opinions + n_sides
     n_numbers = n_items + n_opinions + (n_items if n_opinions else 0) + 5
 
@@ -540,116 +379,3 @@ def _draw_by_chains(
         lambda block: block[1],
     )
     return np.concatenate(draws)
-
-
-def _draw_by_solving(
-    curved: Curvature,
-    sides: Array,
-    opinions: Opinions | None,
-    n_draws: int,
-    rng: np.random.Generator,
-    progress: Progress | None,
-) -> Array:
-    """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks.
-
-    Side biases are eliminated from the system. If votes are many, it is solved by a dense Cholesky factor L of H, which
-    also replaces the noise of votes and prior: L^-T (z + L^-1 b) has the covariance H^-1 (H + C) H^-1, if b has C.
-    """
-    from scipy.linalg import solve_triangular
-    from scipy.sparse import coo_array, hstack
-
-    rows, n_votes, n_items, n_sides = curved.rows, curved.rows.left.size, curved.rows.n_items, sides.size
-    causes, size = coo_array((n_items + n_sides, 0)), n_items + n_sides
-    if opinions is not None and opinions.sd > 0:
-        causes = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread, n_sides)
-    voters = Voters.without_parameters(rows)
-    if n_sides:
-        inverse = 1.0 / (rows.by_group(curved.weight) + sides)
-        voters = Voters(rows, curved.weight[np.newaxis], inverse[:, np.newaxis, np.newaxis], np.zeros(n_sides))
-    is_dense = n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0
-    if is_dense:
-        factor = np.linalg.cholesky(curved.matrix() - voters.absorbed_matrix() if n_sides else curved.matrix())
-    else:
-        width, vote = np.sqrt(curved.weight), np.arange(n_votes)
-        ends, effects = [rows.left, rows.right], [width, -width]
-        if n_sides:
-            ends, effects = [*ends, n_items + rows.group], [*effects, width]
-        places = np.concatenate(ends), np.tile(vote, len(ends))
-        of_votes = coo_array((np.concatenate(effects), places), (size, n_votes))
-        of_priors = coo_array((np.sqrt(sides), (n_items + np.arange(n_sides), np.arange(n_sides))), (size, n_sides))
-        causes = hstack([of_votes, causes, of_priors])
-    causes = causes.tocsr()
-    draws = np.empty((n_draws, n_items))
-    block = max(1, min(_COLUMNS, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
-    for start in range(0, n_draws, block):
-        stop = min(n_draws, start + block)
-        noise = rng.standard_normal((stop - start, n_items + causes.shape[1])).T
-        forcing, noise = causes @ np.ascontiguousarray(noise[n_items:]), noise[:n_items]
-        if n_sides:
-            forcing = forcing[:n_items] - voters.image(voters.solve(forcing[n_items:]))
-        if is_dense:
-            noise = noise + solve_triangular(factor, forcing, lower=True, check_finite=False)
-            solution = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False)
-        else:
-            absorption = voters.absorption if n_sides else None
-            solution = curved.solve(forcing + curved.precision**0.5 * noise, _TOLERANCE, absorption)
-        draws[start:stop] = solution.T
-        if progress is not None:
-            progress(stop - start)
-    return draws
-
-
-def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array, n_sides: int = 0) -> Any:
-    """Return the effect of each shared opinion, per unit of its spread, on the slopes of theta and of side biases.
-
-    The matrix is sparse, of shape (n_items + n_sides, n_shared). `opinions` are those on the left and on the right of
-    each vote, `weight` the votes' curvatures.
-    """
-    from scipy.sparse import coo_array
-
-    left, right = opinions
-    ends, signed_weights = [rows.left, rows.left, rows.right, rows.right], [weight, -weight, -weight, weight]
-    if n_sides:
-        sides = rows.n_items + rows.group
-        ends, signed_weights = [*ends, sides, sides], [*signed_weights, weight, -weight]
-    places, causes = np.concatenate(ends), np.concatenate([left, right] * (len(ends) // 2))
-    effects = np.concatenate(signed_weights) * spread[causes]
-    is_shared = spread[causes] > 0  # most opinions are behind a single vote
-    shared = np.cumsum(spread > 0) - 1
-    return coo_array(
-        (effects[is_shared], (places[is_shared], shared[causes[is_shared]])),
-        (rows.n_items + n_sides, int((spread > 0).sum())),
-    )
-
-
-def covariance(curved: Curvature, opinions: Opinions | None, absorbed: Array | float = 0.0) -> Array:
-    """Return the covariance of `draw`, shape (n_items, n_items): H^-1 (H + C) H^-1, where shared opinions add C.
-
-    It applies to strengths whose mean is 0, as in each draw. Other parameters that are uncertain take the part
-    `absorbed` from H.
-    """
-    rows, inverse = curved.rows, _centred_inverse(curved, absorbed)
-    if opinions is None or opinions.sd == 0:
-        return np.asarray(inverse)
-    moves = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread).tocsr()
-    return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)
-
-
-def _centred_inverse(curved: Curvature, absorbed: Array | float = 0.0) -> Array:
-    """Return H^-1 without a common level, which only the prior penalizes; without a prior H is singular."""
-    mean = np.full((curved.rows.n_items, curved.rows.n_items), 1.0 / curved.rows.n_items)
-    return inverse_of(curved.matrix() - absorbed + mean) - mean / (1.0 + curved.precision)
-
-
-def cluster_ratio(curved: Curvature, opinions: Opinions | None, voter: Array, n_voters: int) -> float:
-    """Return the variance of the strengths with voters as clusters, over that of the model, without the prior's part.
-
-    The first is H^-1 (sum over voters of s s') H^-1 V / (V - 1), where s is the slope of a voter's votes.
-    """
-    rows, inverse = curved.rows, _centred_inverse(curved)
-    slopes = np.zeros((rows.n_items, n_voters))
-    np.add.at(slopes, (rows.left, voter), curved.flow)
-    np.add.at(slopes, (rows.right, voter), -curved.flow)
-    robust = float(np.sum((inverse @ slopes) ** 2)) * n_voters / (n_voters - 1)
-    model = float(np.trace(covariance(curved, opinions))) - curved.precision * float(np.sum(inverse * inverse))
-    return robust / model if model > 0 else math.nan
