@@ -242,12 +242,12 @@ def _fitted(
         raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
     if comparisons.n_items < 2:
         raise ModelError(f"a ranking needs at least two items; got {comparisons.n_items}")
-    own_prior = checked_prior(prior)
-    own_oversight = checked_oversight(OVERSIGHT if oversight is None else oversight)
+    priors = checked_prior(prior)
+    mean_oversight = checked_oversight(OVERSIGHT if oversight is None else oversight)
     if not 0 < real_number(tolerance) < 1:
         raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
     n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
-    if own_prior.sd == np.inf and (n_parts := n_unbounded(comparisons)) > 1:
+    if priors.sd == np.inf and (n_parts := n_unbounded(comparisons)) > 1:
         raise ModelError(
             f"without a prior some strengths are infinite: the items fall into {n_parts} groups, and one never lost to "
             "another or never met it; set prior= to a standard deviation, such as 1"
@@ -262,23 +262,23 @@ def _fitted(
     if model.voters and oversight is None:
         common_rows = rows_of(comparisons, replace(model, voters=False, slips=True))
         with one_blas_thread(comparisons.n_items):
-            rough = fit(common_rows, own_prior, own_oversight, tolerance=_ROUGH, **options)
-        own_oversight = float(rough.parameters.oversight[0])
+            rough = fit(common_rows, priors, mean_oversight, tolerance=_ROUGH, **options)
+        mean_oversight = float(rough.parameters.oversight[0])
     rows = rows_of(comparisons, model)
-    begin = None if start is None else _start(start, comparisons, model, own_oversight)
+    begin = None if start is None else _start(start, comparisons, model, mean_oversight)
     with one_blas_thread(comparisons.n_items):
-        solution = fit(rows, own_prior, own_oversight, start=begin, tolerance=float(tolerance), **options)
+        solution = fit(rows, priors, mean_oversight, start=begin, tolerance=float(tolerance), **options)
     if model.slips:
-        own_oversight = float(solution.parameters.oversight[0])
+        mean_oversight = float(solution.parameters.oversight[0])
     return Strengths(
         comparisons,
         model,
-        own_prior,
+        priors,
         parameters=solution.parameters,
         log_likelihood=solution.point.log_likelihood,
         converged=solution.converged,
         n_iterations=solution.n_iterations,
-        oversight=own_oversight,
+        oversight=mean_oversight,
     )
 
 

@@ -282,10 +282,11 @@ class Strengths(DrawnStrengths):
 
     def _is_side_confounded(self) -> bool:
         """Return whether strengths can make up for a common change of all side biases; False beyond 1,500 items."""
-        curved, n_items = self.curvature, len(self.items)
+        n_items = len(self.items)
         if not self.model.side_bias or n_items > likelihood.MAX_DENSE:
             return False
-        rows, a = curved.rows, curved.rows.of_group(curved.discrimination)
+        curved, rows = self.curvature, self.curvature.rows
+        a = rows.of_group(curved.discrimination)
         information = np.zeros((n_items + 1, n_items + 1))
         information[:n_items, :n_items] = likelihood.laplacian(rows, curved.weight)
         information[:n_items, n_items] = information[n_items, :n_items] = rows.by_item(curved.weight / a, -1.0)

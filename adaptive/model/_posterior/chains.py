@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.model._likelihood import Curvature, Parameters, Rows, curvature_at, inverse_of, kernel_input, laplacian
-from adaptive.model._posterior.opinions import Opinions, moves_of
+from adaptive.model._posterior.opinions import Opinions, opinion_effects
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _FIRST_SWEEPS: Final = 40
 _PILOTS: Final = 20  # chains over which the slopes and curvatures of votes that are not read are averaged
 _SWEEPS: Final = 4  # between two draws of a chain
 # Standard deviations of a step along d dimensions, times sqrt(d) (Gelman, Roberts and Gilks 1996).
-_SLIDE: Final = 2.4
+_JOINT_STEP: Final = 2.4
 _PRIOR_STEPS: Final = 6
 # Prior standard deviation of the logarithm of a scale: this times n / (n + 4) for n items, because votes on few items
 # cannot reveal a shape; the given prior then stays as it is.
@@ -68,11 +68,11 @@ class PooledVotes:
     @classmethod
     def of(cls, rows: Rows, opinions: Opinions | None) -> PooledVotes:
         """Pool votes; without a side bias, those of a pair on either side."""
-        flipped = (rows.left > rows.right) & (not rows.model.side_bias)
-        left, right = np.where(flipped, [rows.right, rows.left], [rows.left, rows.right])
-        columns = [left, right, np.where(flipped, -rows.winner, rows.winner), rows.group]
+        is_flipped = (rows.left > rows.right) & (not rows.model.side_bias)
+        left, right = np.where(is_flipped, [rows.right, rows.left], [rows.left, rows.right])
+        columns = [left, right, np.where(is_flipped, -rows.winner, rows.winner), rows.group]
         if opinions is not None and opinions.sd > 0:
-            sides = np.where(flipped, [opinions.right, opinions.left], [opinions.left, opinions.right])
+            sides = np.where(is_flipped, [opinions.right, opinions.left], [opinions.left, opinions.right])
             columns += list(np.where(opinions.spread[sides] > 0, sides, -1))
         order = np.lexsort(columns[::-1])
         columns = [column[order] for column in columns]
@@ -113,8 +113,8 @@ class PooledVotes:
         first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows.n_items))]).astype(np.int32)
         return ReadVotes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
 
-    def kernel_opinions(self, others: Rows, side_spread: Array, side_steps: Array) -> Shared:
-        """Convert the opinions to the arrays that the loops take; the unread votes `others` share none of them.
+    def kernel_opinions(self, unread: Rows, side_spread: Array, side_steps: Array) -> Shared:
+        """Convert the opinions to the arrays that the loops take; votes that are not read share none of them.
 
         Side biases follow, if they are drawn.
         """
@@ -122,14 +122,14 @@ class PooledVotes:
 
         opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
         has_opinion = opinion >= 0
-        alone = np.zeros(self.rows.n_items, bool)
-        alone[item[~has_opinion]] = alone[others.left] = alone[others.right] = True
+        has_unshared = np.zeros(self.rows.n_items, bool)
+        has_unshared[item[~has_opinion]] = has_unshared[unread.left] = has_unshared[unread.right] = True
         order = np.argsort(opinion[has_opinion], kind="stable")
         n_rows = self.count.size
         sides = (2 * np.tile(np.arange(n_rows), 2) + np.repeat([0, 1], n_rows))[has_opinion][order]
         start = np.concatenate([[0], np.cumsum(np.bincount(opinion[has_opinion], minlength=self.n_opinions))])
         of_item = item[has_opinion][order][start[:-1]].astype(np.int64)
-        of_item = np.where(alone[of_item], -1, of_item)
+        of_item = np.where(has_unshared[of_item], -1, of_item)
         if side_spread.size:
             of_group, first = self.rows.rows_by_group
             start, sides = np.concatenate([start, start[-1] + first[1:]]), np.concatenate([sides, 2 * of_group])
@@ -157,15 +157,15 @@ def _parameters_at(at: Parameters, place: Array) -> Parameters:
     return replace(at, theta=theta.copy(), side=sides * at.discrimination if sides.size else at.side)
 
 
-def _level(n_items: int, n_sides: int) -> Array:
+def _common_shift(n_items: int, n_sides: int) -> Array:
     """Return the projection on a common shift of all strengths."""
-    level = np.zeros((n_items + n_sides, n_items + n_sides))
-    level[:n_items, :n_items] = 1.0 / n_items
-    return level
+    shift = np.zeros((n_items + n_sides, n_items + n_sides))
+    shift[:n_items, :n_items] = 1.0 / n_items
+    return shift
 
 
 @dataclass(frozen=True, eq=False)
-class _Heavy:
+class _Approximation:
     """Mode and covariance under a Student's t prior with a fitted scale; the prior is flat if `scale` is infinite.
 
     `center` are strengths, then side biases if they are drawn. `precisions` belong to the normal priors, one for each
@@ -178,28 +178,29 @@ class _Heavy:
     scale: float
 
 
-def _heavy(curved: Curvature, at: Parameters, sides: Array) -> _Heavy:
+def _approximate(curved: Curvature, at: Parameters, side_precisions: Array) -> _Approximation:
     """Fit the prior by EM steps: a t prior is a normal one whose precision differs by item."""
     from scipy.linalg import solve
 
-    rows, n_items, n_sides = curved.rows, curved.rows.n_items, sides.size
+    rows, n_items, n_sides = curved.rows, curved.rows.n_items, side_precisions.size
     center, scale = np.concatenate([at.theta, (at.side / at.discrimination)[:n_sides]]), at.sd
     matrix = _add_sides(curved.matrix(), rows, curved.weight, n_sides)
     diagonal = np.diag_indices(n_items + n_sides)
-    matrix[diagonal] += np.append(np.zeros(n_items), sides)
+    matrix[diagonal] += np.append(np.zeros(n_items), side_precisions)
     if curved.precision == 0:
-        level = _level(n_items, n_sides)
-        return _Heavy(center, inverse_of(matrix + level) - level, np.append(np.zeros(n_items), sides), math.inf)
+        common_shift = _common_shift(n_items, n_sides)
+        covariance = inverse_of(matrix + common_shift) - common_shift
+        return _Approximation(center, covariance, np.append(np.zeros(n_items), side_precisions), math.inf)
     inverse = inverse_of(matrix)
     for step in range(_PRIOR_STEPS):
         squares = center[:n_items] ** 2 + np.diagonal(inverse)[:n_items]
         share = (DEGREES + 1) / (DEGREES + squares / (scale * scale))
         scale = min(at.sd, math.sqrt(float(np.mean(share * squares))))
-        precisions = np.append(share / (scale * scale), sides)
-        ahead = curvature_at(rows, _parameters_at(at, center))
-        matrix = _add_sides(ahead.matrix(), rows, ahead.weight, n_sides)
+        precisions = np.append(share / (scale * scale), side_precisions)
+        at_center = curvature_at(rows, _parameters_at(at, center))
+        matrix = _add_sides(at_center.matrix(), rows, at_center.weight, n_sides)
         matrix[diagonal] += precisions - np.append(np.full(n_items, at.precision), np.zeros(n_sides))
-        slope = _slope(rows, ahead.flow, n_sides) - precisions * center
+        slope = _slope(rows, at_center.flow, n_sides) - precisions * center
         # An inverse takes three times as long as a step, and changes little from one to the next. The solver of a step
         # warns of a side bias whose prior is far narrower than that of the strengths.
         if n_sides or step % 3 == 2:
@@ -207,10 +208,10 @@ def _heavy(curved: Curvature, at: Parameters, sides: Array) -> _Heavy:
             center = center + np.clip(inverse @ slope, -1.0, 1.0)
         else:
             center = center + np.clip(solve(matrix, slope, assume_a="pos"), -1.0, 1.0)
-    return _Heavy(center, inverse, precisions, scale)
+    return _Approximation(center, inverse, precisions, scale)
 
 
-def _is_read(votes: PooledVotes, weight: Array) -> Array:
+def _choose_read(votes: PooledVotes, weight: Array) -> Array:
     """Choose the rows that each sweep reads: all if they are few, else those on the items with the least information.
 
     The curvature of a log-likelihood changes by a factor over about one unit of theta. Where the votes determine the
@@ -263,8 +264,8 @@ class Paraboloid:
         if dpotrf(matrix + slack)[1]:  # odd votes may bend it upwards, with oversights
             matrix = expected
         if votes.n_opinions:
-            moves = moves_of(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0), n_sides)
-            noisy = expected + (moves @ moves.T).toarray()
+            effects = opinion_effects(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0), n_sides)
+            noisy = expected + (effects @ effects.T).toarray()
             noisy[np.diag_indices(center.size)] += 1e-9 * noisy.diagonal().max()  # items without a vote have none
             product = matrix @ np.linalg.solve(noisy, np.column_stack([matrix, slope]))
             matrix = 0.5 * (product[:, :-1] + product[:, :-1].T)
@@ -289,7 +290,7 @@ class _State:
 def draw_by_chains(
     curved: Curvature,
     at: Parameters,
-    sides: Array,
+    side_precisions: Array,
     opinions: Opinions | None,
     n_draws: int,
     rng: np.random.Generator,
@@ -298,64 +299,65 @@ def draw_by_chains(
     """Run chains of `_ROWS_EACH` draws in threads, each from a normal draw under the heavy-tailed prior."""
     from adaptive.model._posterior.sweep_kernels import Shape, sweep
 
-    heavy, n_items, n_sides = _heavy(curved, at, sides), curved.rows.n_items, sides.size
+    approximation = _approximate(curved, at, side_precisions)
+    n_items, n_sides = curved.rows.n_items, side_precisions.size
     pooled = PooledVotes.of(curved.rows, opinions)
-    weight = curvature_at(pooled.rows, _parameters_at(at, heavy.center)).weight * pooled.count
-    side_steps = 2.0 / np.sqrt(pooled.rows.by_group(weight)[:n_sides] + sides)
-    read = _is_read(pooled, weight)
-    votes, others, weight = pooled.select(read), pooled.select(~read), weight[read]
-    center, spread = heavy.center, heavy.covariance
-    others_at = Paraboloid(center, np.empty(0), np.empty(0), np.empty((0, 0), np.float32))
+    weight = curvature_at(pooled.rows, _parameters_at(at, approximation.center)).weight * pooled.count
+    side_steps = 2.0 / np.sqrt(pooled.rows.by_group(weight)[:n_sides] + side_precisions)
+    is_read = _choose_read(pooled, weight)
+    votes, unread, weight = pooled.select(is_read), pooled.select(~is_read), weight[is_read]
+    center, spread = approximation.center, approximation.covariance
+    paraboloid = Paraboloid(center, np.empty(0), np.empty(0), np.empty((0, 0), np.float32))
     n_chains = n_pilots = -(-n_draws // _ROWS_EACH)
-    if others.count.size:
+    if unread.count.size:
         n_pilots = max(n_chains, _PILOTS)
-        others_at = Paraboloid.of(others, at, center[np.newaxis])
-        if others.n_opinions:
+        paraboloid = Paraboloid.of(unread, at, center[np.newaxis])
+        if unread.n_opinions:
             read_matrix = _add_sides(laplacian(votes.rows, weight), votes.rows, weight, n_sides)
-            precision = others_at.matrix + read_matrix + np.diag(heavy.precisions)
+            precision = paraboloid.matrix + read_matrix + np.diag(approximation.precisions)
             # As in `covariance`: without a prior the matrix is singular.
-            level = (curved.precision == 0) * _level(n_items, n_sides)
-            spread = inverse_of(precision + level)
-            spread -= level
-            center = center + spread @ others_at.shift
-    covered = 0.5 * (spread + spread.T)
+            common_shift = (curved.precision == 0) * _common_shift(n_items, n_sides)
+            spread = inverse_of(precision + common_shift)
+            spread -= common_shift
+            center = center + spread @ paraboloid.shift
+    start_covariance = 0.5 * (spread + spread.T)
     if curved.precision == 0:
-        covered[:n_items, :n_items] += float(np.trace(spread[:n_items, :n_items])) / n_items
-    started = center + rng.standard_normal((n_pilots, center.size)) @ np.linalg.cholesky(covered).T
+        start_covariance[:n_items, :n_items] += float(np.trace(spread[:n_items, :n_items])) / n_items
+    starts = center + rng.standard_normal((n_pilots, center.size)) @ np.linalg.cholesky(start_covariance).T
     # Changes of side biases, with those of the strengths that make up for them.
-    ridge = spread[:, n_items:] @ np.linalg.inv(np.linalg.cholesky(covered[n_items:, n_items:])).T
+    ridge = spread[:, n_items:] @ np.linalg.inv(np.linalg.cholesky(start_covariance[n_items:, n_items:])).T
     variances = np.diagonal(spread)[:n_items] - np.sum(ridge[:n_items] ** 2, axis=1)  # given the side biases
     steps = 2.0 * np.sqrt(np.minimum(variances, 4.0) * 0.5)
-    ridge *= _SLIDE / math.sqrt(max(1, n_sides))
+    ridge *= _JOINT_STEP / math.sqrt(max(1, n_sides))
     _, voters = kernel_input(curved.rows, replace(at, side=np.zeros(n_sides)) if n_sides else at)
     prior = Shape(DEGREES, MOST_DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
-    read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows, sides**-0.5, side_steps)
-    moves = moves_of(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0), n_sides)
+    read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(unread.rows, side_precisions**-0.5, side_steps)
+    effects = opinion_effects(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0), n_sides)
     n_opinions = votes.n_opinions + n_sides
     n_numbers = n_items + n_opinions + (n_items if n_opinions else 0) + 5
 
-    def begin(place: Array, seed: int) -> _State:
+    def start_chain(place: Array, seed: int) -> _State:
         rng = np.random.default_rng(seed)
         opinion = votes.spread * rng.standard_normal(votes.n_opinions)
-        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale), math.log(DEGREES), math.log(2.0)])
-        theta, biases = np.split(place - spread @ (moves @ opinion), [n_items])  # they make up for opinions
+        log_scale = math.log(approximation.scale)
+        shape = np.array([0.0, log_scale, log_scale, math.log(DEGREES), math.log(2.0)])
+        theta, biases = np.split(place - spread @ (effects @ opinion), [n_items])  # they make up for opinions
         return _State(theta.copy(), np.concatenate([opinion, biases]), shape, rng)
 
-    def move(state: _State, n_sweeps: Sequence[int]) -> list[Array]:
+    def run(state: _State, n_sweeps: Sequence[int]) -> list[Array]:
         """Return the strengths after each of these numbers of sweeps."""
-        pull = others_at.slope.copy()
+        pull = paraboloid.slope.copy()
         if pull.size:
-            pull -= others_at.matrix @ (state.place(n_sides) - others_at.center)
+            pull -= paraboloid.matrix @ (state.place(n_sides) - paraboloid.center)
         draws = []
         for number in n_sweeps:
-            numbers = (
-                state.rng.standard_normal((number, n_numbers + n_sides)),
-                -state.rng.standard_exponential((number, n_numbers + n_sides)),
-            )
-            slides = numbers[0][:, n_numbers:] @ ridge.T
-            falls = slides.astype(np.float32)[:, : pull.size] @ others_at.matrix
+            normal = state.rng.standard_normal((number, n_numbers + n_sides))
+            log_uniform = -state.rng.standard_exponential((number, n_numbers + n_sides))
+            joint_changes = normal[:, n_numbers:] @ ridge.T
+            pull_changes = joint_changes.astype(np.float32)[:, : pull.size] @ paraboloid.matrix
+            numbers = normal, log_uniform, joint_changes, pull_changes
             changed = state.theta, state.opinion, state.shape
-            sweep(read_votes, voters, shared, prior, others_at.matrix, pull, steps, *numbers, slides, falls, *changed)
+            sweep(read_votes, voters, shared, prior, paraboloid.matrix, pull, steps, *numbers, *changed)
             level = state.theta.mean()  # the votes carry no information on it
             state.theta -= level
             state.shape[0] -= level
@@ -364,15 +366,15 @@ def draw_by_chains(
 
     # Draw the seeds: a generator's state does not count what it spawned, and some generators cannot spawn.
     seeds = rng.integers(0, 2**63, n_pilots).tolist()
-    states, workers = list(map(begin, started, seeds)), checked_workers(None)
-    first = _FIRST_SWEEPS
-    if others.count.size:
-        first //= 2
-        in_threads(lambda state: move(state, [first]), states, workers)
-        others_at = Paraboloid.of(others, at, np.array([state.place(n_sides) for state in states]))
+    states, workers = list(map(start_chain, starts, seeds)), checked_workers(None)
+    n_first = _FIRST_SWEEPS
+    if unread.count.size:
+        n_first //= 2
+        in_threads(lambda state: run(state, [n_first]), states, workers)
+        paraboloid = Paraboloid.of(unread, at, np.array([state.place(n_sides) for state in states]))
     blocks = [(state, min(_ROWS_EACH, n_draws - _ROWS_EACH * place)) for place, state in enumerate(states[:n_chains])]
     draws = in_threads(
-        lambda block: move(block[0], [first] + [_SWEEPS] * (block[1] - 1)),
+        lambda block: run(block[0], [n_first] + [_SWEEPS] * (block[1] - 1)),
         blocks,
         workers,
         progress,

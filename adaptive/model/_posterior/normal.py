@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from adaptive.model._likelihood import Curvature, Parameters
 from adaptive.model._newton import Voters
-from adaptive.model._posterior.opinions import COLUMNS, Opinions, moves_of
+from adaptive.model._posterior.opinions import COLUMNS, Opinions, opinion_effects
 from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]
@@ -28,7 +28,7 @@ _PAIRS_PER_VOTE: Final = 30
 def draw_normal(
     curved: Curvature,
     at: Parameters,
-    sides: Array,
+    side_precisions: Array,
     opinions: Opinions | None,
     n_draws: int,
     rng: np.random.Generator,
@@ -36,16 +36,16 @@ def draw_normal(
 ) -> Array:
     """Draw strengths that are normal around the fitted ones; their mean is 0.
 
-    They have the covariance of `covariance`, and side biases with the precisions `sides` are integrated over.
+    They have the covariance of `covariance`, and side biases with the precisions `side_precisions` are integrated over.
     """
-    draws = at.theta + _draw_by_solving(curved, sides, opinions, n_draws, rng, progress)
+    draws = at.theta + _draw_by_solving(curved, side_precisions, opinions, n_draws, rng, progress)
     draws -= draws.mean(axis=1, keepdims=True)
     return draws
 
 
 def _draw_by_solving(
     curved: Curvature,
-    sides: Array,
+    side_precisions: Array,
     opinions: Opinions | None,
     n_draws: int,
     rng: np.random.Generator,
@@ -59,13 +59,13 @@ def _draw_by_solving(
     from scipy.linalg import solve_triangular
     from scipy.sparse import coo_array, hstack
 
-    rows, n_votes, n_items, n_sides = curved.rows, curved.rows.left.size, curved.rows.n_items, sides.size
+    rows, n_votes, n_items, n_sides = curved.rows, curved.rows.left.size, curved.rows.n_items, side_precisions.size
     causes, size = coo_array((n_items + n_sides, 0)), n_items + n_sides
     if opinions is not None and opinions.sd > 0:
-        causes = moves_of(rows, curved.weight, (opinions.left, opinions.right), opinions.spread, n_sides)
+        causes = opinion_effects(rows, curved.weight, (opinions.left, opinions.right), opinions.spread, n_sides)
     voters = Voters.without_parameters(rows)
     if n_sides:
-        inverse = 1.0 / (rows.by_group(curved.weight) + sides)
+        inverse = 1.0 / (rows.by_group(curved.weight) + side_precisions)
         voters = Voters(rows, curved.weight[np.newaxis], inverse[:, np.newaxis, np.newaxis], np.zeros(n_sides))
     is_dense = n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0
     if is_dense:
@@ -77,7 +77,8 @@ def _draw_by_solving(
             ends, effects = [*ends, n_items + rows.group], [*effects, width]
         places = np.concatenate(ends), np.tile(vote, len(ends))
         of_votes = coo_array((np.concatenate(effects), places), (size, n_votes))
-        of_priors = coo_array((np.sqrt(sides), (n_items + np.arange(n_sides), np.arange(n_sides))), (size, n_sides))
+        of_side = np.arange(n_sides)
+        of_priors = coo_array((np.sqrt(side_precisions), (n_items + of_side, of_side)), (size, n_sides))
         causes = hstack([of_votes, causes, of_priors])
     causes = causes.tocsr()
     draws = np.empty((n_draws, n_items))
@@ -109,8 +110,8 @@ def covariance(curved: Curvature, opinions: Opinions | None, absorbed: Array | f
     rows, inverse = curved.rows, curved.centred_inverse(absorbed)
     if opinions is None or opinions.sd == 0:
         return np.asarray(inverse)
-    moves = moves_of(rows, curved.weight, (opinions.left, opinions.right), opinions.spread).tocsr()
-    return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)
+    effects = opinion_effects(rows, curved.weight, (opinions.left, opinions.right), opinions.spread).tocsr()
+    return np.asarray(inverse + inverse @ (effects @ effects.T).toarray() @ inverse)
 
 
 def cluster_ratio(curved: Curvature, opinions: Opinions | None, voter: Array, n_voters: int) -> float:

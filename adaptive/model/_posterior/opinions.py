@@ -117,7 +117,9 @@ def _unit_columns(n_items: int) -> Iterator[Array]:
         yield np.eye(n_items, min(COLUMNS, n_items - start), -start)
 
 
-def moves_of(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array, n_sides: int = 0) -> Any:
+def opinion_effects(
+    rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array, n_sides: int = 0
+) -> Any:
     """Return the effect of each shared opinion, per unit of its spread, on the slopes of theta and of side biases.
 
     The matrix is sparse, of shape (n_items + n_sides, n_shared). `opinions` are those on the left and on the right of

@@ -641,8 +641,8 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
         inner = np.concatenate([opinion[opinions.spread > 0], biases])
         before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ place, biases))
         size = (3, 2 * n_items + inner.size + 6)
-        slides = rng.standard_normal((3, n_sides)) @ ridge
-        falls = (slides @ matrix if n_measured else np.empty((3, 0))).astype(np.float32)
+        joint_changes = rng.standard_normal((3, n_sides)) @ ridge
+        pull_changes = (joint_changes @ matrix if n_measured else np.empty((3, 0))).astype(np.float32)
         sweep(
             *(
                 pooled.kernel_votes(),
@@ -653,7 +653,7 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
             ),
             *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
             *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size)),
-            *(slides, falls, theta, inner, shape),
+            *(joint_changes, pull_changes, theta, inner, shape),
         )
         if n_measured:  # the constant part is the slope at the strengths
             place = np.concatenate([theta, inner[inner.size - n_sides :]])
