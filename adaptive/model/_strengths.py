@@ -20,7 +20,8 @@ from adaptive.comparisons._columns import places_among
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _likelihood as likelihood
-from adaptive.model._accuracy import N_SAMPLES, Better, DrawnStrengths, better_of, order_caveats
+from adaptive.model._accuracy import N_SAMPLES, Better, better_of, order_caveats
+from adaptive.model._drawn_strengths import DrawnStrengths
 from adaptive.model._misfit import MISFIT_LIMIT, Misfit, misfit
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior.draws import draw
