@@ -49,9 +49,7 @@ _OUTPUTS: Final = frozenset({"out", "report_path"})  # parameters that name a fi
 TABLES: Final = ("text", "markdown", "latex", "csv")
 LOOK: Final = f"{__name__}.look"
 DETECTABLE: Final = "detectable: smallest true difference that the test finds four times out of five"
-
-
-# The message of the library on an option, which a place may precede.
+# A message of the library on an option; it may begin with a place, such as a file and a line.
 _OPTION_ERROR: Final = re.compile(r"((?:.*: )?)([a-z][a-z_0-9]*)( (?:must be .*; got|is an option of) .*)", re.DOTALL)
 
 
@@ -207,11 +205,11 @@ def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
 
     def add(command: Command) -> Command:
         @wraps(command)
-        def gathering(**values: Any) -> Any:
+        def command_of_options(**values: Any) -> Any:
             values[name] = kind(**{member: values.pop(member) for member in option_of}, **dict.fromkeys(left_out))
             return command(**values)
 
-        wrapped: Any = stacked(*option_of.values())(gathering)
+        wrapped: Any = stacked(*option_of.values())(command_of_options)
         for parameter, member in zip(reversed(wrapped.__click_params__), option_of, strict=False):
             parameter.name = member  # by default, click derives the name from the flag
         return cast(Command, wrapped)
@@ -370,9 +368,9 @@ def _cell(row: Any, source: str | tuple[str, ...], text: CellText) -> str:
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
     """Return the library's warnings as notes, without repeated messages."""
-    named = {} if system is None else {"system": system}
+    system_field = {} if system is None else {"system": system}
     return [
-        {**named, "coefficients": list(coefficients), "message": shell_options(message)}
+        {**system_field, "coefficients": list(coefficients), "message": shell_options(message)}
         for message in dict.fromkeys(messages)
     ]
 
@@ -396,7 +394,7 @@ def resamples_text(number: int, seed: int, of: str | None = None) -> str:
 
 
 def print_too_few(intervals: Iterable[tuple[float, float, int]], result: Any, noun: str) -> None:
-    """Say why intervals are unbounded: so few units, the last number of each, are too few to bound a `noun`."""
+    """Print why intervals, each with its ends and its number of units, are unbounded: the units are too few."""
     sizes = sorted({size for low, high, size in intervals if math.isinf(low) or math.isinf(high)})
     if sizes:
         numbers = "the " if result.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
@@ -485,21 +483,21 @@ out_option: Decorator = stacked(figure_option("--out", "Write the figure here", 
 
 def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     """Draw a figure, write it, and return matplotlib's warnings about letters that the font lacks."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as font_warnings:
         warnings.filterwarnings("always", "Glyph", UserWarning)
         try:
             with theme(_look("theme"), width=_look("width"), has_title=not _look("no_title")):
                 save_figure(draw(), out, dpi=_look("dpi"))
         except OSError as error:
             raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
-    return list(dict.fromkeys(str(warning.message) for warning in caught))
+    return list(dict.fromkeys(str(warning.message) for warning in font_warnings))
 
 
 def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     """Write a figure as `saved_figure` does, print its path, and return the warnings."""
-    lacking = saved_figure(draw, out)
+    font_warnings = saved_figure(draw, out)
     click.echo(whole(Path(out)))
-    return lacking
+    return font_warnings
 
 
 @contextmanager

@@ -76,8 +76,8 @@ class ReliabilityScore(TableResult):
         From 0 to 1; 1 if the model contradicts no decision of most annotators, .5 for a coin. nan if all comparisons
         are undecided.
     low, high : float
-        Bootstrap-t interval at `level`; targets are resampled. nan with one target. From 0 to 1 if they are two, or up
-        to five with the same score, at level 0.95; if more have the same score, its width is 0.
+        Bootstrap-t interval at `level`; targets are resampled. nan with one target. At level 0.95, it is from 0 to 1
+        with two targets, and with up to five targets of the same score; with more of the same score, its width is 0.
     kinds, targets : tuple of ReliabilityPart
         The score by kind of triplet, and by target.
     oov_words : tuple of str
