@@ -49,7 +49,7 @@ control_socket_disable = True  # it would start a thread in the process that for
 
 
 def on_starting(arbiter: Any) -> None:
-    """Before the socket listens and workers are forked: open the ledger, compile, fork the supervisor of heavy requests.
+    """Before the socket listens and workers fork: open the ledger, compile, fork the supervisor of heavy requests.
 
     The command leaves the ledger to this process, which has imported the application already.
     """
