@@ -94,8 +94,9 @@ def bradley_terry(
         e, from 0 to below 0.5. By default one e of all votes is estimated, with a prior of mean 0.03. With `voters` it
         is the mean of the prior of e_v, by default the one e that a fit of all voters alike estimates.
     prior : float, Prior, or None
-        Standard deviation t of the strengths, in units of theta, or all priors. By default t is
-        estimated from the votes. Infinity asks for maximum likelihood.
+        Standard deviation t of the strengths, in units of theta, or all priors. By default t is estimated from the
+        votes. Infinity means that the strengths have no prior. The other parameters keep theirs, so the fit is maximum
+        likelihood only with `oversight=0`, and without `voters` and `side_bias`.
     voters : bool
         Fit a discrimination a_v and an oversight e_v for each voter.
     side_bias : bool

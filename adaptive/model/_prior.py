@@ -26,7 +26,8 @@ class Prior(Result):
         standard deviation 1, and t is the peak next to 2 of its posterior, with the marginal likelihood of the votes in
         Laplace's approximation. A fit then takes three to ten times as long. Above 300 items (1,500 if there are many
         votes), the approximation is estimated with random signs, so t and the oversight depend a little on the order of
-        the items: with 1,600 items and 8,000 votes, t varied by 2 %. Infinity means no prior, a maximum-likelihood fit.
+        the items: with 1,600 items and 8,000 votes, t varied by 2 %. Infinity means that the strengths have no prior;
+        the other parameters keep theirs.
     discrimination_sd : float
         Standard deviation of log a_v, whose mean over the voters is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.
