@@ -408,8 +408,8 @@ def draw_sets(
     --------
     >>> import numpy as np
     >>> from adaptive import draw_sets
-    >>> for drawn in draw_sets(["ant", "bee", "cat", "dog", "eel", "fox"], 4, 2, np.random.default_rng(1)):
-    ...     print(drawn)
+    >>> for item_set in draw_sets(["ant", "bee", "cat", "dog", "eel", "fox"], 4, 2, np.random.default_rng(1)):
+    ...     print(item_set)
     ('eel', 'cat', 'fox', 'dog')
     ('cat', 'dog', 'ant', 'bee')
     ('ant', 'fox', 'eel', 'bee')

@@ -93,8 +93,8 @@ class Choices:
     Examples
     --------
     >>> from adaptive import Choices
-    >>> asked = [(["a", "b", "c", "d"], "a", "d"), (["a", "b", "c", "e"], "b", "e")]
-    >>> Choices.from_best_worst(asked)
+    >>> answers = [(["a", "b", "c", "d"], "a", "d"), (["a", "b", "c", "e"], "b", "e")]
+    >>> Choices.from_best_worst(answers)
     <Choices of 5 items: 2 events>
     """
 
@@ -179,8 +179,8 @@ class Choices:
         Examples
         --------
         >>> from adaptive import Choices
-        >>> graded = Choices.from_grades(["a", "b", "c"], [0, 1, 0], [1, 2, 2], [2, 0, 1])
-        >>> graded.names
+        >>> choices = Choices.from_grades(["a", "b", "c"], [0, 1, 0], [1, 2, 2], [2, 0, 1])
+        >>> choices.names
         ('grade 0', 'grade 1')
         """
         sides = _whole_numbers("left", left), _whole_numbers("right", right)

@@ -58,9 +58,11 @@ class PredictionPoweredStrengths(ChoiceStrengths):
     >>> machine = np.where(rng.random(1_000) < 0.9, people, -people)
     >>> judge = Choices.from_grades(list("abcd"), left, right, machine)
     >>> human = Choices.from_grades(list("abcd"), left[:100], right[:100], people[:100])
-    >>> both = prediction_powered(human, judge, range(100), range(1_000))
-    >>> both.n_prompts, round(both.weight, 2), both.human.standard_errors[0] > 1.3 * both.standard_errors[0]
-    (100, 0.82, np.True_)
+    >>> strengths = prediction_powered(human, judge, range(100), range(1_000))
+    >>> strengths.n_prompts, round(strengths.weight, 2)
+    (100, 0.82)
+    >>> strengths.human.standard_errors[0] > 1.3 * strengths.standard_errors[0]
+    np.True_
     """
 
     weight: float = math.nan
@@ -148,8 +150,8 @@ def prediction_powered(
     >>> machine = np.where(rng.random(1_000) < 0.9, people, -people)
     >>> judge = Choices.from_grades(list("abcd"), left, right, machine)
     >>> human = Choices.from_grades(list("abcd"), left[:100], right[:100], people[:100])
-    >>> both = prediction_powered(human, judge, range(100), range(1_000))
-    >>> both.better("a", "d").probability > 0.99
+    >>> strengths = prediction_powered(human, judge, range(100), range(1_000))
+    >>> strengths.better("a", "d").probability > 0.99
     True
 
     From one file of people and a judge:

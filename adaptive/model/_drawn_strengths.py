@@ -223,8 +223,8 @@ class DrawnStrengths(TableResult):
         --------
         >>> from adaptive import Comparisons, bradley_terry
         >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
-        >>> reached = bradley_terry(votes, prior=2).expected_correlation("tau")
-        >>> reached.low < reached.mean < reached.high
+        >>> accuracy = bradley_terry(votes, prior=2).expected_correlation("tau")
+        >>> accuracy.low < accuracy.mean < accuracy.high
         True
         """
         return expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)

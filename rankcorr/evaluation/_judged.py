@@ -238,8 +238,8 @@ def judged_means(
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> grades = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 3, 9))} for q in range(200)}
-    >>> guesses = {q: {d: min(2, g + int(rng.random() < 0.2)) for d, g in own.items()} for q, own in grades.items()}
-    >>> run = {q: {d: g + rng.normal() for d, g in own.items()} for q, own in grades.items()}
+    >>> guesses = {q: {d: min(2, g + int(rng.random() < 0.2)) for d, g in docs.items()} for q, docs in grades.items()}
+    >>> run = {q: {d: g + rng.normal() for d, g in docs.items()} for q, docs in grades.items()}
     >>> some = {q: grades[q] for q in list(grades)[:40]}
     >>> means = judged_means(evaluate(some, {"bm25": run}, metrics="ndcg@5"),
     ...                      evaluate(guesses, {"bm25": run}, metrics="ndcg@5"))

@@ -346,8 +346,8 @@ def compare_reliability(
     --------
     >>> from rankcorr.vectors import TargetGroups, compare_reliability
     >>> groups = TargetGroups({t: {"a": "positive", "b": "positive", "c": "random"} for t in ("t1", "t2", "t3", "t4")})
-    >>> better = compare_reliability(groups, lambda t, c: -ord(c), lambda t, c: ord(c))
-    >>> better.difference, better.pvalue
+    >>> comparison = compare_reliability(groups, lambda t, c: -ord(c), lambda t, c: ord(c))
+    >>> comparison.difference, comparison.pvalue
     (1.0, 0.125)
     """
     _check_options(groups, oov, lower, level, n_resamples, seed)

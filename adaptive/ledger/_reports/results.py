@@ -391,8 +391,8 @@ class ExclusionPreview:
     >>> ledger = Ledger.in_memory()
     >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann", "Bob"], seed=1)
     >>> n_opened = campaign.open_next()
-    >>> said = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
-    >>> recorded = campaign.record(said)
+    >>> answers = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
+    >>> recorded = campaign.record(answers)
     >>> exclusion = campaign.voters.named("Bob").preview_exclusion()
     >>> exclusion.excluded, exclusion.n_votes, exclusion.n_others, round(exclusion.tau_w, 4)
     (False, 2, 2, 1.0)
