@@ -68,11 +68,11 @@ def main() -> None:
         runs_by_part = {name: list(pool.map(partial(one, name, options.size), seeds)) for name in options.only}
     for part in PARTS:
         for name, runs in runs_by_part.items():
-            less = [np.array([run[part][key] - run[""][key] for run in runs]) for key in ("tau_w", "rho_w")]
-            over = [np.mean([run[which]["stated"] - run[which]["tau_w"] for run in runs]) for which in (part, "")]
-            errors = [each.std(ddof=1) / np.sqrt(each.size) for each in less]
-            cells = [f"{each.mean():+.3f} ({e:.3f})" for each, e in zip(less, errors, strict=True)]
-            row(part, name, *cells, *(f"{each:+.3f}" for each in over))
+            differences = [np.array([run[part][key] - run[""][key] for run in runs]) for key in ("tau_w", "rho_w")]
+            excesses = [np.mean([run[key]["stated"] - run[key]["tau_w"] for run in runs]) for key in (part, "")]
+            errors = [values.std(ddof=1) / np.sqrt(values.size) for values in differences]
+            cells = [f"{values.mean():+.3f} ({e:.3f})" for values, e in zip(differences, errors, strict=True)]
+            row(part, name, *cells, *(f"{excess:+.3f}" for excess in excesses))
 
 
 if __name__ == "__main__":

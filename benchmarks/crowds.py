@@ -285,10 +285,10 @@ def collect_strengths(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) 
 
 def true_accuracy(strengths: Strengths, truth: Array) -> dict[str, float]:
     """Accuracy reached, and the number of votes after which there was a signal."""
-    gold, own = Ranking.from_scores(truth), Ranking.from_scores(strengths.theta)
+    gold, estimate = Ranking.from_scores(truth), Ranking.from_scores(strengths.theta)
     return {
-        "tau_w": weighted_tau(gold, own).statistic,
-        "rho_w": weighted_rho(gold, own).statistic,
+        "tau_w": weighted_tau(gold, estimate).statistic,
+        "rho_w": weighted_rho(gold, estimate).statistic,
         "signal": float(strengths.signal.first or np.inf),
         "pairs": strengths.misfit.pairs,
     }
