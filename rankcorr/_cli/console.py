@@ -89,18 +89,16 @@ class WithExample(click.Command):
             raise
 
 
-def _reading_decimals(kind: click.ParamType) -> click.ParamType:
+def _reading_decimals(kind: Any) -> Any:
     """Return a type of numbers that reads them as files do; Python also takes 1_0, nan and the digits of any script."""
     if not isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
         return kind
     strict = copy(kind)
-    strict.convert = partial(_convert_decimal, kind)  # type: ignore[method-assign]
+    strict.convert = partial(_convert_decimal, kind)
     return strict
 
 
-def _convert_decimal(
-    kind: click.ParamType, value: Any, parameter: click.Parameter | None, context: click.Context | None
-) -> Any:
+def _convert_decimal(kind: Any, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
     if isinstance(value, str):
         try:
             is_number = parse_number(value) is not None
