@@ -94,7 +94,7 @@ def _reading_decimals(kind: Any) -> Any:
     if not isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
         return kind
     strict = copy(kind)
-    strict.convert = partial(_convert_decimal, kind)
+    strict.convert = partial(_convert_decimal, kind)  # type: ignore[method-assign]
     return strict
 
 
@@ -442,6 +442,12 @@ def pvalue_text(pvalue: float) -> str:
 def number_text(value: float) -> str:
     """Format a number with four decimals; "-" if it is nan."""
     return "-" if math.isnan(value) else f"{value:z.4f}"
+
+
+def score_text(value: float) -> str:
+    """Format a number in any unit as `number_text` does, or with four digits if it needs more room; "-" if nan."""
+    needs_room = 0 < abs(value) < 5e-5 or 1e7 <= abs(value) < math.inf
+    return f"{value:.3e}" if needs_room else number_text(value)
 
 
 def rank_text(rank: float) -> str:
