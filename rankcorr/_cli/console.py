@@ -17,8 +17,9 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
+from copy import copy
 from dataclasses import field, fields
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
@@ -28,6 +29,7 @@ import click
 from rankcorr._checks import Declaration, counted, declaration_of, shell_options
 from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
+from rankcorr._io.table import parse_number
 from rankcorr._output.report import check_ending, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
@@ -61,6 +63,8 @@ class WithExample(click.Command):
 
     def __init__(self, *args: Any, more: str = "", **settings: Any) -> None:
         super().__init__(*args, **settings)
+        for parameter in self.params:
+            parameter.type = _reading_decimals(parameter.type)
         text, title, lines = inspect.cleandoc(self.help or "").partition("\n\nExample")
         self.help: str | None = f"{text}\n\n{inspect.cleandoc(more)}".rstrip()
         if title:
@@ -82,6 +86,26 @@ class WithExample(click.Command):
             if match and (flag := flags.get(match[2].removeprefix("n_"))):
                 error.args = (match[1] + flag + match[3],)
             raise
+
+
+def _reading_decimals(kind: Any) -> Any:
+    """Return a type of numbers that reads them as files do; Python also takes 1_0, nan and the digits of any script."""
+    if not isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        return kind
+    strict = copy(kind)
+    strict.convert = partial(_convert_decimal, kind)  # type: ignore[method-assign]
+    return strict
+
+
+def _convert_decimal(kind: Any, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+    if isinstance(value, str):
+        try:
+            is_number = parse_number(value) is not None
+        except OverflowError:
+            kind.fail(f"{value!r} is beyond the range of a 64-bit float", parameter, context)
+        if not is_number:
+            kind.fail(f"{value!r} is not a valid {kind.name}", parameter, context)
+    return kind.convert(value, parameter, context)
 
 
 def _is_same_file(path: object, other: object) -> bool:
@@ -417,6 +441,12 @@ def pvalue_text(pvalue: float) -> str:
 def number_text(value: float) -> str:
     """Format a number with four decimals; "-" if it is nan."""
     return "-" if math.isnan(value) else f"{value:z.4f}"
+
+
+def score_text(value: float) -> str:
+    """Format a number in any unit as `number_text` does, or with four digits if it needs more room; "-" if nan."""
+    needs_room = 0 < abs(value) < 5e-5 or 1e7 <= abs(value) < math.inf
+    return f"{value:.3e}" if needs_room else number_text(value)
 
 
 def rank_text(rank: float) -> str:

@@ -11,20 +11,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._checks import alpha_of, check_unique, checked_count, checked_level, counted, offending
+from rankcorr._checks import alpha_of, checked_count, checked_level, counted, offending
 from rankcorr._input.numbers import DECIMALS, ROUNDING
 from rankcorr._input.scores import ScoresLike, checked_numbers, midranks, split_labels
 from rankcorr._output.results import TableResult, columns_of, read_only
 from rankcorr._output.tables import TableNotes
+from rankcorr._ranking import check_names
 from rankcorr._workers import Draws, Progress, Values
-from rankcorr.errors import (
-    DimensionError,
-    DuplicateLabelError,
-    LabelMismatchError,
-    LengthError,
-    NonNumericError,
-    OptionError,
-)
+from rankcorr.errors import DimensionError, LabelMismatchError, LengthError, NonNumericError, OptionError
 
 TESTED: Final = ("pvalue", "corrected_pvalue")
 MOST_PAIRS: Final = 256  # kept in memory at a time, with all their exchanges
@@ -384,7 +378,7 @@ def rank_sets(
     labels, numbers = split_labels(estimates, "estimate")
     values = _checked_finite(numbers, "estimate", labels)
     names: tuple[Hashable, ...] = tuple(range(values.size)) if labels is None else tuple(labels)
-    check_unique(names, "names of estimates", DuplicateLabelError)
+    check_names(names, "estimate")
     if (standard_errors is None) == (covariance is None):
         raise OptionError("give either standard_errors or covariance")
     root = (

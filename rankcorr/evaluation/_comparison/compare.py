@@ -57,8 +57,9 @@ def compare_runs(
     equally good runs at the 5 % level.
 
     - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
-      up to 12 queries. "t" is Student's test. The interval of a difference inverts its test; with few queries it can
-      be unbounded.
+      up to 12 queries. "t" is Student's test. If all n differences are equal, "t" and "bootstrap" have no noise to
+      compare them with, and their p-value is that of the randomization test, 2^(1 - n). The interval of a difference
+      inverts its test; with few queries it can be unbounded.
     - The interval of a run's mean is a bootstrap-t interval from resampled queries. It applies to further queries of
       the same kind, and does not compare runs.
     - P-values are corrected for all pairs, or with a baseline for all pairs that include it, by a step-down method: the

@@ -151,6 +151,19 @@ def test_equal_runs_have_no_difference_to_detect(test):
     assert math.isnan(result.detectable[0])
 
 
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("n", [2, 5, 6, 9])
+@pytest.mark.parametrize("difference", [0.25, -0.25, 0.0, 0.3 - 0.2 - 0.1])  # the last is 0 up to rounding
+def test_equal_differences_have_the_p_value_of_flipped_signs(test, n, difference):
+    noise = np.where(np.arange(n) % 2, 0.0, 1e-17)[:, np.newaxis]  # rounding errors are no evidence
+    result = compute_tests(difference + noise, test, 0.95, DRAWS)
+    expected = float(scipy.stats.binomtest(n, n).pvalue) if abs(difference) > 0.1 else 1.0  # the sign test
+    assert result.pvalues[0] == pytest.approx(expected)
+    ends = (difference, difference) if scipy.stats.binomtest(n, n).pvalue <= 0.05 else (-math.inf, math.inf)
+    assert (result.lows[0], result.highs[0]) == pytest.approx(ends)
+    assert math.isnan(result.detectable[0])
+
+
 @pytest.mark.parametrize("n", [6, 8, 12, 25])
 def test_detectable_differences_of_few_queries_are_found_in_four_of_five_samples(n):
     sample, other = np.random.default_rng(n).standard_normal((2, n, 4_000))
