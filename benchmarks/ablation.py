@@ -18,7 +18,7 @@ from crowds import CROWDS, SIZES, collect_strengths, expected_accuracy, true_acc
 from report import heading, machine, row
 
 from adaptive.matching import _matching as matching
-from adaptive.model._posterior import draws
+from adaptive.model._posterior import chains
 from adaptive.model._posterior.normal import draw_normal
 
 NAMES = ("power law", "normal", "noisy", "ties .3", "intransitive .3", "50 % careless", "5 voters", "uniform")
@@ -29,7 +29,7 @@ PARTS: dict[str, tuple[object, str, object]] = {  # module, name, and the value 
     "limit on votes on a pair": (matching, "PAIR_SHARES", ()),
     "search for far ranks": (matching, "FAR_SHARE", 0.0),
     "distance where half of the votes tie": (matching, "informative_distance", lambda _: 0.0),
-    "chains in place of normal draws": (draws, "draw_by_chains", draw_normal),
+    "chains in place of normal draws": (chains, "draw_by_chains", draw_normal),
 }
 
 

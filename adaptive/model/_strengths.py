@@ -24,7 +24,7 @@ from adaptive.model._accuracy import N_SAMPLES, Better, better_of, order_caveats
 from adaptive.model._drawn_strengths import DrawnStrengths
 from adaptive.model._misfit import MISFIT_LIMIT, Misfit, misfit
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
-from adaptive.model._posterior.draws import draw
+from adaptive.model._posterior.chains import draw
 from adaptive.model._posterior.normal import cluster_ratio, covariance
 from adaptive.model._posterior.opinions import Opinions, shared_opinions
 from adaptive.model._prior import OVERSIGHT, SD_START, Prior

@@ -19,8 +19,7 @@ from adaptive.model._likelihood import Rows, VoteModel
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
 from adaptive.model._newton import JointFit, Move, pool_rows
 from adaptive.model._posterior import sweep_kernels
-from adaptive.model._posterior.chains import MOST_READ, Paraboloid, PooledVotes, draw_by_chains
-from adaptive.model._posterior.draws import side_precisions
+from adaptive.model._posterior.chains import MOST_READ, Paraboloid, PooledVotes, draw_by_chains, side_precisions
 from adaptive.model._posterior.normal import covariance, draw_normal
 from adaptive.model._posterior.opinions import Opinions, shared_opinions
 from adaptive.model._posterior.sweep_kernels import Shape, log_density, sweep
@@ -314,7 +313,7 @@ def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
     votes, _ = simulate_votes(30, 600, 7, opinion_sd=0.5)
     exact = bradley_terry(votes).standard_errors
     monkeypatch.setattr("adaptive.model._strengths.MAX_EXACT", 10)
-    monkeypatch.setattr("adaptive.model._posterior.draws.MAX_DENSE", 10)
+    monkeypatch.setattr("adaptive.model._posterior.chains.MAX_DENSE", 10)
     assert_allclose(bradley_terry(votes).standard_errors, exact, rtol=0.1)
 
 
@@ -447,7 +446,7 @@ def test_side_biases_of_too_many_voters_count_as_fitted(monkeypatch):
     votes, _ = simulate_votes(4, 80, 1, n_voters=6)
     strengths = bradley_terry(votes, voters=True, side_bias=True)
     drawn = strengths.sample(50, np.random.default_rng(1))
-    monkeypatch.setattr("adaptive.model._posterior.draws.MAX_DENSE", 9)
+    monkeypatch.setattr("adaptive.model._posterior.chains.MAX_DENSE", 9)
     as_fitted = strengths.sample(50, np.random.default_rng(1))
     known = draws_by_chains(strengths, np.empty(0))
     assert_array_equal(as_fitted, known)
