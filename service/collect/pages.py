@@ -21,9 +21,8 @@ from werkzeug.wrappers import Response
 
 from adaptive.ledger import Campaign, VotingPages
 from service.collect import access
-from service.collect.api.campaigns import CampaignRequest, PlanChoice, SettingsRequest
+from service.collect.api.campaigns import CampaignRequest, PagesRequest, PlanChoice, SettingsRequest
 from service.collect.api.results import EXPORTS
-from service.collect.api.voting_pages import PagesRequest
 from service.collect.content import TYPES, asset_file, render
 from service.collect.state import collecting
 from service.http.problems import Problem
