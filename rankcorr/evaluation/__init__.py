@@ -43,9 +43,16 @@ from rankcorr.evaluation._comparison.compare import (
     worst,
 )
 from rankcorr.evaluation._comparison.results import GroupComparison, PairedDifference, RunComparison, RunScore
-from rankcorr.evaluation._evaluate import ChanceLevel, Evaluation, RunMean, Undefined, evaluate
+from rankcorr.evaluation._evaluate import (
+    ChanceLevel,
+    Evaluation,
+    GroupCorrelations,
+    RunMean,
+    Undefined,
+    correlate_groups,
+    evaluate,
+)
 from rankcorr.evaluation._fuse import fuse
-from rankcorr.evaluation._group_correlations import GroupCorrelations, correlate_groups
 from rankcorr.evaluation._judged import JudgedMean, JudgedMeans, judged_means
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._metrics import RBO, AveragePrecision, PrecisionAt, TauAP

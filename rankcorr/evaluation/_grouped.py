@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from types import ModuleType
@@ -93,14 +92,6 @@ def _reason(x: Values, y: Values) -> str:
     if (x == x[0]).all():
         return GOLD_TIED
     return RUN_TIED if (y == y[0]).all() else NO_WEIGHT
-
-
-def groups_by_reason(why: Mapping[int, str], ids: Sequence[Hashable]) -> dict[str, tuple[Hashable, ...]]:
-    """Return the ids of queries or groups without a value, by reason."""
-    members_of: dict[str, list[Hashable]] = {}
-    for place, reason in why.items():
-        members_of.setdefault(reason, []).append(ids[place])
-    return {reason: tuple(members) for reason, members in members_of.items()}
 
 
 @cache

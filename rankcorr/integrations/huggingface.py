@@ -11,7 +11,7 @@ import evaluate
 from rankcorr._coefficients import COEFFICIENTS, CoefficientLike, as_coefficient
 from rankcorr._correlation import correlate
 from rankcorr.errors import NonNumericError
-from rankcorr.evaluation._group_correlations import correlate_groups
+from rankcorr.evaluation._evaluate import correlate_groups
 from rankcorr.evaluation._metrics import name_of
 
 DESCRIPTION: Final = "Tie-aware rank correlations that weigh the top of the list most, and the plain ones."

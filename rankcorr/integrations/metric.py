@@ -14,7 +14,7 @@ from rankcorr._input.numbers import detach_tensor
 from rankcorr._input.scores import is_masked
 from rankcorr.errors import DimensionError, LengthError, OptionError
 from rankcorr.evaluation._columns import checked_values
-from rankcorr.evaluation._group_correlations import correlate_groups
+from rankcorr.evaluation._evaluate import correlate_groups
 
 
 class RankMetric:

@@ -8,7 +8,7 @@ from sklearn.metrics import make_scorer
 
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
-from rankcorr.evaluation._group_correlations import correlate_groups
+from rankcorr.evaluation._evaluate import correlate_groups
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,15 @@ from itertools import product
 import ir_measures
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from ir_measures.measures import registry
 
 from rankcorr import (
+    MissingValueError,
     NonNumericError,
     OptionError,
     RhoW,
@@ -42,6 +45,7 @@ from rankcorr.evaluation import (
     UnjudgedError,
     compare_evaluated,
     compare_runs,
+    correlate_groups,
     evaluate,
     read_qrels,
     read_run,
@@ -59,6 +63,8 @@ from tests.repository import ROOT
 GOLD = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}, "q3": {"a": 1, "b": 1}, "q4": {"a": 0, "b": 3}}
 SYSTEM = {"q1": {"a": 9.0, "c": 8.0, "b": 7.0}, "q2": {"a": 1.0}, "q3": {"a": 2.0, "b": 1.0}, "q5": {"a": 1.0}}
 FAMILIAR = ["ap", "p@1", "p@3", "p@10"]
+SCORES, GOLD_SCORES = [0.3, 0.1, 0.2, 5.0, 0.9, 0.8, 0.7], [2, 0, 1, 3, 1, 2, 2]
+GROUPS = ["q", "q", "q", "lone", "r", "r", "r"]
 
 
 @given(QRELS, RUNS, st.sampled_from(["zero", "omit"]), st.sampled_from(["last", "omit"]))
@@ -358,6 +364,52 @@ def test_progress_counts_runs():
     steps = []
     evaluate(GOLD, {"one": SYSTEM, "two": SYSTEM}, progress=steps.append)
     assert [n_runs for n_runs in steps if n_runs] == [1, 1]
+
+
+@pytest.mark.parametrize("column", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_groups_of_columns_of_every_kind(column):
+    order = np.random.default_rng(0).permutation(len(GROUPS)).tolist()
+    columns = [column([values[row] for row in order]) for values in (SCORES, GOLD_SCORES, GROUPS)]
+    result = correlate_groups(*columns, coefficient=TauW(n0=1))
+    by_group = dict(zip(result.groups, result.values.tolist(), strict=True))
+    assert by_group["q"] == pytest.approx(float(weighted_tau(GOLD_SCORES[:3], SCORES[:3], n0=1)), abs=1e-12)
+    assert by_group["r"] == pytest.approx(float(weighted_tau(GOLD_SCORES[4:], SCORES[4:], n0=1)), abs=1e-12)
+    assert math.isnan(by_group["lone"])
+    assert result.undefined == {"fewer than two rows": ("lone",)}
+    assert sorted(result.sizes.tolist()) == [1, 3, 3]
+    assert (result.n0, result.coefficient, result.n_items) == (1.0, "tau_w", 7)
+
+
+def test_means_of_groups_and_policies():
+    result = correlate_groups(SCORES, GOLD_SCORES, GROUPS, standardized=True)
+    assert result.mean == pytest.approx(np.nanmean(result.values))
+    assert np.isnan(result.standardized[1])
+    zero = correlate_groups(SCORES, GOLD_SCORES, GROUPS, undefined="zero", standardized=True)
+    assert zero.values[1] == zero.standardized[1] == 0.0
+    assert correlate_groups(SCORES, GOLD_SCORES, GROUPS).standardized is None
+    with pytest.raises(UndefinedQueryError, match="tau_w: fewer than two rows; groups: 'lone'"):
+        correlate_groups(SCORES, GOLD_SCORES, GROUPS, undefined="error")
+
+
+def test_values_of_groups_are_an_array_and_a_table():
+    result = correlate_groups(SCORES, GOLD_SCORES, GROUPS)
+    assert np.asarray(result).tolist()[0] == result.values[0]
+    assert result.to_frame().columns.tolist() == ["group", "tau_w", "n_items"]
+    assert repr(result) == f"<GroupCorrelations of 3 groups, 7 rows, tau_w: mean {result.mean:.4f}>"
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ((SCORES, GOLD_SCORES[:-1], GROUPS), ColumnError, "same length; got 7 groups, 6 gold scores and 7 scores"),
+        (([], [], []), ColumnError, "there is no row"),
+        ((SCORES, [math.nan, *GOLD_SCORES[1:]], GROUPS), MissingValueError, "needs a gold score; nan in row 0"),
+        ((SCORES, GOLD_SCORES, [*GROUPS[:-1], 3]), ColumnError, "group ids must be all text or all whole numbers"),
+    ],
+)
+def test_invalid_columns_of_groups_are_refused(columns, error, message):
+    with pytest.raises(error, match=message):
+        correlate_groups(*columns)
 
 
 TWO_QUERIES = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "b": 0}}
