@@ -45,9 +45,8 @@ from adaptive.ledger._reports import results, status
 from adaptive.ledger._reports.quality import CampaignQuality, FlagLimits, quality_of
 from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
-from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
+from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up, check_writable
 from adaptive.ledger._store.migrations import bring_up, check_revision, create_tables, make_tables
-from adaptive.ledger._store.postgresql import check_writable
 from adaptive.ledger._store.schema import file_id
 from adaptive.ledger._voter import Voter, Voters
 from adaptive.ledger._voters.tokens import Tokens, issue

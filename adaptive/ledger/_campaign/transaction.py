@@ -28,8 +28,7 @@ from adaptive.ledger._campaign.content import OPEN, ItemContent, VotingPages
 from adaptive.ledger._campaign.plan import ContinuousPlan, Mode, items_of_targets, n_pairs_within
 from adaptive.ledger._campaign.settings import CampaignSettings
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import PROCESS_CLOCK, SERVER_CLOCK, Database
-from adaptive.ledger._store.postgresql import lock_ballot
+from adaptive.ledger._store.database import PROCESS_CLOCK, SERVER_CLOCK, Database, lock_ballot
 from adaptive.ledger._store.schema import answers_with, json_of, label_of, label_text, now
 from adaptive.ledger.errors import ChangedError, LedgerError, NoCampaignError
 from adaptive.model._likelihood import MAX_DENSE

@@ -2,6 +2,10 @@
 
 `Database.write` is the only way to change anything. It runs a function in a transaction and retries it if the database
 requires that, so the function must have no effect except through its connection.
+
+A ledger may be on a read-only disk, or in another user's folder. SQLite keeps the locks of readers in a file next to
+the ledger. If SQLite cannot create that file and no other process has created it, nobody can be writing, and the ledger
+can be read without locks. After reading, it is checked that the ledger was not changed nevertheless.
 """
 
 from __future__ import annotations
@@ -11,10 +15,12 @@ import os
 import random
 import re
 import sqlite3
+import threading
 import time
 import weakref
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,17 +29,6 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, OperationalError
 
-from adaptive.ledger._store import postgresql, sqlite
-from adaptive.ledger._store.driver_errors import (
-    NOT_IN_ENCODING,
-    UNUSABLE,
-    WRITES_NOTHING,
-    is_clash,
-    is_damaged,
-    is_transient,
-    reason,
-)
-from adaptive.ledger._store.fair_lock import FairLock
 from adaptive.ledger._store.schema import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, LedgerMovedError, UnreachableError
 from rankcorr._checks import shown
@@ -44,11 +39,39 @@ Connection = sa.Connection
 PATIENCE_SECONDS: Final = 20.0
 _FIRST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.5
+_POLL_SECONDS: Final = (0.0005, 0.0015)  # polling interval for SQLite's lock, for the first thread in a process's queue
 _MOST_CLASHES: Final = 8
+_LOCK_SECONDS: Final = 5.0
 _FORK_SECONDS: Final = 5.0  # longest time that a fork waits for a writing thread
 SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
 # Read when a statement runs, so that a statement can be built once.
 PROCESS_CLOCK: Final = sa.bindparam("process_clock", type_=sa.BigInteger, callable_=now)
+# The time since which a server counts its writes changes with each crash. A server that has crashed, or a standby that
+# has taken over, gives the ids of transactions that it has lost to others.
+_TRANSACTION_ID: Final = sa.text(
+    "SELECT CAST(pg_current_xact_id_if_assigned() AS text) AS id, pg_stat_get_bgwriter_stat_reset_time() AS since"
+)
+_TRANSACTION_STATUS: Final = sa.text(
+    "SELECT CASE WHEN sent < pg_snapshot_xmax(pg_current_snapshot()) THEN pg_xact_status(sent) END AS status, "
+    "pg_stat_get_bgwriter_stat_reset_time() IS NOT DISTINCT FROM :since AS is_same_server "
+    "FROM CAST(CAST(:id AS text) AS xid8) AS sent"
+)
+# A report on many votes is fitted within its transaction, which holds no lock that others wait for.
+_READS_AS_LONG_AS_IT_TAKES: Final = "SET LOCAL idle_in_transaction_session_timeout = 0"
+# A process that hangs in a transaction holds the lock of a ballot. Transactions that wait for the lock are retried, and
+# the server ends the hanging one.
+_LIMITS: Final = (
+    "SELECT pg_backend_pid(), set_config('lock_timeout', %(lock)s, %(local)s), "
+    "set_config('idle_in_transaction_session_timeout', '60s', %(local)s)"
+)
+_READ_ONLY: Final = sa.text(
+    "SELECT pg_is_in_recovery() OR CAST(current_setting('default_transaction_read_only') AS bool)"
+)
+_IDENTITIES: Final = "rankcorr files"  # keys in the `info` of a connection
+_IS_POOLED: Final = "rankcorr is pooled"
+# Numbers that other programs are unlikely to use for advisory locks: "rcl" in ASCII, and the next one.
+BALLOT_LOCKS: Final = 0x72636C
+EVENT_LOCKS: Final = 0x72636D
 HALF_A_PAIR: Final = "a text must be whole characters, without half of a surrogate pair"
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
 _SEVERAL_HOSTS: Final = re.compile(r"([^:/]+://(?:[^/?]*@)?)([^/?@]*,[^/?@]*)([^@]*)")
@@ -72,8 +95,8 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
     if "://" not in text:
         return sa.URL.create("sqlite", database=os.path.abspath(text))
     hosts: list[str] = []
-    if match := _SEVERAL_HOSTS.fullmatch(text):  # as libpq writes them; SQLAlchemy takes them from the query
-        text, hosts = match[1] + match[3], match[2].split(",")
+    if several := _SEVERAL_HOSTS.fullmatch(text):  # as libpq writes them; SQLAlchemy takes them from the query
+        text, hosts = several[1] + several[3], several[2].split(",")
     try:
         url = sa.make_url(text).update_query_pairs([("host", host) for host in hosts])
     except (sa.exc.ArgumentError, ValueError):
@@ -228,7 +251,7 @@ class Database:
                 if is_clash(error) and n_clashes < _MOST_CLASHES:
                     n_clashes += 1  # another transaction inserted the same key, and the retry will find it
                 elif not is_transient(error):
-                    if getattr(error.orig, "sqlstate", None) == WRITES_NOTHING:
+                    if getattr(error.orig, "sqlstate", None) == _WRITES_NOTHING:
                         self.engine.dispose()  # another host of the URL may have taken over
                     raise self._translate(error) from error
                 elif not (self.is_sqlite or self._was_reached):
@@ -239,7 +262,7 @@ class Database:
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
     def _run_once(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float, level: str) -> T:
-        before = sqlite.file_state(self.path) if self.is_file else None
+        before = file_state(self.path) if self.is_file else None
         with self.engine.connect() as connection:
             self._was_reached = True
             options: dict[str, Any] = {"ledger_deadline": deadline if writes else None}
@@ -251,21 +274,21 @@ class Database:
             try:
                 with connection.execution_options(**options).begin():
                     if not (writes or self.is_sqlite or level == "AUTOCOMMIT"):
-                        connection.exec_driver_sql(postgresql.UNLIMITED_READ)
-                    if writes and not self.is_sqlite:
-                        postgresql.limit_transaction(connection, self.patience)
+                        connection.exec_driver_sql(_READS_AS_LONG_AS_IT_TAKES)
+                    if writes and connection.info.get(_IS_POOLED):
+                        connection.exec_driver_sql(_LIMITS, {"lock": _lock_timeout(self.patience), "local": True})
                     result = work(connection)
                     if self.is_file:
                         self._check_is_in_place(connection)
                     if asks and not self.is_sqlite:
-                        sent = connection.execute(postgresql.TRANSACTION_ID).one()
+                        sent = connection.execute(_TRANSACTION_ID).one()
             except DBAPIError as error:
                 is_unknown = sent is not None and sent.id is not None and is_transient(error)
                 if not (is_unknown and self._is_committed(sent, deadline)):
                     raise
             if writes and self.is_file:
                 self._check_is_in_place(connection)  # again after the commit, before the change is acknowledged
-            if before is not None and sqlite.file_state(self.path) != before:
+            if before is not None and file_state(self.path) != before:
                 raise UnreachableError(f"{self.name}: was written while it was read without locks; read it again")
             return result
 
@@ -275,13 +298,13 @@ class Database:
         Connections to such a file stay open, but their commits are lost, as are those to a write-ahead log that was
         deleted: SQLite continues to write to it.
         """
-        opened, current = connection.info[sqlite.IDENTITIES], sqlite.identities(self.path)
+        opened, there = connection.info[_IDENTITIES], _identities(self.path)
         # The log is created by the first transaction, and exists as long as any connection is open.
-        opened |= {name: current[name] for name, identity in opened.items() if identity is None}
-        if opened == current:
+        opened |= {name: there[name] for name, identity in opened.items() if identity is None}
+        if opened == there:
             return
-        name = next(name for name, identity in opened.items() if current[name] != identity)
-        change = "moved or deleted" if current[name] is None else "replaced"
+        name = next(name for name, identity in opened.items() if there[name] != identity)
+        change = "moved or deleted" if there[name] is None else "replaced"
         mine, self._mine = self._mine, None
         if mine is not None:  # leave the connections open: closing them could delete the log of the new file
             self._inherited.append(mine)
@@ -301,13 +324,13 @@ class Database:
         Parameters
         ----------
         sent : row
-            The transaction, as in `postgresql.TRANSACTION_ID`.
+            The transaction, as in `_TRANSACTION_ID`.
         """
         pause = _FIRST_PAUSE
         while True:
             try:
                 with self.engine.connect() as connection:
-                    status, is_same_server = connection.execute(postgresql.TRANSACTION_STATUS, sent._asdict()).one()
+                    status, is_same_server = connection.execute(_TRANSACTION_STATUS, sent._asdict()).one()
                 if not is_same_server and status == "committed":  # perhaps another transaction with this id
                     deadline = -math.inf
                 elif not is_same_server or status in ("committed", "aborted"):
@@ -339,9 +362,9 @@ class Database:
         # A violated constraint or trigger is a bug, or an attempt to change history, and is raised unchanged.
         state = getattr(error.orig, "sqlstate", None)
         if isinstance(error, DataError):  # a value that no column can hold, such as text with a null byte
-            advice = "; the database needs the encoding UTF8" if state == NOT_IN_ENCODING else ""
+            advice = "; the database needs the encoding UTF8" if state == _NOT_IN_ENCODING else ""
             return LedgerError(f"the database cannot hold this value: {self._reason(error)}{advice}")
-        if isinstance(error, OperationalError | InterfaceError) or is_damaged(error) or state in UNUSABLE:
+        if isinstance(error, OperationalError | InterfaceError) or is_damaged(error) or state in _UNUSABLE:
             return UnreachableError(f"{self.name}: {self._reason(error)}")
         return error
 
@@ -362,19 +385,19 @@ class Database:
         if self.is_sqlite:
             if not self.is_file:
                 pool: dict[str, Any] = {"poolclass": sa.StaticPool, "connect_args": {"check_same_thread": False}}
-            elif sqlite.is_read_only(self.path):
+            elif is_read_only(self.path):
                 # A new connection for each reader, because a connection without locks does not notice changes.
-                pool = {"creator": lambda: sqlite.connect(self.path), "poolclass": sa.NullPool}
+                pool = {"creator": lambda: connect(self.path), "poolclass": sa.NullPool}
             else:
-                # A writer waits in `sqlite.begin`; any other thread that finds the database locked waits in `_run`.
+                # A writer waits in `_begin_sqlite`; any other thread that finds the database locked waits in `_run`.
                 pool = {"connect_args": {"timeout": 0}, "max_overflow": -1}
                 if self._was_reached:  # do not recreate a file that was deleted, without its tables
-                    pool = {"creator": lambda: sqlite.connect(self.path), "max_overflow": -1}
+                    pool = {"creator": lambda: connect(self.path), "max_overflow": -1}
             engine = sa.create_engine(self.url, **pool)
-            sa.event.listen(engine, "connect", sqlite.set_up)
+            sa.event.listen(engine, "connect", _set_up_sqlite)
             if self.is_file:
-                sa.event.listen(engine, "connect", partial(sqlite.note_identity, path=self.path))
-            sa.event.listen(engine, "begin", sqlite.begin)
+                sa.event.listen(engine, "connect", partial(_note_identity, path=self.path))
+            sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
         # Without keepalives, TCP reports a dead server only after two hours.
         connecting = max(2, min(10, math.ceil(self.patience)))  # libpq treats 1 as 2
@@ -387,7 +410,7 @@ class Database:
             engine = sa.create_engine(self.url, connect_args=options, **pool)
         except ModuleNotFoundError as error:
             raise LedgerError("PostgreSQL needs psycopg: pip install 'rankcorr-adaptive[postgres]'") from error
-        sa.event.listen(engine, "connect", partial(postgresql.set_up, patience=self.patience))
+        sa.event.listen(engine, "connect", partial(_set_up_postgresql, patience=self.patience))
         return engine
 
 
@@ -411,6 +434,251 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     # Not after_in_child: the child gets a new queue, because another thread may have been using the parent's.
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
+
+
+def _note_identity(_: sqlite3.Connection, record: Any, *, path: Path) -> None:
+    """Record the file that a connection has opened; the first transaction opens the log."""
+    record.info[_IDENTITIES] = {**dict.fromkeys(_identities(path)), path.name: _identities(path)[path.name]}
+
+
+def _identities(path: Path) -> dict[str, tuple[int, int] | None]:
+    """Return the device and inode of a ledger, its write-ahead log and the log's index; None for missing files."""
+    identities: dict[str, tuple[int, int] | None] = {}
+    for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        try:
+            status = file.stat()
+        except OSError:
+            identities[file.name] = None
+        else:
+            identities[file.name] = status.st_dev, status.st_ino
+    return identities
+
+
+def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:
+    """Lock a ballot until the transaction ends; SQLite has a single writer anyway."""
+    if connection.dialect.name == "postgresql":
+        name = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
+        connection.execute(sa.text(f"SELECT {name}(:space, :ballot)"), {"space": BALLOT_LOCKS, "ballot": ballot_id})
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # the module must not begin transactions: `_begin_sqlite` does
+    cursor = connection.cursor()
+    # NORMAL could lose the last commits in a power failure.
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    # Otherwise INSERT OR REPLACE deletes rows without running the triggers that protect history.
+    cursor.execute("PRAGMA recursive_triggers = ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    deadline = connection.get_execution_options().get("ledger_deadline")
+    if deadline is None:
+        connection.exec_driver_sql("BEGIN")
+        return
+    # A transaction that reads first fails at its first write, whatever the timeout, if another one has written in
+    # between. Writing transactions therefore begin with a lock. SQLite itself would wait in steps of up to 100 ms.
+    raw = connection.connection.dbapi_connection
+    while True:
+        try:
+            raw.execute("BEGIN IMMEDIATE")  # type: ignore[union-attr]
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise OperationalError("BEGIN IMMEDIATE", None, error) from error
+        else:
+            return
+        time.sleep(random.uniform(*_POLL_SECONDS))
+
+
+def _set_up_postgresql(connection: Any, record: Any, *, patience: float) -> None:
+    """Set the limits of a session, unless a pooler may give each transaction to another session.
+
+    The session would also serve other clients then, with these limits and with statements that they prepared under the
+    same names. A pooler shows itself by another number of the session than the session itself has.
+    """
+    limits = {"lock": _lock_timeout(patience), "local": False}
+    number, *_ = connection.execute(_LIMITS, limits).fetchone()
+    record.info[_IS_POOLED] = number != connection.info.backend_pid
+    if record.info[_IS_POOLED]:
+        connection.rollback()
+        connection.prepare_threshold = None
+    else:
+        connection.commit()
+
+
+def _lock_timeout(patience: float) -> str:
+    return f"{math.ceil(1e3 * min(_LOCK_SECONDS, patience))}ms"
+
+
+def check_writable(connection: sa.Connection, name: str) -> None:
+    """Raise UnreachableError if a PostgreSQL server takes no changes: a standby, or one that was made read-only."""
+    if connection.dialect.name == "postgresql" and connection.execute(_READ_ONLY).scalar():
+        raise UnreachableError(
+            f"{name}: is read-only: the server is a standby, or default_transaction_read_only is on; with several "
+            "hosts, add target_session_attrs=read-write to the URL"
+        )
+
+
+class FairLock:
+    """A lock that goes to the thread that has waited longest, which `threading.Lock` does not guarantee.
+
+    SQLite has one writer at a time, and waiting writers sleep for increasing times: with 24 writers, one in a hundred
+    waited for more than 5 seconds. With this lock, the threads of a process queue, and only the first one polls the
+    database.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._taken = False
+        self._waiting: deque[threading.Lock] = deque()
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of threads in the queue."""
+        return len(self._waiting)
+
+    @contextmanager
+    def turn(self, deadline: float) -> Iterator[None]:
+        """Hold the lock.
+
+        Parameters
+        ----------
+        deadline : float
+            Time to stop waiting, on the clock of `time.monotonic`.
+
+        Raises
+        ------
+        TimeoutError
+            The lock was not free by the deadline.
+        """
+        self._wait(deadline)
+        try:
+            yield
+        finally:
+            self._next()
+
+    def _wait(self, deadline: float) -> None:
+        with self._guard:
+            if not self._taken:
+                self._taken = True
+                return
+            mine = threading.Lock()
+            mine.acquire()
+            self._waiting.append(mine)
+        if mine.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            return
+        with self._guard:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                raise TimeoutError
+            # Otherwise the lock was handed over at the last moment.
+
+    def _next(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._taken = False
+
+
+# States of PostgreSQL: serialization failure, deadlock, timeouts of locks, transactions, statements and idle sessions,
+# and a server that stops, starts or has no free connections. PgBouncer uses 08P01 for most of its errors.
+_TRANSIENT: Final = (
+    *("40001", "40P01", "55P03", "25P03", "25P04", "57014", "57P05"),
+    *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08004", "08006", "08P01"),
+)
+_DISK_FULL: Final = "53100"
+_WRITES_NOTHING: Final = "25006"
+# Missing rights, missing tables, a transaction that must not write, and damaged tables.
+_UNUSABLE: Final = ("42501", "42P01", _WRITES_NOTHING, "0A000", "XX000", "XX001", "XX002")
+_NOT_IN_ENCODING: Final = "22P05"
+_LITTLE: Final = 64 * 1024  # bytes: SQLite needs 32 kB for the locks of readers, and more for writes
+
+
+def is_transient(error: DBAPIError) -> bool:
+    """Return whether the same transaction may succeed in a moment."""
+    if isinstance(error.orig, sqlite3.OperationalError):
+        return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    state = getattr(error.orig, "sqlstate", None)
+    # A broken connection has no state.
+    return state in _TRANSIENT or (state is None and isinstance(error, OperationalError))
+
+
+def is_clash(error: DBAPIError) -> bool:
+    """Return whether a row was rejected because another row has its key."""
+    if isinstance(error.orig, sqlite3.IntegrityError):
+        return error.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+    return getattr(error.orig, "sqlstate", None) == "23505"
+
+
+def is_damaged(error: DBAPIError) -> bool:
+    """Return whether a file is not a database, or is damaged."""
+    if not isinstance(error.orig, sqlite3.DatabaseError):
+        return False
+    return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def reason(error: DBAPIError, path: Path | None) -> str:
+    """Return the cause of an error in one line; `path` is the SQLite file."""
+    if isinstance(error.orig, sqlite3.Error) and path is not None:
+        code = error.orig.sqlite_errorcode & 0xFF
+        if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _has_no_room(path)):
+            return "the disk is full"
+        if code == sqlite3.SQLITE_READONLY:
+            return "cannot be written: the file or its folder is read-only"
+        if code == sqlite3.SQLITE_CANTOPEN and path.is_dir():
+            return "is a folder, not a file"
+        if code == sqlite3.SQLITE_CANTOPEN and Path(f"{path}-wal").exists():
+            return (
+                f"cannot be read: {path.name}-wal has votes that are not in the file yet, and the folder is read-only; "
+                f"copy both files to a folder that can be written"
+            )
+    lines = str(error.orig).strip().splitlines()
+    line = lines[0] if lines else type(error.orig).__name__
+    return f"the disk of the server is full: {line}" if getattr(error.orig, "sqlstate", None) == _DISK_FULL else line
+
+
+def _has_no_room(path: Path) -> bool:
+    """Return whether the disk is full; SQLite reports an I/O error if it cannot write the file of locks."""
+    if not hasattr(os, "statvfs"):
+        return False
+    try:
+        status = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return status.f_bavail * status.f_frsize < _LITTLE
+
+
+def is_read_only(path: Path) -> bool:
+    """Return whether the ledger exists in a folder that cannot be written."""
+    return path.exists() and not os.access(path.parent, os.W_OK)
+
+
+def file_state(path: Path) -> tuple[int, int] | None:
+    """Return a value that changes when a file that is read without locks is written; None if it is read with locks."""
+    if not is_read_only(path) or _has_locks(path):
+        return None
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def address(path: Path, mode: str = "mode=ro") -> str:
+    """Return the URI for opening an existing ledger, immutable if it is read without locks."""
+    how = "immutable=1" if is_read_only(path) and not _has_locks(path) else mode
+    return f"{path.absolute().as_uri()}?{how}"
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a connection to an existing ledger."""
+    mode = "mode=ro" if is_read_only(path) else "mode=rw"
+    return sqlite3.connect(address(path, mode), uri=True, timeout=0, check_same_thread=False)
+
+
+def _has_locks(path: Path) -> bool:
+    """Return whether a process has the ledger open, or left votes in the log that are not in the file yet."""
+    ahead = Path(f"{path}-wal")  # not with_name, which raises for /
+    return Path(f"{path}-shm").exists() or (ahead.exists() and ahead.stat().st_size > 0)
 
 
 _PAGES: Final = 4_096  # 16 MB in a step; votes can be written between steps
@@ -437,7 +705,7 @@ def back_up(database: Database, path: str | os.PathLike[str]) -> None:
     try:
         with new_file(target) as part:
             with (
-                closing(sqlite3.connect(sqlite.address(database.path), uri=True)) as source,
+                closing(sqlite3.connect(address(database.path), uri=True)) as source,
                 closing(sqlite3.connect(part)) as copy,
             ):
                 source.backup(copy, pages=_PAGES)

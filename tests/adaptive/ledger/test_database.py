@@ -17,10 +17,8 @@ import sqlalchemy as sa
 from adaptive import plan_ballots
 from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError
 from adaptive.ledger._store import database as module
-from adaptive.ledger._store.database import PATIENCE_SECONDS
-from adaptive.ledger._store.fair_lock import FairLock
+from adaptive.ledger._store.database import PATIENCE_SECONDS, FairLock, lock_ballot
 from adaptive.ledger._store.migrations import create_tables
-from adaptive.ledger._store.postgresql import lock_ballot
 from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,

@@ -15,8 +15,8 @@ from sqlalchemy.exc import OperationalError
 
 from adaptive.ledger import ContinuousPlan, Ledger, LedgerError, LedgerMovedError, UnreachableError
 from adaptive.ledger._reports.status import status_of
-from adaptive.ledger._store import sqlite
-from adaptive.ledger._store.driver_errors import reason
+from adaptive.ledger._store import database
+from adaptive.ledger._store.database import reason
 from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
     answered_campaign,
@@ -129,7 +129,7 @@ def test_a_read_only_ledger_is_read_while_another_process_writes(folder):
 def test_a_lockless_read_during_a_write_is_discarded(folder, monkeypatch):
     ledger, campaign = answered_ledger(folder)
     ledger.close()
-    monkeypatch.setattr(sqlite, "is_read_only", lambda _: True)
+    monkeypatch.setattr(database, "is_read_only", lambda _: True)
     assert campaign.status().n_votes == 12
 
     def reads(transaction):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
-from adaptive.ledger._store.postgresql import check_writable, lock_ballot
+from adaptive.ledger._store.database import check_writable, lock_ballot
 from adaptive.ledger._store.schema import FIXED, HISTORY, NEVER_DELETED, metadata
 from adaptive.ledger.errors import LedgerError, RevisionError
 
