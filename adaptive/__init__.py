@@ -56,8 +56,9 @@ from adaptive.matching._matching import Matches, Matching, next_comparisons
 from adaptive.matching._rounds import run_matching
 from adaptive.matching._stopping import StopDecision, StoppingRule, TopStoppingRule, stopping_rule
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
-from adaptive.model._likelihood import Prior, VoteModel
+from adaptive.model._likelihood import VoteModel
 from adaptive.model._models import bradley_terry, thurstone
+from adaptive.model._prior import Prior
 from adaptive.model._reliability import Reliability, reliability
 from adaptive.model._scoring import (
     BordaScores,

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive._rows import VoterComparisons
-from adaptive.errors import DrawError
+from adaptive.errors import AdaptiveError, DrawError
 from rankcorr._checks import check_rng, check_unique, equals_itself, is_unhashable, offending, shown, whole_number
 from rankcorr._input.frames import python_values
-from rankcorr._input.identifiers import plain_identifier
+from rankcorr._input.identifiers import WHOLE_TIMES, inexact_times, plain_identifier, type_twins
 from rankcorr._input.scores import is_masked
 from rankcorr._output.results import Result, read_only
 
@@ -408,8 +408,8 @@ def draw_sets(
     --------
     >>> import numpy as np
     >>> from adaptive import draw_sets
-    >>> for drawn in draw_sets(["ant", "bee", "cat", "dog", "eel", "fox"], 4, 2, np.random.default_rng(1)):
-    ...     print(drawn)
+    >>> for item_set in draw_sets(["ant", "bee", "cat", "dog", "eel", "fox"], 4, 2, np.random.default_rng(1)):
+    ...     print(item_set)
     ('eel', 'cat', 'fox', 'dog')
     ('cat', 'dog', 'ant', 'bee')
     ('ant', 'fox', 'eel', 'bee')
@@ -487,6 +487,7 @@ def draw_assignment(counts: Mapping[Hashable, int], size: int, *, rng: np.random
         raise DrawError(f"counts must map each item to its number of ratings; got {shown(counts)}")
     check_rng(rng, DrawError)
     items = list(counts)
+    check_names(tuple(items), "items", DrawError)
     numbers = [checked_integer(f"number of ratings of {shown(item)}", count, least=0) for item, count in counts.items()]
     number = checked_integer("size", size, least=1)
     if number > len(items):
@@ -522,6 +523,26 @@ def is_label(name: Hashable) -> bool:
     return name is not None and equals_itself(name) and name != ""
 
 
+def check_names(names: tuple[Hashable, ...], role: str, error: type[AdaptiveError]) -> None:
+    """Refuse labels that are missing, repeated, or equal but for their types; messages of `error` begin with `role`.
+
+    >>> check_names((7, "7"), "items", DrawError)
+    Traceback (most recent call last):
+    adaptive.errors.DrawError: items differ only in their types: '7'; write all in one way, such as text
+    """
+    kinds = set(map(type, names))
+    for name in names if not kinds <= {str, int} or "" in names else ():
+        if is_unhashable(name) and not inexact_times([name]):
+            raise error(f"{role} must be hashable, as text and tuples are; got {shown(name)}")
+        if not is_label(name):
+            raise error(f"{role} must have a label each; got {shown(name)}")
+    if inexact := inexact_times(names):
+        raise error(offending(f"{role} that are times {WHOLE_TIMES}; got", inexact))
+    check_unique(names, role, error)
+    if twins := [] if kinds in ({str}, {int}) else type_twins(names):
+        raise error(f"{offending(f'{role} differ only in their types', twins)}; write all in one way, such as text")
+
+
 def _checked_names(kind: str, names: object, *, least: int) -> Names:
     if isinstance(names, numbers.Number | np.generic):
         return range(_checked_count(kind, checked_integer(f"the number of {kind}s", names, least=least), least=least))
@@ -530,12 +551,7 @@ def _checked_names(kind: str, names: object, *, least: int) -> Names:
     if isinstance(names, range) and (names.start, names.step) == (0, 1):
         return range(_checked_count(kind, max(names.stop, 0), least=least))
     labels = tuple(map(plain_identifier, python_values(names)))
-    for name in labels:
-        if is_unhashable(name):
-            raise DrawError(f"{kind}s must be hashable; got {shown(name)}")
-        if not is_label(name):
-            raise DrawError(f"{kind}s must have a label each; got {shown(name)}")
-    check_unique(labels, f"{kind}s", DrawError)
+    check_names(labels, f"{kind}s", DrawError)
     _checked_count(kind, len(labels), least=least)
     return labels
 

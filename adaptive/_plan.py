@@ -437,7 +437,7 @@ def advice_on(sizes: Sequence[int], *, fraction: float, presentations: int, n_co
     if repeated:
         others = [sizes[ballot - 1] - 1 for ballot in repeated]
         meet = f"only {_from_to(others)} {'other' if max(others) == 1 else 'others'} to meet"
-        sentence = f"In {_ballots(repeated)} an item has {_presentations(m)} but {meet}: pairs repeat."
+        sentence = f"In {_ballots(repeated)} an item has {counted(m, 'presentation')} but {meet}: pairs repeat."
         yield Advice("repeated_pairs", m, min(others), sentence)
 
 
@@ -534,7 +534,3 @@ def _from_to(counts: Sequence[int]) -> str:
     """Return the first and last of counts that are in order."""
     first, last = counts[0], counts[-1]
     return str(first) if first == last else f"{first} to {last}"
-
-
-def _presentations(count: int) -> str:
-    return f"{count} presentation{'' if count == 1 else 's'}"

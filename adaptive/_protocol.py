@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._draw import LIMIT, Ballot, Names, draw_ballot, is_label, labels_at
+from adaptive._draw import LIMIT, Ballot, Names, check_names, draw_ballot, labels_at
 from adaptive._plan import BallotPlan
 from adaptive._record import BallotRecord, Places, ProtocolResult, json_label
 from adaptive._rows import NextBallot
@@ -28,7 +28,7 @@ from adaptive._scores import (
     select_items,
 )
 from adaptive.errors import AdaptiveError, ProtocolError, VoteError
-from rankcorr._checks import check_choice, check_unique, checked_seed, offending, shown
+from rankcorr._checks import check_choice, checked_seed, offending, shown
 from rankcorr._input.frames import python_values
 from rankcorr._input.identifiers import identifier_text, plain_identifier
 from rankcorr._output.results import Result, json_ready, read_only
@@ -231,15 +231,7 @@ def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = Protoc
     if isinstance(labels, range) and labels == range(len(labels)):
         return labels
     names = tuple(map(plain_identifier, python_values(labels)))
-    try:
-        check_unique(names, role, error)
-        if len(kinds := set(map(type, names))) > 1:
-            check_unique(map(identifier_text, names), role, error)
-    except TypeError:
-        raise error(f"{role} must be hashable, as strings and tuples are; got {shown(names)}") from None
-    for name in names if not kinds <= {str, int} or "" in names else ():
-        if not is_label(name):
-            raise error(f"{role} must have a label each; got {shown(name)}")
+    check_names(names, role, error)
     return names
 
 

@@ -105,8 +105,13 @@ def name_rows(axes: Axes, names: Sequence[Hashable], order: str, ours: bool) -> 
 
 
 def part_of(n_shown: int, n_all: int, place: str, noun: str) -> str:
-    """Describe what a figure shows, and how many."""
-    return f"all {n_all:,} {noun}" if n_shown == n_all else f"the {place} {n_shown:,} of {n_all:,} {noun}"
+    """Describe what a figure shows, and how many; `noun` is one of the things.
+
+    >>> part_of(2, 2, "best", "item"), part_of(1, 2_000, "best", "item"), part_of(1, 1, "best", "item")
+    ('all 2 items', 'the best 1 of 2,000 items', '1 item')
+    """
+    everything = counted(n_all, noun)
+    return f"{'all ' * (n_all > 1)}{everything}" if n_shown == n_all else f"the {place} {n_shown:,} of {everything}"
 
 
 def finish_figure(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | None) -> Figure | Axes:
@@ -214,7 +219,7 @@ def plot_strengths(
         if scale == "rank":
             axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
-    shown_items = part_of(n_rows, len(strengths.items), "best", "items")
+    shown_items = part_of(n_rows, len(strengths.items), "best", "item")
     return finish_figure(panels, f"{scale.capitalize()}s of {shown_items}, {_basis(strengths)}", ax)
 
 
@@ -305,7 +310,7 @@ def plot_in_top(
         axes.set_axisbelow(True)
         name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
     _style.add_legend(panels[0][0], list(handles.values()), ax)
-    shown_items = part_of(n_rows, len(strengths.items), "first", "items")
+    shown_items = part_of(n_rows, len(strengths.items), "first", "item")
     return finish_figure(panels, f"Probability of the top {k:,}: {shown_items}, {_basis(strengths)}", ax)
 
 
@@ -323,6 +328,7 @@ def _check(strengths: AnyStrengths) -> None:
 Intervals: TypeAlias = Mapping[Hashable, tuple[float, float, float]]
 
 AT_RANDOM: Final = 0.5
+MOST_WRITTEN: Final = 1e7  # votes; larger numbers would overlap if all digits were written
 
 
 class _OfVoters(TypedDict, total=False):
@@ -403,7 +409,7 @@ def plot_voters(
             lines = [axes.axvline(value, color=_style.Ink.of(axes).colour(1), lw=1.2, ls="--", label=meaning)]
     if lines:
         _style.add_legend(panels[0][0], lines, ax)
-    return finish_figure(panels, f"Votes of {part_of(n_rows, len(voters), 'lowest', 'voters')}", ax)
+    return finish_figure(panels, f"Votes of {part_of(n_rows, len(voters), 'lowest', 'voter')}", ax)
 
 
 def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, tuple[float, float, float]]:
@@ -520,7 +526,8 @@ def plot_accuracy(curves: Curves, *, coefficient: str = "tau_w", ax: Axes | None
     else:
         ticks = max(2, int(_style.room(axes) / 50))
         axes.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10], integer=True))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    if every.max() < MOST_WRITTEN:
+        axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
     axes.set_axisbelow(True)
     ends = [(votes[-1], means[-1]) for votes, means, _ in columns.values()]

@@ -18,7 +18,8 @@ from crowds import CROWDS, SIZES, collect_strengths, expected_accuracy, true_acc
 from report import heading, machine, row
 
 from adaptive.matching import _matching as matching
-from adaptive.model import _posterior as posterior
+from adaptive.model._posterior import chains
+from adaptive.model._posterior.normal import draw_normal
 
 NAMES = ("power law", "normal", "noisy", "ties .3", "intransitive .3", "50 % careless", "5 voters", "uniform")
 
@@ -28,7 +29,7 @@ PARTS: dict[str, tuple[object, str, object]] = {  # module, name, and the value 
     "limit on votes on a pair": (matching, "PAIR_SHARES", ()),
     "search for far ranks": (matching, "FAR_SHARE", 0.0),
     "distance where half of the votes tie": (matching, "informative_distance", lambda _: 0.0),
-    "chains in place of normal draws": (posterior, "_draw_by_chains", posterior.draw_normal),
+    "chains in place of normal draws": (chains, "draw_by_chains", draw_normal),
 }
 
 
@@ -67,11 +68,11 @@ def main() -> None:
         runs_by_part = {name: list(pool.map(partial(one, name, options.size), seeds)) for name in options.only}
     for part in PARTS:
         for name, runs in runs_by_part.items():
-            less = [np.array([run[part][key] - run[""][key] for run in runs]) for key in ("tau_w", "rho_w")]
-            over = [np.mean([run[which]["stated"] - run[which]["tau_w"] for run in runs]) for which in (part, "")]
-            errors = [each.std(ddof=1) / np.sqrt(each.size) for each in less]
-            cells = [f"{each.mean():+.3f} ({e:.3f})" for each, e in zip(less, errors, strict=True)]
-            row(part, name, *cells, *(f"{each:+.3f}" for each in over))
+            differences = [np.array([run[part][key] - run[""][key] for run in runs]) for key in ("tau_w", "rho_w")]
+            excesses = [np.mean([run[key]["stated"] - run[key]["tau_w"] for run in runs]) for key in (part, "")]
+            errors = [values.std(ddof=1) / np.sqrt(values.size) for values in differences]
+            cells = [f"{values.mean():+.3f} ({e:.3f})" for values, e in zip(differences, errors, strict=True)]
+            row(part, name, *cells, *(f"{excess:+.3f}" for excess in excesses))
 
 
 if __name__ == "__main__":

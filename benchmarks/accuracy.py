@@ -70,7 +70,7 @@ class Bench:
             "20 % of the voters answer at random": VoterPopulation(random_share=0.2),
             "12 voters": VoterPopulation(12),
         }
-        populations = {what: dict.fromkeys(self.similarities, voters) for what, voters in same.items()}
+        populations = {title: dict.fromkeys(self.similarities, voters) for title, voters in same.items()}
         populations[f"{TIE_SHARE:.0%} ties between random items"] = {
             name: VoterPopulation(indifference=indifference(similarity))
             for name, similarity in self.similarities.items()
@@ -121,7 +121,7 @@ def bench_unknown_voters(bench: Bench, votes: tuple[int, ...]) -> None:
     title = f"Voters that the model does not know, {bench.n_simulations} simulations; behind: lower mean than adaptive"
     heading(title, "voters", "votes", "approach", *PRINTED_COEFFICIENTS, "behind")
     approaches: tuple[Approach, ...] = ("adaptive", "matched", "matched_ballots")
-    for what, voters in bench.unknown_voters().items():
+    for crowd, voters in bench.unknown_voters().items():
         curves = bench.curves(votes, approaches, voters)
         for budget in votes:
             for approach in approaches:
@@ -131,7 +131,7 @@ def bench_unknown_voters(bench: Bench, votes: tuple[int, ...]) -> None:
                     for name in PRINTED_COEFFICIENTS
                     if curve.results[budget].mean[approach][name] < curve.results[budget].mean["adaptive"][name]
                 ]
-                row(what, f"{budget:,}", approach, *cells(curves, budget, approach), ", ".join(behind) or "-")
+                row(crowd, f"{budget:,}", approach, *cells(curves, budget, approach), ", ".join(behind) or "-")
 
 
 def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:

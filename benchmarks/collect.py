@@ -120,11 +120,11 @@ def print_overload(postgresql: str, seconds: float) -> None:
         print_refusals("SQLite, locked for 10 s", log, campaign)
 
 
-def print_refusals(what: str, log: Log, campaign: Campaign) -> None:
+def print_refusals(title: str, log: Log, campaign: Campaign) -> None:
     loss, heard = losses(campaign, log), log.heard_503_after
     longest = f"{max(heard, default=0.0):.1f}"
     row(
-        *(what, f"{len(log.acknowledged):,}", f"{len(heard):,}", log.without_retry_after, longest),
+        *(title, f"{len(log.acknowledged):,}", f"{len(heard):,}", log.without_retry_after, longest),
         *(loss.lost, loss.doubled, f"{log.waited:.1f}", load()),
     )
 

@@ -37,7 +37,7 @@ from adaptive.matching._matched_ballots import MATCHED_BALLOTS, run_matched_ball
 from adaptive.matching._matching import Matching, next_comparisons
 from adaptive.matching._rounds import interim_strengths, no_votes, run_matching, with_answers
 from adaptive.matching._stopping import SHORT, stopping_rule
-from adaptive.model._likelihood import MISFIT_LIMIT
+from adaptive.model._misfit import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from adaptive.model._voters import voter_report
@@ -285,10 +285,10 @@ def collect_strengths(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) 
 
 def true_accuracy(strengths: Strengths, truth: Array) -> dict[str, float]:
     """Accuracy reached, and the number of votes after which there was a signal."""
-    gold, own = Ranking.from_scores(truth), Ranking.from_scores(strengths.theta)
+    gold, estimate = Ranking.from_scores(truth), Ranking.from_scores(strengths.theta)
     return {
-        "tau_w": weighted_tau(gold, own).statistic,
-        "rho_w": weighted_rho(gold, own).statistic,
+        "tau_w": weighted_tau(gold, estimate).statistic,
+        "rho_w": weighted_rho(gold, estimate).statistic,
         "signal": float(strengths.signal.first or np.inf),
         "pairs": strengths.misfit.pairs,
     }

@@ -174,9 +174,9 @@ def main() -> None:
     for judge in JUDGES:
         for n_labelled in options.labelled:
             results = [trial(seed, judge, options.prompts, n_labelled, options.votes) for seed in range(options.trials)]
-            done = np.array([result for result in results if result is not None])
-            coverage, width, weight = done.mean(axis=0) if done.size else [np.nan] * 3
-            row(judge, n_labelled, f"{coverage:.3f}", f"{width:.2f}", f"{weight:.2f}", options.trials - len(done))
+            fits = np.array([result for result in results if result is not None])
+            coverage, width, weight = fits.mean(axis=0) if fits.size else [np.nan] * 3
+            row(judge, n_labelled, f"{coverage:.3f}", f"{width:.2f}", f"{weight:.2f}", options.trials - len(fits))
 
 
 if __name__ == "__main__":

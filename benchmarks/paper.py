@@ -28,8 +28,9 @@ from adaptive.simulation._simulate import LEGEND, SimulationResult, simulate
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 from rankcorr._checks import checked_seed
+from rankcorr._cli.console import progress_bar
 from rankcorr._coefficients import COEFFICIENTS
-from rankcorr._workers import Progress, progress_bar
+from rankcorr._workers import Progress
 from rankcorr.plots._style import Ink, add_axes, add_legend, canvas, figure_bytes, figure_class
 
 if TYPE_CHECKING:

@@ -41,8 +41,9 @@ from adaptive.model._models import bradley_terry
 from adaptive.model._scoring import borda
 from adaptive.simulation._simulate import coefficients
 from rankcorr import Ranking
+from rankcorr._cli.console import progress_bar
 from rankcorr._coefficients import COEFFICIENTS
-from rankcorr._workers import Progress, progress_bar
+from rankcorr._workers import Progress
 
 SHARES = (0.1, 0.2, 0.3, 0.5)
 VOTINGS = ("uniform", "adaptive", "matched ballots", "matched")

@@ -50,8 +50,9 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._simulate import coefficients
 from rankcorr import Ranking
+from rankcorr._cli.console import progress_bar
 from rankcorr._coefficients import COEFFICIENTS
-from rankcorr._workers import Progress, progress_bar
+from rankcorr._workers import Progress
 
 VOTES = Path(__file__).resolve().parents[2] / "shared" / "data" / "ukpconvarg1_votes.csv.gz"
 CODES = {"a1": LEFT, "a2": RIGHT, "equal": TIE}

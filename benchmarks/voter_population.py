@@ -22,7 +22,7 @@ from adaptive.comparisons._comparisons import Comparisons
 from adaptive.simulation._population import NAMES, fit_population
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation
-from rankcorr._workers import progress_bar
+from rankcorr._cli.console import progress_bar
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVELS = (((0.02, 0.2), (0.005, 0.05)), ((0.1, 0.3), (0.02, 0.15)))

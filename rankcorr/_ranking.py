@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from rankcorr import _checks as checks
 from rankcorr import errors
 from rankcorr._input.frames import FrameColumns, is_rank_column, python_values
-from rankcorr._input.identifiers import NUMPY_TIMES, identifier_text, is_array, plain_times, warn_unicode_twins
+from rankcorr._input.identifiers import (
+    WHOLE_TIMES,
+    identifier_text,
+    inexact_times,
+    is_array,
+    plain_times,
+    type_twins,
+    warn_unicode_twins,
+)
 from rankcorr._input.scores import (
     Positions,
     Ranks,
@@ -320,7 +328,7 @@ def as_ranking(ranking: RankingLike) -> Ranking:
 def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, Ranking]:
     """Rankings by unique names, each in its own item order; errors name the ranking."""
     names = list(rankings.keys())
-    checks.check_unique(names, f"names of {role}s", errors.DuplicateLabelError)
+    check_names(names, role)
     parsed: dict[Any, Ranking] = {}
     for name in names:
         try:
@@ -350,6 +358,14 @@ def _is_no_list(value: object) -> bool:
     return is_other or not isinstance(value, Iterable)
 
 
+def check_names(names: Collection[Hashable], role: str) -> None:
+    """Refuse names of several things, each called `role`, that are repeated, or equal but for their types."""
+    checks.check_unique(names, f"names of {role}s", errors.DuplicateLabelError)
+    if twins := type_twins(names):
+        message = checks.offending(f"names of {role}s differ only in their types", twins)
+        raise errors.DuplicateLabelError(f"{message}; write all in one way, such as text")
+
+
 def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
     if _is_no_list(labels):
         raise errors.LabelError(f"labels must be a list of labels; got {checks.shown(labels)}")
@@ -373,8 +389,8 @@ def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, 
     kinds = set(map(type, names))
     if any(map(is_array, kinds)):
         raise errors.LabelError(f"labels must be text or numbers, not arrays; got {checks.shown(names)}")
-    if len(kinds) > 1 and len(set(texts := list(map(identifier_text, names)))) < n_items:
-        message = checks.offending("labels differ only in their types", checks.repeated(texts))
+    if twins := [] if kinds in ({str}, {int}) else type_twins(names):
+        message = checks.offending("labels differ only in their types", twins)
         raise errors.DuplicateLabelError(f"{message}; write all labels in one way, such as text")
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
     plain = kinds <= {str, int}
@@ -383,10 +399,8 @@ def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, 
         raise errors.LabelError(
             checks.offending("nan cannot be a label, because it does not equal itself; positions", nan)
         )
-    if inexact := [] if plain else [name for name in names if isinstance(name, NUMPY_TIMES)]:
-        raise errors.LabelError(
-            checks.offending("labels that are times must be whole microseconds of the years 1 to 9999; got", inexact)
-        )
+    if inexact := [] if plain else inexact_times(names):
+        raise errors.LabelError(checks.offending(f"labels that are times {WHOLE_TIMES}; got", inexact))
     return names
 
 

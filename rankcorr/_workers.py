@@ -1,4 +1,4 @@
-"""Work in blocks for threads and executors, random draws, a progress bar, and the loader of the compiled loops.
+"""Work in blocks for threads and executors, random draws, and the loader of the compiled loops.
 
 Results do not depend on the number of threads.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import starmap
@@ -218,40 +217,6 @@ def derived_seed(seed: int, *path: int) -> int:
     """Return a separate seed for each part of a computation, so that no two parts draw the same numbers."""
     state = np.random.SeedSequence(seed, spawn_key=(0, *path)).generate_state(2, np.uint64)
     return int(state[0]) << 64 | int(state[1])
-
-
-@contextmanager
-def progress_bar(total: int | None, unit: str, of: str) -> Iterator[Callable[[int], Any]]:
-    """Yield a function that advances a progress bar on stderr, for the argument `progress` of the library.
-
-    It does nothing if stderr is not a terminal, tqdm is not installed, or there are no steps. The bar appears only if
-    the work takes longer than 0.3 s, and disappears at the end of the block.
-
-    Parameters
-    ----------
-    total : int or None
-        Number of steps; None if it is unknown.
-    unit : str
-        Name of one step.
-    of : str
-        What the steps are for, such as "tests against chance".
-
-    Examples
-    --------
-    >>> from rankcorr.inference._null import null_distribution
-    >>> with progress_bar(100, "permutation", "null distribution") as advance:
-    ...     null = null_distribution(range(9), range(9), n_resamples=100, progress=advance)
-    """
-    if total == 0 or sys.stderr is None or not sys.stderr.isatty():
-        yield silent
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield silent
-        return
-    with tqdm(desc=of, total=total, unit=f" {unit}", leave=False, delay=0.3) as bar:
-        yield bar.update
 
 
 @cache

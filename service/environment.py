@@ -4,11 +4,14 @@ A setting is a field of a dataclass. Its variable is the name of the field in ca
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
 from typing import Any, Final, Self
+
+from rankcorr._io.table import parse_number
 
 PREFIX: Final = "RANKCORR_"
 
@@ -114,7 +117,7 @@ def whole_number(least: int, most: int = 2**40) -> Callable[[str, str], int]:
     """Make the parser of a whole number within bounds."""
 
     def parse(name: str, text: str) -> int:
-        if not (text.isascii() and text.isdigit() and least <= int(text[:20]) <= most):
+        if not (re.fullmatch("[0-9]{1,19}", text) and least <= int(text) <= most):
             raise SettingError(f"{name} must be a whole number from {least} to {most}; got {text!r}")
         return int(text)
 
@@ -124,12 +127,12 @@ def whole_number(least: int, most: int = 2**40) -> Callable[[str, str], int]:
 def seconds(name: str, text: str) -> float:
     """Parse a duration: above 0, at most a day."""
     try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value <= 86_400:
+        value = parse_number(text)
+    except OverflowError:
+        value = None
+    if value is None or not 0 < value <= 86_400:
         raise SettingError(f"{name} must be a number of seconds above 0, at most 86400; got {text!r}")
-    return value
+    return float(value)
 
 
 def is_loopback(host: str) -> bool:

@@ -69,3 +69,20 @@ def test_servers_describe_their_options_as_commands_do(program):
     for text in helps:
         assert text[0].isupper()
         assert text.endswith(".")
+
+
+NUMBERS = [
+    pytest.param(option, id=f"{command.id} {option.name}")
+    for command in COMMANDS
+    for option in command.values[0].params
+    if isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
+]
+
+
+@pytest.mark.parametrize("option", NUMBERS)
+def test_options_read_numbers_as_files_do(option):
+    for text in ("1_0", "\u0663", " 7 ", "7\n", "nan", "", "0x7"):
+        with pytest.raises(click.BadParameter, match="is not a valid"):
+            option.type(text, option, None)
+    with pytest.raises(click.BadParameter, match="'1e999' is beyond the range of a 64-bit float"):
+        option.type("1e999", option, None)

@@ -25,9 +25,8 @@ from adaptive.choices._judges import side_bias_of
 from adaptive.errors import VoteError
 from rankcorr import OptionError
 from rankcorr._checks import check_declared, counted, declare, real_number, repeated
-from rankcorr._cli.console import command, gathered
+from rankcorr._cli.console import command, gathered, progress_bar
 from rankcorr._io.source import printable, sync_folder
-from rankcorr._workers import progress_bar
 from rankcorr.errors import TableError
 
 _WINNERS: Final = {"left": "left", "right": "right", "tie": "tie", None: "cannot say"}

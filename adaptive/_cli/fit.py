@@ -39,9 +39,9 @@ from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot
 from rankcorr import OptionError
 from rankcorr._checks import checked_level, counted, repeated
 from rankcorr._cli import console
+from rankcorr._cli.console import progress_bar
 from rankcorr._io.source import printable
 from rankcorr._output.results import json_ready
-from rankcorr._workers import progress_bar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,8 +25,8 @@ from adaptive.simulation._voters import VoterPopulation
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli import console
+from rankcorr._cli.console import progress_bar
 from rankcorr._coefficients import COEFFICIENTS, CoefficientName
-from rankcorr._workers import progress_bar
 
 _SIMILARITY_HELP = f"Name of a distribution, {', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
 Judge: TypeAlias = Literal["relatedness", "similarity"]

@@ -26,7 +26,8 @@ from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import order_caveats
-from adaptive.model._likelihood import FLAT, SD_RANGE, SD_START, count_flat, is_confounded, is_spread, with_level
+from adaptive.model._likelihood import FLAT, count_flat, is_confounded, with_level
+from adaptive.model._prior import SD_RANGE, SD_START, is_spread
 from adaptive.model._signal import SIGNAL_LEVEL
 from rankcorr import Ranking
 from rankcorr._checks import check_choice, counted, is_unhashable, offending, real_number, shown, whole_number
@@ -92,8 +93,8 @@ class Choices:
     Examples
     --------
     >>> from adaptive import Choices
-    >>> asked = [(["a", "b", "c", "d"], "a", "d"), (["a", "b", "c", "e"], "b", "e")]
-    >>> Choices.from_best_worst(asked)
+    >>> answers = [(["a", "b", "c", "d"], "a", "d"), (["a", "b", "c", "e"], "b", "e")]
+    >>> Choices.from_best_worst(answers)
     <Choices of 5 items: 2 events>
     """
 
@@ -178,8 +179,8 @@ class Choices:
         Examples
         --------
         >>> from adaptive import Choices
-        >>> graded = Choices.from_grades(["a", "b", "c"], [0, 1, 0], [1, 2, 2], [2, 0, 1])
-        >>> graded.names
+        >>> choices = Choices.from_grades(["a", "b", "c"], [0, 1, 0], [1, 2, 2], [2, 0, 1])
+        >>> choices.names
         ('grade 0', 'grade 1')
         """
         sides = _whole_numbers("left", left), _whole_numbers("right", right)

@@ -382,5 +382,5 @@ def _partners(answers: ChoiceAnswers) -> dict[int, int]:
 
 def _check_pairs(answers: ChoiceAnswers) -> None:
     if not isinstance(answers, ChoiceAnswers) or answers.kind != "pairs":
-        what = NOUNS[answers.kind][1] if isinstance(answers, ChoiceAnswers) else shown(answers)
-        raise ModelError(f"answers must be votes on pairs; got {what}")
+        noun = NOUNS[answers.kind][1] if isinstance(answers, ChoiceAnswers) else shown(answers)
+        raise ModelError(f"answers must be votes on pairs; got {noun}")

@@ -58,9 +58,11 @@ class PredictionPoweredStrengths(ChoiceStrengths):
     >>> machine = np.where(rng.random(1_000) < 0.9, people, -people)
     >>> judge = Choices.from_grades(list("abcd"), left, right, machine)
     >>> human = Choices.from_grades(list("abcd"), left[:100], right[:100], people[:100])
-    >>> both = prediction_powered(human, judge, range(100), range(1_000))
-    >>> both.n_prompts, round(both.weight, 2), both.human.standard_errors[0] > 1.3 * both.standard_errors[0]
-    (100, 0.82, np.True_)
+    >>> strengths = prediction_powered(human, judge, range(100), range(1_000))
+    >>> strengths.n_prompts, round(strengths.weight, 2)
+    (100, 0.82)
+    >>> strengths.human.standard_errors[0] > 1.3 * strengths.standard_errors[0]
+    np.True_
     """
 
     weight: float = math.nan
@@ -90,7 +92,8 @@ def prediction_powered(
     judge are those on prompts with votes of people. The term in parentheses has mean 0 whatever the judge's bias, so a
     bad judge adds no bias and only gets a small weight. Prompts on which people gave no answer, or "both bad" that is
     left out, are labelled too: the prompts with an answer would not be a random sample. The weight minimizes the sum of
-    the variances of the strengths, and is limited to the range from 0 to 1. The covariance is that of the influences on
+    the variances of the strengths, as in PPI++, and is limited to the range from 0 to 1. But PPI++ combines
+    likelihoods; combining the strengths is the method of Chen and Chen. The covariance is that of the influences on
     the strengths, summed by prompt, times P / (P - 1) for P prompts of people.
 
     Prompts must come from one population, and those with votes of people must be a random sample of them. Intervals
@@ -127,6 +130,12 @@ def prediction_powered(
     A. N. Angelopoulos, J. C. Duchi and T. Zrnic, PPI++: Efficient Prediction-Powered Inference, arXiv:2311.01453
     (2023).
 
+    Y.-H. Chen and H. Chen, A Unified Approach to Regression Analysis under Double-Sampling Designs, Journal of the
+    Royal Statistical Society B 62 (2000).
+
+    D. M. Kluger, K. Lu, T. Zrnic, S. Wang and S. Bates, Prediction-Powered Inference with Imputed Covariates and
+    Nonuniform Sampling, arXiv:2501.18577 (2025).
+
     I. Chatzi, E. Straitouri, S. Thejaswi and M. Gomez Rodriguez, Prediction-Powered Ranking of Large Language Models,
     arXiv:2402.17826 (2024).
 
@@ -141,8 +150,8 @@ def prediction_powered(
     >>> machine = np.where(rng.random(1_000) < 0.9, people, -people)
     >>> judge = Choices.from_grades(list("abcd"), left, right, machine)
     >>> human = Choices.from_grades(list("abcd"), left[:100], right[:100], people[:100])
-    >>> both = prediction_powered(human, judge, range(100), range(1_000))
-    >>> both.better("a", "d").probability > 0.99
+    >>> strengths = prediction_powered(human, judge, range(100), range(1_000))
+    >>> strengths.better("a", "d").probability > 0.99
     True
 
     From one file of people and a judge:

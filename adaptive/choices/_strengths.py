@@ -14,7 +14,8 @@ from scipy.special import ndtri, stdtr, stdtrit
 from adaptive._record import item_table
 from adaptive._rows import ChoiceItem, OtherParameter
 from adaptive.errors import ModelError
-from adaptive.model._accuracy import Better, DrawnStrengths
+from adaptive.model._accuracy import Better
+from adaptive.model._drawn_strengths import DrawnStrengths
 from rankcorr._checks import check_rng, checked_count, checked_level, is_unhashable, offending, shown
 from rankcorr._workers import Progress
 

@@ -25,7 +25,14 @@ from adaptive._tables import check_decimals
 from adaptive._votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from rankcorr._checks import counted, give_notice, is_unhashable, shown
-from rankcorr._input.identifiers import identifier_text, is_array, plain_identifier, warn_unicode_twins
+from rankcorr._input.identifiers import (
+    WHOLE_TIMES,
+    identifier_text,
+    inexact_times,
+    is_array,
+    plain_identifier,
+    warn_unicode_twins,
+)
 from rankcorr._input.scores import is_masked
 from rankcorr._io.columnar import CodedColumn
 from rankcorr._output.results import Result, read_only
@@ -174,6 +181,13 @@ def coded_labels(
         row_by_row = list(map(plain_identifier, row_by_row))  # Python's types in the place of numpy's
     try:
         kinds = set(map(type, row_by_row))
+        if any(not is_missing(label) for label in inexact_times(row_by_row)):
+            _refuse(
+                columns,
+                lambda label: bool(inexact_times([label])) and not is_missing(label),
+                f"is a time, which {WHOLE_TIMES}",
+                where,
+            )
         # 1, 1.0 and True are one key of a dict.
         if int in kinds and kinds - {int, str, tuple} and any(map(_is_no_name, row_by_row)):
             _refuse(

@@ -268,9 +268,9 @@ def advise_voiding(comparisons: Sequence[str]) -> str:
     """
     if not comparisons:
         return ""
-    asked, place = ("it is asked", "it") if len(comparisons) == 1 else ("they are asked", "each")
-    way = f"void {first_few(comparisons)} with `ballots run correct`, so that {asked} again"
-    return f"; {way}: an item on {place} has no open comparison"
+    clause, pronoun = ("it is asked", "it") if len(comparisons) == 1 else ("they are asked", "each")
+    way = f"void {first_few(comparisons)} with `ballots run correct`, so that {clause} again"
+    return f"; {way}: an item on {pronoun} has no open comparison"
 
 
 def close(

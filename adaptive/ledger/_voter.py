@@ -68,7 +68,8 @@ class VoterState:
         Whether there is a pair to answer now.
     reason : {"limit", "none left", "not open", "wait"} or None
         Why there is no pair. "not open": the first or next ballot has not been opened yet. "wait": other voters hold
-        the remaining sheets without an answer, or have not answered enough for the next batch.
+        the remaining sheets without an answer, or have not answered enough for the next batch, the address holds as
+        many unanswered sheets as it may, or the ballot is being closed, which may fail.
     wait_seconds : int or None
         Seconds until one of the unanswered sheets of other voters becomes free; None if unknown.
 

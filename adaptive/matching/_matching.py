@@ -35,8 +35,8 @@ from adaptive._rows import NextComparisons
 from adaptive.comparisons._columns import ShownPairs, same_labels
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
-from adaptive.model._likelihood import kernel_input
-from adaptive.model._strengths import Strengths, rows_of
+from adaptive.matching._rank_losses import losses_above, rank_losses
+from adaptive.model._strengths import Strengths
 from rankcorr import _checks as checks
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._output.results import Result, read_only
@@ -240,23 +240,23 @@ def next_comparisons(
     from adaptive.matching._matching_kernels import deal_matches
 
     presentations = strengths.comparisons.presentations
-    candidates, order, aim = _chosen_items(strengths, presentations, n0, focus, first, n_comparisons, rng)
+    candidates, order, aim = _choose_items(strengths, presentations, n0, focus, first, n_comparisons, rng)
     # New items are first in the order, and meet each other.
-    any_new = bool((presentations < first).any())
-    distance = 0.0 if any_new else informative_distance(strengths.tie_parameter)
+    has_new = bool((presentations < first).any())
+    distance = 0.0 if has_new else informative_distance(strengths.tie_parameter)
     places = np.full(candidates.size, -1, np.int64)
-    if not any_new:
-        at_random = rng.random(candidates.size) < RANDOM
-        places[at_random] = rng.integers(0, order.size, int(np.count_nonzero(at_random)))
+    if not has_new:
+        is_random = rng.random(candidates.size) < RANDOM
+        places[is_random] = rng.integers(0, order.size, int(np.count_nonzero(is_random)))
     left, right, slot = np.empty((3, n_comparisons), np.int32)
-    around, lacking = _places_around(strengths.theta, order, distance, aim), np.maximum(first - presentations, 0)
+    around, n_missing = _places_around(strengths.theta, order, distance, aim), np.maximum(first - presentations, 0)
     n_left, n_right = (np.bincount(side, minlength=order.size) for side in (pairs.left, pairs.right))
     before = pairs.left, pairs.right, slots.history, n_left - n_right, slots.load, slots.queue
-    often = _frequent_pairs(strengths, pairs)
-    n_made = deal_matches(candidates, places, order, around, lacking, *before, often, rng, left, right, slot)
+    frequent_pairs = _frequent_pairs(strengths, pairs)
+    n_made = deal_matches(candidates, places, order, around, n_missing, *before, frequent_pairs, rng, left, right, slot)
     voter, prompt = slot[:n_made], None
     if slots.prompts is not None:
-        voter, prompt = (places.astype(np.int32) for places in np.divmod(voter, len(slots.prompts)))
+        voter, prompt = (numbers.astype(np.int32) for numbers in np.divmod(voter, len(slots.prompts)))
     reason = ""
     if n_made < n_comparisons:
         reason = f"{'the voter has' if len(names) == 1 else 'the voters have'} seen all other pairs"
@@ -265,7 +265,7 @@ def next_comparisons(
     return Matches(_names(strengths.items), names, *sides, voter, reason, slots.prompts, prompt)
 
 
-def _chosen_items(
+def _choose_items(
     strengths: Strengths, presentations: Array, n0: float, focus: float, first: int, size: int, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
     """Return the items by priority, an order in which neighbours should meet, and target strengths of opponents.
@@ -280,15 +280,15 @@ def _chosen_items(
         row[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho = rank_losses(ranks, n0)
     # Shuffle items of equal strength, because neighbours in the order of their labels may be alike.
-    mixed = rng.permutation(n_items)
-    order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
+    permutation = rng.permutation(n_items)
+    order = permutation[falling_orders(strengths.theta[np.newaxis, permutation])[0]]
     step = max(STEP, informative_distance(strengths.tie_parameter))
     far_tau, far_rho, aim = losses_above(strengths, strengths.theta + FAR * width, order, n0, step)
     # A vote saves the share width^2 / 4 of the loss near an item's rank, but much of the loss by a far rank.
     top = (1 + n0) ** -2.0
     # Losses below this are 0, such as those of far ranks if all draws agree.
-    nothing = 1e-9 * np.array([top * top, top])
-    shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], nothing)
+    negligible = 1e-9 * np.array([top * top, top])
+    shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], negligible)
     near = width * width * (shares @ np.stack([of_tau, of_rho]))
     far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))
     aim[far < near] = np.nan
@@ -298,16 +298,18 @@ def _chosen_items(
     with np.errstate(divide="ignore"):
         # The largest values of log(p) + Gumbel noise are a draw without replacement in proportion to p.
         key = np.log(gain) + rng.gumbel(size=n_items)
-    fresh = presentations < first
-    if fresh.any():  # new items come first, in random order, and together, so that they meet each other
-        key[fresh] = np.finfo(float).max * (1 - 0.5 * rng.random(int(fresh.sum())))
-        order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
+    is_new = presentations < first
+    if is_new.any():  # new items come first, in random order, and together, so that they meet each other
+        key[is_new] = np.finfo(float).max * (1 - 0.5 * rng.random(int(is_new.sum())))
+        order = np.concatenate([rng.permutation(np.flatnonzero(is_new)), order[~is_new[order]]])
         aim[:] = np.nan
     candidates = falling_orders(key[np.newaxis])[0]
     part = max(LEAST_PART, n_items // PARTS)
-    n_parts = 0 if fresh.any() else min(MOST_PARTS, -(-size // part))
-    more = [falling_orders((np.log(gain) + rng.gumbel(size=n_items))[np.newaxis])[0, :part] for _ in range(1, n_parts)]
-    candidates = np.concatenate([candidates[:part], *more, candidates[part:]])
+    n_parts = 0 if is_new.any() else min(MOST_PARTS, -(-size // part))
+    repeats = [
+        falling_orders((np.log(gain) + rng.gumbel(size=n_items))[np.newaxis])[0, :part] for _ in range(1, n_parts)
+    ]
+    candidates = np.concatenate([candidates[:part], *repeats, candidates[part:]])
     return candidates, order, aim
 
 
@@ -543,107 +545,3 @@ class Matching(Result):
 
 
 MATCHING: Final = Matching()
-
-
-# Groups of ranks grow by this factor.
-SPACING: Final = 1.6
-
-
-def rank_losses(ranks: Array, n0: float) -> tuple[Array, Array]:
-    """Return the loss of tau_w and of rho_w by the uncertainty of each item's rank, up to a factor.
-
-    Parameters
-    ----------
-    ranks : ndarray of float64, shape (n_draws, n_items)
-        Rankings drawn from the posterior.
-    n0 : float
-
-    Returns
-    -------
-    tuple of ndarray of float64, shape (n_items,)
-        Means over pairs of consecutive draws. For tau_w: the weight of the item times the weight of the ranks in
-        between. For rho_w: the weight of the item times the squared difference of the ranks.
-    """
-    inverse = 1.0 / (ranks + n0)
-    weight = inverse * inverse
-    n_draws, n_items = ranks.shape
-    of_tau, of_rho = np.zeros((2, n_items))
-    for a in range(n_draws):  # rows stay in the cache, which takes a third of the time of whole matrices
-        b = (a + 1) % n_draws
-        both = weight[a] + weight[b]
-        # The weights 1 / (n + n0)^2 from rank a to rank b sum to about 1 / (a + n0) - 1 / (b + n0).
-        of_tau += np.abs(inverse[a] - inverse[b]) * both
-        of_rho += (ranks[a] - ranks[b]) ** 2 * both
-    return of_tau / n_draws, of_rho / n_draws
-
-
-def losses_above(strengths: Strengths, far: Array, order: Array, n0: float, step: float) -> tuple[Array, Array, Array]:
-    """Return the expected loss of tau_w and rho_w by items that belong above `far`, and target strengths of opponents.
-
-    A target is halfway to the mean strength above `far`, and at most a `step` above the item's strength.
-    """
-    from adaptive.matching._matching_kernels import far_rank_losses
-
-    chances, n_items = RankChances.of(strengths), order.size
-    own_ranks = np.empty(n_items)
-    own_ranks[order] = np.arange(1.0, n_items + 1)
-    of_tau, of_rho, aim = np.empty((3, n_items))
-    levels = (chances.strengths, chances.ranks, chances.last, chances.chances)
-    far_rank_losses(strengths.theta, own_ranks, far, *levels, float(n0), step, of_tau, of_rho, aim)
-    return of_tau, of_rho, aim
-
-
-@dataclass(frozen=True, eq=False)
-class RankChances:
-    """Probabilities of ranks, given the votes on each item.
-
-    Draws hardly ever lift an item far above its rank, but an item with one defeat and no victory, which is probably
-    weak, may be the best of all with a small probability. These probabilities follow from the votes on the item, with
-    all other strengths fixed at their fitted values:
-
-        P(rank) ~ P(votes on the item | strength fitted to the item of that rank)
-
-    This is Bayes' rule with the fitted strengths as the prior (empirical Bayes). The small probability matters because
-    the loss is large: rho_w falls by the square of the distance times the weight of the true rank.
-
-    Attributes
-    ----------
-    ranks : ndarray of float64, shape (n_levels,)
-        Ranks that each represent a group of ranks around them: small groups at the top, large ones below.
-    last : ndarray of int64, shape (n_levels,)
-        The last rank of each group.
-    strengths : ndarray of float64, shape (n_levels,)
-        Strengths fitted to the items of these ranks.
-    chances : ndarray of float64, shape (n_items, n_levels)
-        Probabilities; each row sums to 1.
-    """
-
-    ranks: Array
-    last: Array
-    strengths: Array
-    chances: Array
-
-    @classmethod
-    def of(cls, strengths: Strengths) -> RankChances:
-        """Compute the probabilities from fitted strengths; time and memory are linear in votes and items."""
-        from adaptive.matching._matching_kernels import log_chances
-
-        rows, at = rows_of(strengths.comparisons, strengths.model), strengths.parameters
-        starts, stops = rank_groups(rows.n_items)
-        middle = (starts + stops - 1) // 2
-        levels = np.sort(at.theta)[::-1][middle]
-        chances = np.empty((rows.n_items, middle.size))
-        log_chances(*kernel_input(rows, at), at.theta, levels, chances)
-        chances += np.log(stops - starts)
-        chances -= chances.max(axis=1, keepdims=True)
-        np.exp(chances, out=chances)
-        chances /= chances.sum(axis=1, keepdims=True)
-        return cls(middle + 1.0, stops, levels, chances)
-
-
-def rank_groups(n_items: int) -> tuple[Array, Array]:
-    """Return the starts and stops of groups of ranks, which grow geometrically."""
-    stops = [1]
-    while stops[-1] < n_items:
-        stops.append(min(n_items, max(stops[-1] + 1, int(SPACING * stops[-1]))))
-    return np.array([0, *stops[:-1]]), np.array(stops)

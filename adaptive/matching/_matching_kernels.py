@@ -246,7 +246,7 @@ def deal_matches(
 @kernel
 def far_rank_losses(
     theta: Array,
-    own_ranks: Array,
+    item_ranks: Array,
     far: Array,
     levels: Array,
     ranks: Array,
@@ -264,14 +264,14 @@ def far_rank_losses(
     opponent: halfway to the mean level, weighted by loss, but at most `step` above the item.
     """
     for i in range(theta.size):
-        item_weight = 1.0 / (own_ranks[i] + n0)
+        item_weight = 1.0 / (item_ranks[i] + n0)
         tau, rho, height = 0.0, 0.0, 0.0
         for g in range(levels.size):  # in descending order
-            if levels[g] <= far[i] or last[g] >= own_ranks[i]:
+            if levels[g] <= far[i] or last[g] >= item_ranks[i]:
                 break
             other = 1.0 / (ranks[g] + n0)
             both = chances[i, g] * (item_weight * item_weight + other * other)
-            away = own_ranks[i] - ranks[g]
+            away = item_ranks[i] - ranks[g]
             tau += both * abs(other - item_weight)
             rho += both * away * away
             height += both * away * away * (levels[g] - theta[i])
@@ -456,8 +456,8 @@ def matched_comparisons(
     history = pair_set(n_keys * n_voters, history_left.size)
     for k in range(history_left.size):
         insert(history, history_voter[k] * n_keys + key_of(n_all, history_left[k], history_right[k]))
-    own_left, own_right = np.empty(left.size, np.int64), np.empty(left.size, np.int64)
+    left_items, right_items = np.empty(left.size, np.int64), np.empty(left.size, np.int64)
     for k in range(left.size):
-        own_left[k], own_right[k] = items[left[k]], items[right[k]]
-    spare_voters(own_left, own_right, voter, history, n_all, n_voters, rng)
+        left_items[k], right_items[k] = items[left[k]], items[right[k]]
+    spare_voters(left_items, right_items, voter, history, n_all, n_voters, rng)
     return left, right, voter

@@ -15,8 +15,8 @@ from adaptive._votes import checked_answers
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.matching._matching import MATCHING, Matches, Matching, next_comparisons
-from adaptive.model._likelihood import OVERSIGHT, Prior
 from adaptive.model._models import bradley_terry
+from adaptive.model._prior import OVERSIGHT, Prior
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, checked_count, shown
 

@@ -8,7 +8,8 @@ from typing import Final, overload
 import numpy as np
 
 from adaptive.errors import ModelError
-from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, ExpectedCorrelation
+from adaptive.model._accuracy import N_SAMPLES, ExpectedCorrelation
+from adaptive.model._drawn_strengths import DrawnStrengths
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW
 from rankcorr import _checks as checks

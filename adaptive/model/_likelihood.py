@@ -1,13 +1,6 @@
-"""State a fit's assumptions about votes and priors, and derive the slope and curvature of its log posterior.
+"""Evaluate votes at some parameters: the log-likelihood, and the slope and curvature of the log posterior.
 
 The curvature is a sum over votes. Beyond 1,500 items no n x n array is built, and the memory is linear in votes.
-
-`misfit` compares votes with the model: on the same pair, between near and far opponents, by the same voter.
-
-Each vote has a residual: 1 if the voter chose the stronger item, 0 if not, less the probability of that. The strengths
-are first stretched or shrunk by one factor, because a prior draws all of them together. If the model holds, residuals
-are independent. Products of two residuals then sum to about zero, whether the two are on the same pair or of the same
-voter, and residuals do not change with the distance of the two items.
 """
 
 from __future__ import annotations
@@ -23,7 +16,7 @@ from numpy.typing import NDArray
 
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import ModelError
-from rankcorr._checks import check_choice, real_number, shown
+from rankcorr._checks import check_choice, shown
 from rankcorr._output.results import Result, read_only
 from rankcorr._workers import checked_workers, in_threads
 
@@ -33,7 +26,6 @@ Array: TypeAlias = NDArray[Any]
 Link: TypeAlias = Literal["logistic", "normal"]
 TiesModel: TypeAlias = Literal["davidson", "half"]
 TIES: Final[tuple[TiesModel, ...]] = get_args(TiesModel)
-OVERSIGHT: Final = 0.03
 # Most items for a dense matrix of curvature where votes are few; for more, conjugate gradients take less.
 MAX_FACTOR: Final = 100
 MAX_TRACE: Final = 300
@@ -47,11 +39,6 @@ INDEFINITE: Final = (
     "infinite ones; give prior=, a smaller standard deviation"
 )
 _VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
-_LEAST_VARIANCE: Final = 1.0  # that of four pairs of close items with two votes each: fewer say nothing
-_LOG_FACTORS: Final = (math.log(0.2), math.log(10.0))
-MISFIT_LIMIT: Final = 3.0
-SD_RANGE: Final = (0.05, 30.0)
-SD_START: Final = 2.0
 FLAT: Final = 1e-10  # relative to the largest curvature; the likelihood has no maximum in a flatter direction
 
 
@@ -185,92 +172,6 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Prior(Result):
-    """Priors that keep every fit finite, even if an item won all its votes or the graph has several parts.
-
-    Attributes
-    ----------
-    sd : float or None
-        t of theta ~ N(0, t^2). None, the default, estimates t from 0.05 to 30: log t is normal around log 2 with
-        standard deviation 1, and t is the peak next to 2 of its posterior, with the marginal likelihood of the votes in
-        Laplace's approximation. A fit then takes three to ten times as long. Above 300 items (1,500 if there are many
-        votes), the approximation is estimated with random signs, so t and the oversight depend a little on the order of
-        the items: with 1,600 items and 8,000 votes, t varied by 2 %. Infinity means no prior, a maximum-likelihood fit.
-    discrimination_sd : float
-        Standard deviation of log a_v, whose mean over the voters is 0. With the voters of the paper, whose
-        nonconformities differ tenfold, 0.3 and 0.5 ranked best.
-    oversight_votes : float
-        Weight of the prior mean of an oversight, in votes: it has a beta prior whose two parameters have this sum.
-    side_sd : float
-        Standard deviation of the side bias s.
-
-    Raises
-    ------
-    ModelError
-        A number that is nan or not positive, or an infinite one other than `sd`.
-
-    See Also
-    --------
-    bradley_terry, thurstone : Take it.
-
-    Examples
-    --------
-    >>> from adaptive import Prior
-    >>> Prior(sd=1).discrimination_sd
-    0.3
-    """
-
-    sd: float | None = None
-    discrimination_sd: float = 0.3
-    oversight_votes: float = 50.0
-    side_sd: float = 0.5
-
-    def __post_init__(self) -> None:
-        for name in ("sd", "discrimination_sd", "oversight_votes", "side_sd"):
-            option = getattr(self, name)
-            if name == "sd" and option is None:
-                continue
-            value = real_number(option)
-            if not is_spread(value) or (math.isinf(value) and name != "sd"):
-                requirement = "None or a positive number" if name == "sd" else "a positive number"
-                range_ = "" if not 0 < value < math.inf else " from 1e-100 to 1e100"
-                raise ModelError(f"{name} of a prior must be {requirement}{range_}; got {shown(option)}")
-            object.__setattr__(self, name, value)
-
-
-def is_spread(value: float) -> bool:
-    """Return whether a number can be a standard deviation: its square and the inverse of that are floats."""
-    return 1e-100 <= value <= 1e100 or value == math.inf
-
-
-def checked_prior(prior: float | Prior | None) -> Prior:
-    """Return a prior as it is; a number is the standard deviation of the strengths, None means all defaults.
-
-    Raises
-    ------
-    ModelError
-        As `Prior`.
-    """
-    if prior is None:
-        return Prior()
-    return prior if isinstance(prior, Prior) else Prior(prior)
-
-
-def checked_oversight(oversight: float) -> float:
-    """Return a probability of an oversight as a float.
-
-    Raises
-    ------
-    ModelError
-        When it is not a number from 0 to below 0.5: at 0.5 answers carry no information.
-    """
-    value = real_number(oversight)
-    if not 0 <= value < 0.5:
-        raise ModelError(f"oversight must be a number from 0 to below 0.5; got {shown(oversight)}")
-    return value
-
-
-@dataclass(frozen=True, eq=False)
 class Parameters(Result):
     """All fitted parameters: one number for each item in `theta`, for each group of votes in the next three."""
 
@@ -367,6 +268,14 @@ class Curvature:
     def inverse(self) -> Array:
         """H^-1 as a dense matrix."""
         return inverse_of(self.matrix()) if self.precision > 0 else np.linalg.inv(self.matrix())
+
+    def centred_inverse(self, absorbed: Array | float = 0.0) -> Array:
+        """Return H^-1 without a common level, which only the prior penalizes; without a prior H is singular.
+
+        `absorbed` is first taken off H.
+        """
+        mean = np.full((self.rows.n_items, self.rows.n_items), 1.0 / self.rows.n_items)
+        return inverse_of(self.matrix() - absorbed + mean) - mean / (1.0 + self.precision)
 
     @cached_property
     def trace_and_leverage(self) -> tuple[float, Array]:
@@ -521,116 +430,3 @@ def check_bounded(rows: Rows, weight: Array) -> None:
             f"without a prior some strengths are infinite: the items fall into {n_parts} groups, and one never "
             "lost to another, or so seldom that slips explain it; set prior= to a standard deviation, such as 1"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Misfit(Result):
-    """How far votes depart from the model, in standard errors.
-
-    If the model holds, each number is about normal with mean 0, but `pairs` has the mean -1, because the strengths were
-    fitted to the same votes.
-
-    Attributes
-    ----------
-    pairs : float
-        Positive if votes of different voters on the same pair agree more than the strengths explain. That is so where
-        preferences go in circles, or depend on the pair.
-    far : float
-        Negative if the stronger item wins less often against far weaker ones than the votes between close items say.
-    voters : float
-        Positive if voters differ more in how often they choose the stronger item than the model says.
-    n_repeated : int
-        Votes on pairs with more than one vote, ties excluded; without any, `pairs` is 0.
-    """
-
-    pairs: float
-    far: float
-    voters: float
-    n_repeated: int
-
-
-def misfit(rows: Rows, voter: Array | None, at: Parameters) -> Misfit:
-    """Compare votes with the model fitted to them; ties are left out.
-
-    Parameters
-    ----------
-    rows : Rows
-    voter : ndarray of int, shape (n_votes,), or None
-        Who cast each vote; None if that is not known.
-    at : Parameters
-        As fitted.
-
-    Returns
-    -------
-    Misfit
-
-    Examples
-    --------
-    >>> from adaptive import Comparisons, bradley_terry
-    >>> circle = Comparisons.from_labels(["fig", "kiwi", "plum"] * 9, ["kiwi", "plum", "fig"] * 9, ["left"] * 27)
-    >>> round(bradley_terry(circle).misfit.pairs, 1)
-    10.2
-    """
-    decided = np.flatnonzero(rows.winner)
-    left, right, group = rows.left[decided], rows.right[decided], rows.group[decided]
-    voter = None if voter is None else voter[decided]
-    difference = at.theta[left] - at.theta[right]
-    margin = at.discrimination[group] * difference
-    chose_left = rows.winner[decided] > 0
-    likely = _recalibrate(rows.model, margin, at.side[group], at.oversight[group], chose_left)
-    residual: Array = chose_left - likely
-    variance = likely * (1.0 - likely)
-    lower, upper = np.minimum(left, right).astype(np.int64), np.maximum(left, right)
-    pair, of_pair = np.unique(lower * rows.n_items + upper, return_inverse=True)
-    number = np.bincount(of_pair, minlength=pair.size)
-    single = repeats = np.arange(decided.size)
-    if voter is not None:  # products of these say nothing: a voter who sees a pair again has the same opinion
-        repeats = np.unique(of_pair * (1 + voter.max(initial=0)) + voter, return_inverse=True)[1]
-    favoured = residual * np.where(difference >= 0, 1.0, -1.0)
-    distance = np.abs(margin)
-    distance -= float(variance @ distance) / max(float(variance.sum()), 1e-9)
-    spread = float(variance @ distance**2)
-    return Misfit(
-        pairs=_excess(residual * np.where(left < right, 1.0, -1.0), variance, of_pair, repeats),
-        far=float(favoured @ distance) / math.sqrt(spread) if spread > 0 else 0.0,
-        voters=0.0 if voter is None else _excess(favoured, variance, voter, single),
-        n_repeated=int(number[number > 1].sum()),
-    )
-
-
-def _recalibrate(model: VoteModel, margin: Array, side: Array, oversight: Array, chose_left: Array) -> Array:
-    """Return P(left), given no tie, with all margins multiplied by the factor that makes the votes most likely.
-
-    Oversights are those of the fit, or none, whichever makes the votes more likely.
-    """
-    from scipy.optimize import minimize_scalar
-    from scipy.special import expit, ndtr
-
-    curve = ndtr if model.link == "normal" else expit
-
-    def likely(log_factor: float, slips: Array) -> Array:
-        return np.asarray(slips + (1.0 - 2.0 * slips) * curve(math.exp(log_factor) * margin + side))
-
-    def cost(log_factor: float, slips: Array) -> float:
-        left = likely(log_factor, slips)
-        return -float(np.sum(np.log(np.maximum(np.where(chose_left, left, 1.0 - left), 1e-300))))
-
-    # Not Fisher's scoring: in one of twenty small sets of votes its steps went past the maximum, and back.
-    optima = [
-        (minimize_scalar(cost, bounds=_LOG_FACTORS, method="bounded", options={"xatol": 1e-3}, args=(slips,)), slips)
-        for slips in (oversight, np.zeros_like(oversight))
-    ]
-    best, slips = min(optima, key=lambda optimum: optimum[0].fun)
-    return likely(best.x, slips)
-
-
-def _excess(residual: Array, variance: Array, group: Array, repeats: Array) -> float:
-    """Return the sum of products of two residuals of a group, over its standard deviation if all are independent.
-
-    Products of two residuals with the same number in `repeats` are left out.
-    """
-
-    def products(values: Array) -> float:
-        return float(np.sum(np.bincount(group, values) ** 2) - np.sum(np.bincount(repeats, values) ** 2))
-
-    return products(residual) / math.sqrt(2.0 * products(variance) + _LEAST_VARIANCE)

@@ -15,8 +15,9 @@ from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model import _likelihood as likelihood
 from adaptive.model._fit import fit
-from adaptive.model._likelihood import Parameters, Prior, TiesModel, VoteModel
+from adaptive.model._likelihood import Parameters, TiesModel, VoteModel
 from adaptive.model._newton import MAX_ITERATIONS, TOLERANCE
+from adaptive.model._prior import OVERSIGHT, Prior, checked_oversight, checked_prior
 from adaptive.model._scoring import BordaScores, borda, rank_centrality
 from adaptive.model._strengths import Strengths, rows_of
 from rankcorr._checks import check_choice, checked_count, declare, real_number, shown
@@ -93,8 +94,9 @@ def bradley_terry(
         e, from 0 to below 0.5. By default one e of all votes is estimated, with a prior of mean 0.03. With `voters` it
         is the mean of the prior of e_v, by default the one e that a fit of all voters alike estimates.
     prior : float, Prior, or None
-        Standard deviation t of the strengths, in units of theta, or all priors. By default t is
-        estimated from the votes. Infinity asks for maximum likelihood.
+        Standard deviation t of the strengths, in units of theta, or all priors. By default t is estimated from the
+        votes. Infinity means that the strengths have no prior. The other parameters keep theirs, so the fit is maximum
+        likelihood only with `oversight=0`, and without `voters` and `side_bias`.
     voters : bool
         Fit a discrimination a_v and an oversight e_v for each voter.
     side_bias : bool
@@ -241,12 +243,12 @@ def _fitted(
         raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
     if comparisons.n_items < 2:
         raise ModelError(f"a ranking needs at least two items; got {comparisons.n_items}")
-    own_prior = likelihood.checked_prior(prior)
-    own_oversight = likelihood.checked_oversight(likelihood.OVERSIGHT if oversight is None else oversight)
+    priors = checked_prior(prior)
+    mean_oversight = checked_oversight(OVERSIGHT if oversight is None else oversight)
     if not 0 < real_number(tolerance) < 1:
         raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
     n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
-    if own_prior.sd == np.inf and (n_parts := n_unbounded(comparisons)) > 1:
+    if priors.sd == np.inf and (n_parts := n_unbounded(comparisons)) > 1:
         raise ModelError(
             f"without a prior some strengths are infinite: the items fall into {n_parts} groups, and one never lost to "
             "another or never met it; set prior= to a standard deviation, such as 1"
@@ -261,23 +263,23 @@ def _fitted(
     if model.voters and oversight is None:
         common_rows = rows_of(comparisons, replace(model, voters=False, slips=True))
         with one_blas_thread(comparisons.n_items):
-            rough = fit(common_rows, own_prior, own_oversight, tolerance=_ROUGH, **options)
-        own_oversight = float(rough.parameters.oversight[0])
+            rough = fit(common_rows, priors, mean_oversight, tolerance=_ROUGH, **options)
+        mean_oversight = float(rough.parameters.oversight[0])
     rows = rows_of(comparisons, model)
-    begin = None if start is None else _start(start, comparisons, model, own_oversight)
+    begin = None if start is None else _start(start, comparisons, model, mean_oversight)
     with one_blas_thread(comparisons.n_items):
-        solution = fit(rows, own_prior, own_oversight, start=begin, tolerance=float(tolerance), **options)
+        solution = fit(rows, priors, mean_oversight, start=begin, tolerance=float(tolerance), **options)
     if model.slips:
-        own_oversight = float(solution.parameters.oversight[0])
+        mean_oversight = float(solution.parameters.oversight[0])
     return Strengths(
         comparisons,
         model,
-        own_prior,
+        priors,
         parameters=solution.parameters,
         log_likelihood=solution.point.log_likelihood,
         converged=solution.converged,
         n_iterations=solution.n_iterations,
-        oversight=own_oversight,
+        oversight=mean_oversight,
     )
 
 

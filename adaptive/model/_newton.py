@@ -17,13 +17,13 @@ from adaptive.model._likelihood import (
     INDEFINITE,
     Curvature,
     Parameters,
-    Prior,
     Rows,
     check_bounded,
     fill_terms,
     laplacian,
     solve_system,
 )
+from adaptive.model._prior import Prior
 from rankcorr._output.results import read_only
 from rankcorr._workers import Progress
 

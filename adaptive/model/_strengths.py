@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,20 @@ from adaptive.comparisons._columns import places_among
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _likelihood as likelihood
-from adaptive.model._accuracy import N_SAMPLES, Better, DrawnStrengths, better_of, order_caveats
+from adaptive.model._accuracy import N_SAMPLES, Better, better_of, order_caveats
+from adaptive.model._drawn_strengths import DrawnStrengths
+from adaptive.model._misfit import MISFIT_LIMIT, Misfit, misfit
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
-from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
+from adaptive.model._posterior.chains import draw
+from adaptive.model._posterior.normal import cluster_ratio, covariance
+from adaptive.model._posterior.opinions import Opinions, shared_opinions
+from adaptive.model._prior import OVERSIGHT, SD_START, Prior
 from adaptive.model._signal import Signal, signal
 from rankcorr._checks import check_rng, checked_count, counted, shown
 from rankcorr._output import report as text
 from rankcorr._output.report import Report
 from rankcorr._output.results import json_ready, read_only, table_rows
 from rankcorr._workers import Progress
-
-if TYPE_CHECKING:
-    from rankcorr._output.report import Report
 
 Content = Mapping[str, Any]
 
@@ -168,12 +170,12 @@ class Strengths(DrawnStrengths):
 
     comparisons: Comparisons
     model: likelihood.VoteModel
-    prior: likelihood.Prior
+    prior: Prior
     parameters: likelihood.Parameters
     log_likelihood: float
     converged: bool
     n_iterations: int
-    oversight: float = likelihood.OVERSIGHT
+    oversight: float = OVERSIGHT
 
     @property
     def items(self) -> Sequence[Hashable]:
@@ -220,9 +222,9 @@ class Strengths(DrawnStrengths):
         return signal(self.comparisons)
 
     @cached_property
-    def misfit(self) -> likelihood.Misfit:
+    def misfit(self) -> Misfit:
         """How far the votes depart from the model (docs/explain/signal.md)."""
-        return likelihood.misfit(rows_of(self.comparisons, self.model), self.comparisons.voter, self.parameters)
+        return misfit(rows_of(self.comparisons, self.model), self.comparisons.voter, self.parameters)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -242,12 +244,12 @@ class Strengths(DrawnStrengths):
                 "the votes do not rule out chance: the order may be random",
             ),
             (
-                self.misfit.pairs > likelihood.MISFIT_LIMIT,
+                self.misfit.pairs > MISFIT_LIMIT,
                 "intervals are too narrow: voters agree on some pairs against the order of strengths (preferences go "
                 "in circles, or depend on the pair)",
             ),
             (
-                self.misfit.far < -likelihood.MISFIT_LIMIT,
+                self.misfit.far < -MISFIT_LIMIT,
                 "large differences of strengths are exaggerated: far weaker items win more often than the votes "
                 "between close items suggest",
             ),
@@ -262,7 +264,7 @@ class Strengths(DrawnStrengths):
                 "only the prior divides the result between them",
             ),
             (
-                estimated_sd == likelihood.SD_START,
+                estimated_sd == SD_START,
                 f"the votes do not determine the spread of the strengths: it is held at {estimated_sd:g}",
             ),
             (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
@@ -281,10 +283,11 @@ class Strengths(DrawnStrengths):
 
     def _is_side_confounded(self) -> bool:
         """Return whether strengths can make up for a common change of all side biases; False beyond 1,500 items."""
-        curved, n_items = self.curvature, len(self.items)
+        n_items = len(self.items)
         if not self.model.side_bias or n_items > likelihood.MAX_DENSE:
             return False
-        rows, a = curved.rows, curved.rows.of_group(curved.discrimination)
+        curved, rows = self.curvature, self.curvature.rows
+        a = rows.of_group(curved.discrimination)
         information = np.zeros((n_items + 1, n_items + 1))
         information[:n_items, :n_items] = likelihood.laplacian(rows, curved.weight)
         information[:n_items, n_items] = information[n_items, :n_items] = rows.by_item(curved.weight / a, -1.0)

@@ -9,13 +9,20 @@ import click
 
 from rankcorr._checks import collected_notices, counted, default_of, offending, repeated
 from rankcorr._cli import console, options
-from rankcorr._cli.console import detectable_text, label_text, number_text, pvalue_text, text_columns, whole
+from rankcorr._cli.console import (
+    detectable_text,
+    label_text,
+    number_text,
+    progress_bar,
+    pvalue_text,
+    text_columns,
+    whole,
+)
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.table import parse_number
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
 from rankcorr._output.tables import significance_notes
-from rankcorr._workers import progress_bar
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, OFFSET_METHOD, MergedRanking, merge
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._columns import DUPLICATES

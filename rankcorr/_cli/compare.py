@@ -14,13 +14,13 @@ import click
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._cli import console, options
-from rankcorr._cli.console import detectable_text, label_text, pvalue_text, text_columns, whole
+from rankcorr._cli.console import detectable_text, label_text, progress_bar, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._output.report import Report, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
-from rankcorr._workers import Progress, progress_bar
+from rankcorr._workers import Progress
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_comparison import compare_with_gold
 from rankcorr.inference._interval import METHODS, correlation_interval

@@ -1,4 +1,4 @@
-"""Shared parts of the commands: options, one-line errors, tables, numbers, notes, JSON and figure files.
+"""Shared parts of the commands: options, one-line errors, tables, numbers, notes, JSON, figure files, progress bars.
 
 This module imports click, which the libraries do not need, and nothing that takes long to import.
 """
@@ -15,10 +15,11 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from copy import copy
 from dataclasses import field, fields
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
@@ -28,9 +29,11 @@ import click
 from rankcorr._checks import Declaration, counted, declaration_of, shell_options
 from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
+from rankcorr._io.table import parse_number
 from rankcorr._output.report import check_ending, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
+from rankcorr._workers import silent
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, Paper, figure_class, save_figure, theme
 
@@ -48,9 +51,7 @@ _OUTPUTS: Final = frozenset({"out", "report_path"})  # parameters that name a fi
 TABLES: Final = ("text", "markdown", "latex", "csv")
 LOOK: Final = f"{__name__}.look"
 DETECTABLE: Final = "detectable: smallest true difference that the test finds four times out of five"
-
-
-# The message of the library on an option, which a place may precede.
+# A message of the library on an option; it may begin with a place, such as a file and a line.
 _OPTION_ERROR: Final = re.compile(r"((?:.*: )?)([a-z][a-z_0-9]*)( (?:must be .*; got|is an option of) .*)", re.DOTALL)
 
 
@@ -62,6 +63,8 @@ class WithExample(click.Command):
 
     def __init__(self, *args: Any, more: str = "", **settings: Any) -> None:
         super().__init__(*args, **settings)
+        for parameter in self.params:
+            parameter.type = _reading_decimals(parameter.type)
         text, title, lines = inspect.cleandoc(self.help or "").partition("\n\nExample")
         self.help: str | None = f"{text}\n\n{inspect.cleandoc(more)}".rstrip()
         if title:
@@ -83,6 +86,26 @@ class WithExample(click.Command):
             if match and (flag := flags.get(match[2].removeprefix("n_"))):
                 error.args = (match[1] + flag + match[3],)
             raise
+
+
+def _reading_decimals(kind: Any) -> Any:
+    """Return a type of numbers that reads them as files do; Python also takes 1_0, nan and the digits of any script."""
+    if not isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        return kind
+    strict = copy(kind)
+    strict.convert = partial(_convert_decimal, kind)  # type: ignore[method-assign]
+    return strict
+
+
+def _convert_decimal(kind: Any, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+    if isinstance(value, str):
+        try:
+            is_number = parse_number(value) is not None
+        except OverflowError:
+            kind.fail(f"{value!r} is beyond the range of a 64-bit float", parameter, context)
+        if not is_number:
+            kind.fail(f"{value!r} is not a valid {kind.name}", parameter, context)
+    return kind.convert(value, parameter, context)
 
 
 def _is_same_file(path: object, other: object) -> bool:
@@ -206,11 +229,11 @@ def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
 
     def add(command: Command) -> Command:
         @wraps(command)
-        def gathering(**values: Any) -> Any:
+        def command_of_options(**values: Any) -> Any:
             values[name] = kind(**{member: values.pop(member) for member in option_of}, **dict.fromkeys(left_out))
             return command(**values)
 
-        wrapped: Any = stacked(*option_of.values())(gathering)
+        wrapped: Any = stacked(*option_of.values())(command_of_options)
         for parameter, member in zip(reversed(wrapped.__click_params__), option_of, strict=False):
             parameter.name = member  # by default, click derives the name from the flag
         return cast(Command, wrapped)
@@ -369,9 +392,9 @@ def _cell(row: Any, source: str | tuple[str, ...], text: CellText) -> str:
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
     """Return the library's warnings as notes, without repeated messages."""
-    named = {} if system is None else {"system": system}
+    system_field = {} if system is None else {"system": system}
     return [
-        {**named, "coefficients": list(coefficients), "message": shell_options(message)}
+        {**system_field, "coefficients": list(coefficients), "message": shell_options(message)}
         for message in dict.fromkeys(messages)
     ]
 
@@ -395,7 +418,7 @@ def resamples_text(number: int, seed: int, of: str | None = None) -> str:
 
 
 def print_too_few(intervals: Iterable[tuple[float, float, int]], result: Any, noun: str) -> None:
-    """Say why intervals are unbounded: so few units, the last number of each, are too few to bound a `noun`."""
+    """Print why intervals, each with its ends and its number of units, are unbounded: the units are too few."""
     sizes = sorted({size for low, high, size in intervals if math.isinf(low) or math.isinf(high)})
     if sizes:
         numbers = "the " if result.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
@@ -418,6 +441,12 @@ def pvalue_text(pvalue: float) -> str:
 def number_text(value: float) -> str:
     """Format a number with four decimals; "-" if it is nan."""
     return "-" if math.isnan(value) else f"{value:z.4f}"
+
+
+def score_text(value: float) -> str:
+    """Format a number in any unit as `number_text` does, or with four digits if it needs more room; "-" if nan."""
+    needs_room = 0 < abs(value) < 5e-5 or 1e7 <= abs(value) < math.inf
+    return f"{value:.3e}" if needs_room else number_text(value)
 
 
 def rank_text(rank: float) -> str:
@@ -484,18 +513,52 @@ out_option: Decorator = stacked(figure_option("--out", "Write the figure here", 
 
 def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     """Draw a figure, write it, and return matplotlib's warnings about letters that the font lacks."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as font_warnings:
         warnings.filterwarnings("always", "Glyph", UserWarning)
         try:
             with theme(_look("theme"), width=_look("width"), has_title=not _look("no_title")):
                 save_figure(draw(), out, dpi=_look("dpi"))
         except OSError as error:
             raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
-    return list(dict.fromkeys(str(warning.message) for warning in caught))
+    return list(dict.fromkeys(str(warning.message) for warning in font_warnings))
 
 
 def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     """Write a figure as `saved_figure` does, print its path, and return the warnings."""
-    lacking = saved_figure(draw, out)
+    font_warnings = saved_figure(draw, out)
     click.echo(whole(Path(out)))
-    return lacking
+    return font_warnings
+
+
+@contextmanager
+def progress_bar(total: int | None, unit: str, of: str) -> Iterator[Callable[[int], Any]]:
+    """Yield a function that advances a progress bar on stderr, for the argument `progress` of the library.
+
+    It does nothing if stderr is not a terminal, tqdm is not installed, or there are no steps. The bar appears only if
+    the work takes longer than 0.3 s, and disappears at the end of the block.
+
+    Parameters
+    ----------
+    total : int or None
+        Number of steps; None if it is unknown.
+    unit : str
+        Name of one step.
+    of : str
+        What the steps are for, such as "tests against chance".
+
+    Examples
+    --------
+    >>> from rankcorr.inference._null import null_distribution
+    >>> with progress_bar(100, "permutation", "null distribution") as advance:
+    ...     null = null_distribution(range(9), range(9), n_resamples=100, progress=advance)
+    """
+    if total == 0 or sys.stderr is None or not sys.stderr.isatty():
+        yield silent
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield silent
+        return
+    with tqdm(desc=of, total=total, unit=f" {unit}", leave=False, delay=0.3) as bar:
+        yield bar.update

@@ -11,14 +11,14 @@ import numpy as np
 
 from rankcorr import _checks as checks
 from rankcorr._cli import console, options
-from rankcorr._cli.console import label_text, number_text, pvalue_text, text_columns, whole
+from rankcorr._cli.console import label_text, number_text, progress_bar, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform
-from rankcorr._workers import Draws, Progress, progress_bar
+from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._comparison import compare
@@ -231,19 +231,19 @@ def evaluate_command(
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
         worse = _worse(pairs, settings.fail_if_worse)
         needed = _needed(comparisons, settings.needed)
-        lacking = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
-    notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
+        font_warnings = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
+    notes = [*console.notes_of(notices, []), *({"message": message} for message in font_warnings)]
     if report_path is not None:
         of_tests = (comparison.report() for comparison in comparisons)
         save_reports(reports_of_tests(evaluation.report(), of_tests), report_path)
     if as_json:
         content = evaluation.to_dict()
         content["groups"] = None if groups is None else evaluation.group_table(groups)
-        known = ("values", "queries", "coverage", "metric")  # of the evaluation
+        shared = ("values", "queries", "coverage", "metric")  # with the evaluation
         content["options"] = {**content["options"], "clusters": settings.clusters}
         content["comparisons"] = {
-            tested.metric: {name: value for name, value in tested.to_dict().items() if name not in known}
-            for tested in comparisons
+            comparison.metric: {name: value for name, value in comparison.to_dict().items() if name not in shared}
+            for comparison in comparisons
         } or None
         content["worst"] = worst or None
         content["needed"] = needed or None

@@ -11,13 +11,21 @@ import click
 
 from rankcorr._checks import collected_notices, counted, default_of, first_few, offending, real_text
 from rankcorr._cli import console, options
-from rankcorr._cli.console import label_text, number_text, pvalue_text, rank_text, ranks_text, text_columns, whole
+from rankcorr._cli.console import (
+    label_text,
+    progress_bar,
+    pvalue_text,
+    rank_text,
+    ranks_text,
+    score_text,
+    text_columns,
+    whole,
+)
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.rankings import read_numbers
 from rankcorr._io.table import TextTable, list_names
 from rankcorr._output.report import percent_text
 from rankcorr._output.tables import TableNotes
-from rankcorr._workers import progress_bar
 from rankcorr.errors import ColumnError, MissingValueError, OptionError, TableError, TooFewItemsError
 from rankcorr.evaluation._scores.leaderboard import (
     AGGREGATES,
@@ -252,7 +260,7 @@ def _print_score_leaderboard(
     direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
     intervals = f"{percent_text(board.level)} intervals ({resamples})"
     click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")
-    detectable = console.detectable_text(board.detectable, 1.0)
+    detectable = "none" if math.isnan(board.detectable) else score_text(board.detectable)
     click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
     if scores.needed is not None:
         click.echo(console.needed_text(needed, "tasks"))
@@ -264,7 +272,7 @@ def _print_score_leaderboard(
             row["verdict"] = verdict
         rows[0]["verdict"] = "-"
     more: dict[str, console.Column] = {} if board.verdicts is None else {"verdict": ("verdict", "{}")}
-    columns = _standing_columns(rows, text_columns(number_text, *groups, "mean", "low", "high"), more)
+    columns = _standing_columns(rows, text_columns(score_text, *groups, "mean", "low", "high"), more)
     console.print_rows(rows, columns, board.notes_of(list(columns)))
     console.print_too_few([(row.mean.low, row.mean.high, row.mean.n_items) for row in board.rows], board, "mean")
     console.print_notes(notes)
@@ -443,6 +451,6 @@ def _print_rank_sets(sets: RankSets) -> None:
         "marginal ranks": (("marginal_least_rank", "marginal_largest_rank"), ranks_text),
         "group": ("group", "{}"),
         "name": ("name", label_text),
-        "estimate": ("estimate", number_text),
+        "estimate": ("estimate", score_text),
     }
     console.print_rows(sets.table(), columns, TableNotes("Estimates and the ranks that they leave possible."))

@@ -11,10 +11,9 @@ import click
 from rankcorr._checks import collected_notices
 from rankcorr._cli import console, leaderboard, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import Note, option
+from rankcorr._cli.console import Note, option, progress_bar
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
-from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
 from rankcorr.inference._gold_sets import COLUMNS, TOTALS
 from rankcorr.inference._null import permutation_test

@@ -10,13 +10,12 @@ import click
 from rankcorr._checks import check_choice, collected_notices, counted, first_few
 from rankcorr._cli import console, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import label_text, number_text, pvalue_text, text_columns, whole
+from rankcorr._cli.console import label_text, number_text, progress_bar, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.rankings import DUPLICATES
 from rankcorr._output.report import percent_text
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
-from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
 from rankcorr.inference._system_comparison import SystemComparisons, compare_many
 from rankcorr.vectors._hubness import hubness

@@ -2,20 +2,23 @@
 
 An identifier is text or a whole number. Integers of numpy and of Python are equal, and so is their decimal text: 7 in
 JSON is "7" in CSV. Text of numpy is text. Identifiers of one source have one kind; a mixture is an error. Labels of
-items may also be dates and times: those of numpy are Python's, and a time at midnight is written as its date is.
+items may also be dates and times: those of numpy are Python's, and a time at midnight is written as its date is. A time
+with a zone differs from all without one, as in Python, and no list may have labels that differ only in their types.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import date, timedelta
+from itertools import chain
 from typing import Any, Final
 from unicodedata import normalize
 
 import numpy as np
 
-from rankcorr._checks import give_notice, offending
+from rankcorr._checks import give_notice, offending, repeated
 from rankcorr.errors import ColumnError, UnicodeFormWarning
 
 NUMPY_TIMES: Final = (np.datetime64, np.timedelta64)
+WHOLE_TIMES: Final = "must be whole microseconds of the years 1 to 9999"
 _FINER_THAN_PYTHON: Final = ("ns", "ps", "fs", "as")
 
 
@@ -76,6 +79,38 @@ def identifier_text(identifier: Any) -> Any:
     if isinstance(plain, date):
         return str(plain).removesuffix(" 00:00:00")
     return str(plain) if type(plain) is int else plain
+
+
+def type_twins(labels: Collection[Hashable]) -> list[Hashable]:
+    """Texts of several labels of one list: the labels differ only in their types, which a file cannot tell.
+
+    Examples
+    --------
+    >>> type_twins([7, "7", "a"]), type_twins([(7, "x"), ("7", "x")]), type_twins([7, "a"])
+    (['7'], [('7', 'x')], [])
+    """
+    return repeated(map(identifier_text, labels)) if len(_kinds(labels) - {tuple}) > 1 else []
+
+
+def inexact_times(labels: Collection[Hashable]) -> list[Hashable]:
+    """Labels that are times of numpy which Python cannot hold, also as parts of tuples: odd nanoseconds, or no unit.
+
+    Examples
+    --------
+    >>> inexact_times([np.datetime64("2026-01-31"), np.timedelta64(5), (1, np.datetime64(1, "ns"))])
+    [np.timedelta64(5), (1, np.datetime64('1970-01-01T00:00:00.000000001'))]
+    """
+    if _kinds(labels).isdisjoint(NUMPY_TIMES):
+        return []
+    return [label for label in labels if not _kinds([plain_identifier(label)]).isdisjoint(NUMPY_TIMES)]
+
+
+def _kinds(labels: Collection[Any]) -> set[type]:
+    """Types of labels and of all their parts."""
+    kinds = set(map(type, labels))
+    if tuple in kinds:
+        kinds |= _kinds(list(chain.from_iterable(label for label in labels if type(label) is tuple)))
+    return kinds
 
 
 def is_array(kind: type) -> bool:

@@ -64,8 +64,8 @@ class Undefined(Result):
     >>> from rankcorr.evaluation import evaluate
     >>> qrels = {"q1": {"a": 2, "b": 1}, "q2": {"a": 1, "d": 1}}
     >>> run = {"q1": {"a": 9.1, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
-    >>> for each in evaluate(qrels, run, metrics="tau_w").undefined:
-    ...     print(each.metric, each.queries, each.reason)
+    >>> for gap in evaluate(qrels, run, metrics="tau_w").undefined:
+    ...     print(gap.metric, gap.queries, gap.reason)
     tau_w ('q2',) all gold scores are tied
     """
 

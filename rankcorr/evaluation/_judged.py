@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from rankcorr._checks import check_choice, checked_level, counted, offending, shown
+from rankcorr._checks import alpha_of, check_choice, checked_level, counted, offending, shown
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values
 from rankcorr.errors import OptionError, QueryMismatchError
@@ -26,7 +27,8 @@ class JudgedMean(Result):
     Attributes
     ----------
     mean, standard_error, low, high : float
-        The combined estimate with its interval.
+        The combined estimate with its interval. The interval is unbounded if the values are equal and too few to bound
+        the mean: fewer than six at level 0.95.
     people_mean, people_low, people_high : float
         The mean over the queries that people judged, with its interval.
     judge_mean : float
@@ -72,12 +74,10 @@ def judged_mean(people: Values, judged: Values, others: Values, level: float) ->
     smallest variance is the slope of the regression of people's values on the program's, times the share of queries
     that people did not judge. This is the regression estimator of double sampling (Cochran 1977, 12.6).
     """
-    from scipy.special import stdtrit
-
     n, n_others = people.size, others.size
     everything = np.concatenate([judged, others])
     of_both = np.cov(people, judged)
-    slope = float(of_both[0, 1] / of_both[1, 1]) if of_both[1, 1] > 0 else 0.0
+    slope = float(of_both[0, 1] / of_both[1, 1]) if of_both[1, 1] > ROUNDING**2 else 0.0
     weight = slope * n_others / (n + n_others)
     mean = float(people.mean()) + weight * (float(others.mean() - judged.mean()) if n_others else 0.0)
     degrees = n - 2 if weight else n - 1  # the slope takes one degree of freedom
@@ -85,9 +85,8 @@ def judged_mean(people: Values, judged: Values, others: Values, level: float) ->
     variance = float(residuals @ residuals) / degrees / n
     if n_others:
         variance += weight**2 * float(np.var(everything, ddof=1)) / n_others
-    tail = (1 + level) / 2
-    half = float(stdtrit(degrees, tail)) * math.sqrt(variance)
-    alone = float(stdtrit(n - 1, tail)) * float(people.std(ddof=1)) / math.sqrt(n)
+    half = _half_width(math.sqrt(variance), degrees, n, level)
+    alone = _half_width(float(people.std(ddof=1)) / math.sqrt(n), n - 1, n, level)
     centre = float(people.mean())
     return JudgedMean(
         mean=mean,
@@ -102,6 +101,15 @@ def judged_mean(people: Values, judged: Values, others: Values, level: float) ->
         n_people=n,
         n_judge=n_others,
     )
+
+
+def _half_width(error: float, degrees: int, n: int, level: float) -> float:
+    """Return half the width of Student's interval; 0 or infinite for equal values, by the rule for means of runs."""
+    from scipy.special import stdtrit
+
+    if error <= ROUNDING:
+        return 0.0 if 2.0 ** (1 - n) <= alpha_of(level) else math.inf
+    return float(stdtrit(degrees, (1 + level) / 2)) * error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,8 +246,8 @@ def judged_means(
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> grades = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 3, 9))} for q in range(200)}
-    >>> guesses = {q: {d: min(2, g + int(rng.random() < 0.2)) for d, g in own.items()} for q, own in grades.items()}
-    >>> run = {q: {d: g + rng.normal() for d, g in own.items()} for q, own in grades.items()}
+    >>> guesses = {q: {d: min(2, g + int(rng.random() < 0.2)) for d, g in docs.items()} for q, docs in grades.items()}
+    >>> run = {q: {d: g + rng.normal() for d, g in docs.items()} for q, docs in grades.items()}
     >>> some = {q: grades[q] for q in list(grades)[:40]}
     >>> means = judged_means(evaluate(some, {"bm25": run}, metrics="ndcg@5"),
     ...                      evaluate(guesses, {"bm25": run}, metrics="ndcg@5"))

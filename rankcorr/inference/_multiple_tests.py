@@ -12,25 +12,21 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._checks import alpha_of, check_unique, checked_count, checked_level, counted, offending
+from rankcorr._checks import alpha_of, checked_count, checked_level, counted, offending
 from rankcorr._input.frames import PLAIN, labelled_values, python_values
 from rankcorr._input.frames import columns_of as frame_columns
 from rankcorr._input.numbers import DECIMALS, ROUNDING
 from rankcorr._input.scores import ScoresLike, checked_numbers, midranks, split_labels
 from rankcorr._output.results import TableResult, columns_of, read_only
 from rankcorr._output.tables import TableNotes
+from rankcorr._ranking import check_names
 from rankcorr._workers import Draws, Progress, Values
-from rankcorr.errors import (
-    DimensionError,
-    DuplicateLabelError,
-    LabelMismatchError,
-    LengthError,
-    NonNumericError,
-    OptionError,
-)
+from rankcorr.errors import DimensionError, LabelMismatchError, LengthError, NonNumericError, OptionError
 
 TESTED: Final = ("pvalue", "corrected_pvalue")
 MOST_PAIRS: Final = 256  # kept in memory at a time, with all their exchanges
+_SYMMETRY_ERROR: Final = 1e-8  # of a covariance matrix, relative to its largest entry
+_LARGEST_EXPONENT: Final = 1_000  # of two; 20 times such a number is still a float
 
 
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
@@ -89,7 +85,9 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     return corrected
 
 
-def step_down(statistics: Values, exchanged: Callable[[NDArray[np.intp]], Values], *, is_exact: bool = False) -> Values:
+def step_down(
+    statistics: Values, draw_statistics: Callable[[NDArray[np.intp]], Values], *, is_exact: bool = False
+) -> Values:
     """Return p-values of several pairs, corrected by Westfall and Young's step-down method.
 
     The largest statistic is compared with the largest of all pairs in each exchange, the next one with the largest of
@@ -99,7 +97,7 @@ def step_down(statistics: Values, exchanged: Callable[[NDArray[np.intp]], Values
     ----------
     statistics : ndarray of float64, shape (n_pairs,)
         Statistic of each pair; larger is more extreme. nan has the p-value 1.
-    exchanged : callable
+    draw_statistics : callable
         Takes the numbers of some pairs, and returns their statistics after each exchange, shape (n_scales,
         n_exchanges, n_pairs); nan counts as the most extreme.
     is_exact : bool
@@ -121,7 +119,7 @@ def step_down(statistics: Values, exchanged: Callable[[NDArray[np.intp]], Values
     pvalues, order, largest = np.ones(observed.size), np.argsort(observed, kind="stable"), None
     for start in range(0, order.size, MOST_PAIRS):
         part = order[start : start + MOST_PAIRS]
-        values = exchanged(part)
+        values = draw_statistics(part)
         values = np.where(np.isnan(values), np.inf, values)
         if largest is not None:
             np.maximum(values[:, :, 0], largest, out=values[:, :, 0])
@@ -191,10 +189,6 @@ def judge_pairs(pvalues: Values, corrected: Values, leads: Values, level: float)
         groups.append(groups[-1] + (leader == system))
     least, largest = 1 + is_better.sum(axis=0), n_systems - is_better.sum(axis=1)
     return PairTests(pvalues, corrected, groups, least.tolist(), largest.tolist())
-
-
-MOST_SYMMETRY_ERROR: Final = 1e-8
-MOST_EXPONENT: Final = 1_000  # of two; 20 times the largest number is still a float
 
 
 @dataclass(frozen=True)
@@ -386,9 +380,9 @@ def rank_sets(
     | 3 | 2 | c | 2 | 3 | 3 | 3 | 3 |
     """
     labels, numbers = split_labels(estimates, "estimate")
-    values = _finite(numbers, "estimate", labels)
+    values = _checked_finite(numbers, "estimate", labels)
     names: tuple[Hashable, ...] = tuple(range(values.size)) if labels is None else tuple(labels)
-    check_unique(names, "names of estimates", DuplicateLabelError)
+    check_names(names, "estimate")
     if (standard_errors is None) == (covariance is None):
         raise OptionError("give either standard_errors or covariance")
     root = (
@@ -400,7 +394,7 @@ def rank_sets(
     draws = Draws.checked(n_resamples, seed, 1, progress)
     draws.check_reach(confidence, 1)
     # Scaled so that no difference overflows; a power of two changes no digit, and small numbers must not vanish.
-    exponent = max(0, int(np.frexp(max(np.abs(values).max(), np.abs(root).max()))[1]) - MOST_EXPONENT)
+    exponent = max(0, int(np.frexp(max(np.abs(values).max(), np.abs(root).max()))[1]) - _LARGEST_EXPONENT)
     scaled, root = np.ldexp(values, -exponent), np.ldexp(root, -exponent)
     noise = np.random.default_rng(draws.seed).standard_normal((draws.n_resamples, values.size)) @ root.T
     spread = np.array([np.hypot.reduce(root - row, axis=1) for row in root])
@@ -415,7 +409,7 @@ def rank_sets(
     places = np.arange(values.size)
     every_pair = np.nonzero(~np.eye(values.size, dtype=np.bool_))
     corrected = np.full(leads.shape, math.nan)
-    corrected[every_pair] = _corrected(statistics, noise, spread, every_pair, draws.progress)
+    corrected[every_pair] = _step_down_pvalues(statistics, noise, spread, every_pair, draws.progress)
     sorted_pairs = np.ix_(order, order)
     judged = judge_pairs(corrected[order[0], order], corrected[sorted_pairs], leads[sorted_pairs], confidence)
     least[order], largest[order], groups[order] = judged.least_ranks, judged.largest_ranks, judged.groups
@@ -424,7 +418,7 @@ def rank_sets(
         others = np.delete(places, place)
         alone = np.full(others.size, place)
         pairs = np.concatenate([others, alone]), np.concatenate([alone, others])
-        is_significant = _corrected(statistics, noise, spread, pairs, draws.progress) <= alpha_of(confidence)
+        is_significant = _step_down_pvalues(statistics, noise, spread, pairs, draws.progress) <= alpha_of(confidence)
         is_significant &= leads[pairs] > 0
         above, below = np.split(is_significant, 2)
         marginal_least[place], marginal_largest[place] = 1 + above.sum(), values.size - below.sum()
@@ -434,22 +428,22 @@ def rank_sets(
     return RankSets(names=names, level=confidence, n_resamples=draws.n_resamples, seed=draws.seed, **content)
 
 
-def _corrected(
+def _step_down_pvalues(
     statistics: Values, noise: Values, spread: Values, pairs: tuple[NDArray[Any], ...], report: Progress
 ) -> Values:
     """Return p-values of the hypotheses that the first of each pair is not larger, with the step-down correction."""
     first, second = pairs
 
-    def exchanged(part: NDArray[np.intp]) -> Values:
+    def draw_ratios(part: NDArray[np.intp]) -> Values:
         report(0)
         one, other = first[part], second[part]
         errors = spread[one, other]
         return ((noise[:, one] - noise[:, other]) / np.where(errors > 0, errors, math.inf))[np.newaxis]
 
-    return step_down(statistics[pairs], exchanged)
+    return step_down(statistics[pairs], draw_ratios)
 
 
-def _finite(numbers: ArrayLike, noun: str, labels: Sequence[Hashable] | None) -> Values:
+def _checked_finite(numbers: ArrayLike, noun: str, labels: Sequence[Hashable] | None) -> Values:
     values = checked_numbers(numbers, noun=noun, n_dimensions=1, labels=labels).astype(np.float64)
     if not np.isfinite(values).all():
         names = range(values.size) if labels is None else labels
@@ -467,7 +461,7 @@ def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
             raise LabelMismatchError(offending("estimates and standard errors must have the same names", mismatches))
         by_name = dict(zip(labels, list(np.asarray(numbers, dtype=object)), strict=True))
         numbers = [by_name[name] for name in names]
-    values = _finite(numbers, "standard error", names)
+    values = _checked_finite(numbers, "standard error", names)
     if values.size != len(names):
         raise LengthError(f"every estimate needs a standard error; got {values.size} for {len(names)} estimates")
     if negative := [name for name, value in zip(names, values.tolist(), strict=True) if value < 0]:
@@ -517,7 +511,7 @@ def _root_of_covariance(covariance: ArrayLike, number: int) -> Values:
         raise OptionError("a covariance matrix must be finite and symmetric")
     half = math.frexp(largest)[1] // 2  # 4^half is about the largest number; its square root is a power of two too
     matrix = np.ldexp(matrix, -2 * half)
-    most_error = MOST_SYMMETRY_ERROR * np.abs(matrix).max()
+    most_error = _SYMMETRY_ERROR * np.abs(matrix).max()
     if np.abs(matrix - matrix.T).max() > most_error:
         raise OptionError("a covariance matrix must be finite and symmetric")
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)

@@ -42,7 +42,7 @@ def plot_null(
     """Draw the values of a coefficient by chance alone, and the position of an observed value.
 
     Several systems have a row each, with bins of the same width and heights on the same scale, and the p-value on the
-    right.
+    right. Of more than 60 systems, the first 60 are drawn, as the title says.
 
     Parameters
     ----------
@@ -144,6 +144,10 @@ def _rows(
     nulls: Mapping[Any, NullDistribution], statistics: Mapping[Any, Observed], alternative: Alternative, ax: Axes | None
 ) -> Figure | Axes:
     names = _checked_names(nulls, statistics)
+    systems = counted(len(names), "system")
+    if len(names) > _style.MOST_ROWS:
+        systems = f"the first {_style.MOST_ROWS} of {systems}"
+    names = names[: _style.MOST_ROWS]
     pvalues = {}
     for name in names:
         try:
@@ -178,9 +182,7 @@ def _rows(
     of = f"of {n_items.pop():,} items" if len(n_items) == 1 else "each"
     permutations = _permutations([nulls[name] for name in defined_names], of)
     axes.set_yticks(range(len(names)), labels=[_style.label_text(name) for name in names], va="bottom", fontsize=size)
-    _style.entitle(
-        axes, f"{_style.symbol(first.coefficient)} of {counted(len(names), 'system')} and by chance: {permutations}", ax
-    )
+    _style.entitle(axes, f"{_style.symbol(first.coefficient)} of {systems} and by chance: {permutations}", ax)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(names) - 0.75, -1)
     axes.margins(x=0.04)

@@ -30,8 +30,8 @@ ChanceLevels: TypeAlias = Mapping[str, Mapping[str, NullDistribution]]
 
 MARKERS: Final = ("o", "s", "^", "D", "v")
 ROW_HEIGHT: Final = 0.28  # in inches
-VALUE: Final = 3.5  # width of the longest value, such as -0.384, in sizes of the font
-MOST_ROWS: Final = 60
+VALUE: Final = 3.5  # least width of the column of values, in sizes of the font: that of -0.384
+DIGIT: Final = 0.64  # width of a digit, in sizes of the font
 PANEL_WIDTH: Final = 2.3
 CHANCE_LEVEL: Final = 0.95  # of the values of chance, in the bars
 N_SUMS: Final = 10_000
@@ -180,7 +180,7 @@ def plot_leaderboard(
     if chance is not None:
         _check_chance(leaderboard, chance)
     n_all = len(leaderboard.rows)
-    leaderboard = replace(leaderboard, rows=leaderboard.rows[:MOST_ROWS])
+    leaderboard = replace(leaderboard, rows=leaderboard.rows[: _style.MOST_ROWS])
     columns = [_column(leaderboard, name, chance) for name in names]
     height = _style.height_of_rows(len(leaderboard.rows), ROW_HEIGHT, 1.7)
     title = _title(leaderboard, n_all)
@@ -361,9 +361,11 @@ def _name_groups(
     right = axes.get_yaxis_transform()  # across the axes from 0 to 1, and lines downwards
     size = min(_style.LABEL, largest, _style.size_of_names(axes, len(leaderboard.rows)))
     has_several_rows = len(leaderboard.rows) > 1
+    texts = _style.column_texts([value for value, _, _ in values])
+    width = max(VALUE, DIGIT * max(map(len, texts)))
 
     def write(column: int, line: float, text: str, va: str = "center", ha: str = "left") -> None:
-        place = 5 + (4.4 * column + VALUE * (ha == "right")) * size, 0
+        place = 5 + (4.4 * column + (width - VALUE) * (column > 0) + width * (ha == "right")) * size, 0
         axes.annotate(
             text, (1, line), xycoords=right, xytext=place, textcoords="offset points", va=va, ha=ha, fontsize=size
         )
@@ -381,7 +383,7 @@ def _name_groups(
             if is_undefined:
                 write(0, line, "undefined")
             else:
-                write(0, line, _style.signed(values[line][0]), ha="right")
+                write(0, line, texts[line], ha="right")
             if number is None and not is_undefined and has_several_rows:
                 write(1, line, "unranked")
             if has_several_rows and row.least_rank is not None:

@@ -93,6 +93,7 @@ def plot_queries(
     counts = f"better in {better:,}, equal in {values.size - better - worse:,}, worse in {worse:,}"
     difference = f"{_style.label_text(one)} \N{MINUS SIGN} {_style.label_text(other)}"
     axes = _style.own_axes(ax, "Queries, sorted by difference", f"{metric}: {difference}", 7.0)
+    _style.break_y_label(axes)
     ink = _style.Ink.of(axes)
     places = np.arange(1, values.size + 1)
     width, colours = 0.8 if values.size <= SEPARATE else 1.0, [ink.colour(5 if value > 0 else 4) for value in values]

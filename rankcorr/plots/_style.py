@@ -52,6 +52,9 @@ THEMES: Final = ("light", "dark")
 LONGEST_LABEL: Final = 36
 LONG_NAME: Final = 14  # letters
 TICK: Final = 26  # that the label of a tick needs, in points
+MOST_ROWS: Final = 60  # of systems; more could not be read
+LARGE: Final = 1e5  # with three decimals, such numbers are too wide for a column
+SMALL: Final = 0.0095  # with three decimals, a column of smaller numbers would keep less than two digits
 MOST_LEGEND_COLUMNS: Final = 4
 CHARACTER: Final = 0.58  # width, in sizes of the font
 PROSE: Final = 0.53  # the same in titles, which have many narrow letters
@@ -246,6 +249,12 @@ def break_x_label(axes: Axes, n_columns: int) -> None:
     width = 72 * axes.figure.bbox.width / axes.figure.dpi / n_columns - CHARACTER * NAMES * longest_name(axes)
     lines = wrap(axes.get_xlabel(), max(12, int(width / (CHARACTER * NAMES))), break_long_words=False)
     axes.set_xlabel("\n".join(lines))
+
+
+def break_y_label(axes: Axes) -> None:
+    """Break the label on the left of axes into lines that fit their height."""
+    longest = max(12, int(tall(axes) / (CHARACTER * NAMES)))
+    axes.set_ylabel("\n".join(wrap(axes.get_ylabel(), longest, break_long_words=False)))
 
 
 def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
@@ -443,7 +452,26 @@ def round_numbers(low: float, high: float, gap: float) -> list[float]:
 
 def signed(value: float) -> str:
     """Three decimals, with a true minus sign."""
-    return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:z.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def column_texts(values: Sequence[float]) -> list[str]:
+    """Return the values of a column in any unit: three decimals, or three digits if they need more room.
+
+    Examples
+    --------
+    >>> column_texts([0.5, -1e-4, 1234.5]), column_texts([2.5e9, 3.0]), column_texts([2.5e-3, 0.0])[1]
+    (['0.500', '0.000', '1234.500'], ['2.50e9', '3.000'], '0.000')
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    texts = []
+    for value in values:
+        if abs(value) >= LARGE or (value and largest < SMALL):
+            digits, exponent = f"{value:.2e}".split("e")
+            texts.append(f"{digits}e{int(exponent)}".replace("-", "\N{MINUS SIGN}"))
+        else:
+            texts.append(signed(value))
+    return texts
 
 
 def figure_bytes(figure: Figure, form: str, dpi: int = Paper.dpi) -> bytes:

@@ -191,8 +191,8 @@ class VectorCoefficient(Result):
     >>> from rankcorr.vectors import evaluate_vectors
     >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
     >>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
-    >>> each = evaluate_vectors(vectors, gold, coefficients=["rho"]).coefficients[0]
-    >>> each.coefficient, round(each.statistic, 4), round(each.pvalue, 4)
+    >>> score = evaluate_vectors(vectors, gold, coefficients=["rho"]).coefficients[0]
+    >>> score.coefficient, round(score.statistic, 4), round(score.pvalue, 4)
     ('rho', 1.0, 0.1667)
     """
 
@@ -449,7 +449,7 @@ def common_pairs(vectors: Iterable[VectorsLike], gold: PairsLike, *, lower: bool
     >>> common = common_pairs([one, two], gold)
     >>> list(common)
     [('cat', 'dog'), ('cat', 'car'), ('car', 'dog')]
-    >>> systems = {name: evaluate_vectors(each, common).scores for name, each in (("one", one), ("two", two))}
+    >>> systems = {name: evaluate_vectors(words, common).scores for name, words in (("one", one), ("two", two))}
     >>> compare_many(common, systems, coefficients=["rho"]).rows[0].comparison.difference
     1.5
     """

@@ -76,8 +76,9 @@ class ReliabilityScore(TableResult):
         From 0 to 1; 1 if the model contradicts no decision of most annotators, .5 for a coin. nan if all comparisons
         are undecided.
     low, high : float
-        Bootstrap-t interval at `level`; targets are resampled. nan with one target. From 0 to 1 if they are two, or up
-        to five with the same score, at level 0.95; if more have the same score, its width is 0.
+        Bootstrap-t interval at `level`; targets are resampled. nan with one target. At level 0.95 it is from 0 to 1
+        with two or three targets, and with up to five of the same score; with more of the same score, its width is 0.
+        With a few more targets, an end can be 0 or 1 if most of them have the same score.
     kinds, targets : tuple of ReliabilityPart
         The score by kind of triplet, and by target.
     oov_words : tuple of str
@@ -346,8 +347,8 @@ def compare_reliability(
     --------
     >>> from rankcorr.vectors import TargetGroups, compare_reliability
     >>> groups = TargetGroups({t: {"a": "positive", "b": "positive", "c": "random"} for t in ("t1", "t2", "t3", "t4")})
-    >>> better = compare_reliability(groups, lambda t, c: -ord(c), lambda t, c: ord(c))
-    >>> better.difference, better.pvalue
+    >>> comparison = compare_reliability(groups, lambda t, c: -ord(c), lambda t, c: ord(c))
+    >>> comparison.difference, comparison.pvalue
     (1.0, 0.125)
     """
     _check_options(groups, oov, lower, level, n_resamples, seed)
@@ -468,13 +469,15 @@ def _interval(credit: Values, weights: Values, level: float, n_resamples: int, s
     numbers = rng.multinomial(n_targets, np.full(n_targets, 1 / n_targets), size=n_resamples)
     resampled, errors = _ratios(numbers, credit, weights)
     (score,), (error,) = _ratios(np.ones((1, n_targets), np.int64), credit, weights)
-    varied = errors > ROUNDING  # a resample of equal targets has no standard error
-    low = high = float(score)
-    if error > ROUNDING and varied.any():
-        most, least = np.quantile((resampled[varied] - score) / errors[varied], [(1 + level) / 2, (1 - level) / 2])
-        low, high = float(score - most * error), float(score - least * error)
-    is_sure = 2.0 ** (1 - n_targets) <= checks.alpha_of(level)  # whether flips of signs could reject a score
-    return (low, high) if is_sure or high - low > ROUNDING else (0.0, 1.0)
+    if error <= ROUNDING:
+        is_sure = 2.0 ** (1 - n_targets) <= checks.alpha_of(level)  # whether flips of signs could reject a score
+        return (float(score), float(score)) if is_sure else (0.0, 1.0)
+    deviations = np.where(np.abs(resampled - score) <= ROUNDING, 0.0, resampled - score)
+    # The t statistic of targets with equal scores is infinite, or 0 if theirs is the score of all targets.
+    ratios = np.copysign(np.where(deviations == 0, 0.0, math.inf), deviations)
+    np.divide(deviations, errors, out=ratios, where=errors > ROUNDING)
+    most, least = np.quantile(ratios, [(1 + level) / 2, (1 - level) / 2], method="inverted_cdf")
+    return float(score - most * error), float(score - least * error)
 
 
 def _ratios(numbers: NDArray[np.int64], credit: Values, weights: Values) -> tuple[Values, Values]:

@@ -26,7 +26,7 @@ from adaptive._rows import ChoiceItem, FittedVoter, ItemStrength, JudgePower, Ne
 from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.choices._fit import fit_answers
 from adaptive.matching._matching import Matching
-from adaptive.model._likelihood import Misfit
+from adaptive.model._misfit import Misfit
 from adaptive.model._models import STRENGTH_MODELS, FitOptions, Model, fit_named
 from adaptive.model._signal import Signal
 from rankcorr._checks import collected_notices, counted_need, declaration_of

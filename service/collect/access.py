@@ -61,7 +61,7 @@ def admit() -> str:
         403 for a page of another site.
     """
     origin = request.headers.get("Origin")
-    # A proxy in front may speak https while we receive http, so the host shows whose page it is.
+    # Behind a proxy, pages may be https while requests here are http, so only the hosts are compared.
     is_ours = origin is None or origin == public_origin() or urlsplit(origin).netloc == request.host
     if not is_ours or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise Problem(403, "this was sent by a page of another site", kind="cross-site")

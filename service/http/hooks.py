@@ -14,6 +14,7 @@ from typing import Any, Final
 from flask import Flask, Request, Response, g, request
 from werkzeug.http import generate_etag
 from werkzeug.middleware.proxy_fix import ProxyFix
+from werkzeug.routing import IntegerConverter
 
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
@@ -35,11 +36,18 @@ SECURITY_HEADERS: Final = {
 }
 
 
+class _Whole(IntegerConverter):
+    """A whole number in a path; the converter of werkzeug takes the digits of any script."""
+
+    regex = "[0-9]+"
+
+
 def new_app(name: str, shared: State, **options: Any) -> Flask:
     """Make an application without views, with its state; `options` are passed to Flask."""
     app = Flask(name, **options)
     app.json = OrjsonProvider(app)
     app.config.update(MAX_CONTENT_LENGTH=shared.settings.limits.max_body_bytes)
+    app.url_map.converters["int"] = _Whole
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False  # the documented answers include no redirect
     app.extensions[EXTENSION] = shared

@@ -49,9 +49,10 @@ control_socket_disable = True  # it would start a thread in the process that for
 
 
 def on_starting(arbiter: Any) -> None:
-    """Before the socket listens and workers are forked: open the ledger, compile, fork the supervisor of heavy requests.
+    """Open the ledger, compile the kernels, and fork the supervisor of heavy requests.
 
-    The command leaves the ledger to this process, which has imported the application already.
+    This happens before the socket listens and workers are forked. This process opens the ledger, not the command,
+    because it has imported the application already.
     """
     if not os.environ.get(metrics.METRICS_FOLDER):
         raise RuntimeError(f"{metrics.METRICS_FOLDER} is not set: start the service with {_program.name}")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from itertools import pairwise
 from math import comb
@@ -292,6 +292,15 @@ RNG = np.random.default_rng(0)
         ((["a", ["b"]], 2, 1, RNG), r"items must be hashable; got \['b'\]"),
         ((["a", float("nan")], 2, 1, RNG), "items must have a label each; got nan"),
         ((["a", ""], 2, 1, RNG), "items must have a label each; got ''"),
+        (([7, "7", "a"], 2, 1, RNG), "items differ only in their types: '7'; write all in one way, such as text"),
+        (([(7, "x"), ("7", "x")], 2, 1, RNG), r"items differ only in their types: \('7', 'x'\)"),
+        (([date(2026, 1, 31), "2026-01-31"], 2, 1, RNG), "items differ only in their types: '2026-01-31'"),
+        ((4, 2, [np.int64(1), "1"], RNG), "voters differ only in their types: '1'"),
+        (
+            (["a", np.datetime64(1, "ns")], 2, 1, RNG),
+            r"items that are times must be whole microseconds .*; got: np.date",
+        ),
+        (([np.timedelta64(5), "a"], 2, 1, RNG), r"items that are times must be whole .*; got: np.timedelta64\(5\)"),
         ((["a", "b"], 2, ["v", None], RNG), "voters must have a label each; got None"),
         ((4, 0, 1, RNG), "presentations must be an integer of at least 1; got 0"),
         ((4, 2.5, 1, RNG), r"presentations must be an integer of at least 1; got 2\.5"),
@@ -443,6 +452,7 @@ def test_assignments_balance_the_number_of_ratings():
         ({"a": 0.5}, 1, "number of ratings of 'a' must be"),
         ({"a": 0}, 0, "size must be"),
         (["a"], 1, "counts must map each item to its number of ratings"),
+        ({"a": 1, 7: 1, "7": 1}, 1, "items differ only in their types: '7'"),
     ],
 )
 def test_assignments_need_counts_and_enough_items(counts, size, message):

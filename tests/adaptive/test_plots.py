@@ -267,3 +267,19 @@ def test_strengths_of_choices_are_drawn_too():
     (axes,) = plot_strengths(fit).axes
     assert names_on(axes) == ["a", "b", "c"]
     assert plot_strengths(fit, scale="rank").axes
+
+
+@pytest.mark.parametrize("votes", [[1e3, 9e6], [1e3, 1e12], [5e8, 7e8, 9e8], [1, 10]])
+def test_numbers_of_votes_do_not_overlap(votes):
+    figure = plot_accuracy({"a": (votes, np.linspace(0.5, 0.9, len(votes)), np.zeros(len(votes)))})
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    labels = [label for label in axes.get_xticklabels() if label.get_text()]
+    low, high = axes.get_xlim()
+    boxes = [label.get_window_extent() for label in labels if low <= label.get_position()[0] <= high]
+    assert len(boxes) >= 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def test_one_voter_is_one():
+    assert title_of(plot_voters({"Ann": (0.5, 0.4, 0.6)}).axes[0]) == "Votes of 1 voter"

@@ -197,6 +197,16 @@ def test_kemeny_breaks_ties_of_orders_by_borda(rows):
     assert tuple(kemeny(rankings).ranking.best_first.tolist()) == expected
 
 
+def test_the_capital_of_tennessee():
+    """Electowiki, Kemeny-Young method and Tennessee example: of 100 voters, the best order contradicts 207 pairs."""
+    voters = {"MNCK": 42, "NCKM": 26, "CKNM": 15, "KCNM": 17}
+    ballots = {order: Ranking.from_order(list(order)) for order in voters}
+    merged = kemeny(ballots, weights=voters)
+    assert dict(zip(merged.ranking.labels, merged.ranking.ranks, strict=True)) == {"N": 1, "C": 2, "K": 3, "M": 4}
+    assert merged.objective == pytest.approx(2.07)
+    assert borda(ballots, weights=voters).scores == pytest.approx({"M": 1.26, "N": 1.94, "C": 1.73, "K": 1.07})
+
+
 def test_kemeny_notes_when_the_list_is_too_long_for_certainty(monkeypatch):
     rows = [np.roll(np.arange(15), shift) for shift in (0, 5, 10)]  # circular majorities
     assert kemeny(rows).exact

@@ -530,6 +530,7 @@ def test_a_date_is_no_time_and_no_text(dates, missing):
         (np.array([1, 2, 3], "m8[Y]"), "must be whole microseconds .*; got: np.timedelta64"),
         (np.array([1, 2, 20000]).astype("M8[Y]"), "must be whole microseconds .*; got: np.datetime64"),
         (np.array([1, 2, 3], "m8"), "labels must be hashable: np.timedelta64"),
+        ([("a", np.datetime64(1, "ns")), "b", "c"], r"must be whole microseconds .*; got: \('a', np.datetime64"),
         (np.array([10, 11, "NaT"], "M8[ns]"), r"nan cannot be a label.*; positions: 2"),
         (np.array([10, 11, "NaT"], "M8[D]"), r"nan cannot be a label.*; positions: 2"),
     ],
@@ -540,6 +541,17 @@ def test_times_that_python_cannot_hold_are_no_labels(labels, message):
             call()
 
 
+def test_a_time_with_a_zone_equals_the_same_moment_only():
+    moments = [datetime.datetime(2026, 1, 31, hour, tzinfo=datetime.UTC) for hour in range(3)]
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    elsewhere = [moment.astimezone(zone) for moment in moments]
+    x, y = align(Ranking.from_scores([1, 3, 2], moments), Ranking.from_scores([3, 1, 2], elsewhere))
+    assert (x.ranks.tolist(), y.ranks.tolist()) == ([3, 1, 2], [1, 3, 2])
+    without_zone = [moment.replace(tzinfo=None) for moment in moments]
+    with pytest.raises(LabelMismatchError, match=r"labels in x only: datetime.*labels in y only: datetime"):
+        align(x, Ranking.from_scores([1, 3, 2], without_zone))
+
+
 @pytest.mark.parametrize("number", [7, np.int64(7)])
 def test_labels_of_a_ranking_must_not_differ_only_in_type(number):
     message = "labels differ only in their types: '7'; write all labels in one way, such as text"
@@ -548,6 +560,17 @@ def test_labels_of_a_ranking_must_not_differ_only_in_type(number):
     with pytest.raises(DuplicateLabelError, match=message):
         Ranking.from_order([number, "tea", "7"])
     assert Ranking.from_order([number, "tea", "8", (7, "7")]).n_items == 4
+    with pytest.raises(
+        DuplicateLabelError, match=r"labels differ only in their types: \('7', \('a', '7'\)\); write all"
+    ):
+        Ranking.from_order([(number, ("a", 7)), ("7", ("a", "7")), "tea"])
+    names = {number: [1, 2, 3], "7": [1, 3, 2]}
+    for call, role in (
+        (lambda: rank_sets({number: 2, "7": 1}, standard_errors=[1, 1]), "estimates"),
+        (lambda: rankcorr.correlation_matrix(names), "rankings"),
+    ):
+        with pytest.raises(DuplicateLabelError, match=f"names of {role} differ only in their types: '7'; write all"):
+            call()
 
 
 def test_an_item_of_another_unicode_form_is_named():

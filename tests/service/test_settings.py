@@ -46,6 +46,14 @@ def test_an_empty_variable_is_not_set():
         ("MAX_ITEMS", "9" * 5000, "RANKCORR_MAX_ITEMS must be a whole number"),
         ("MAX_SECONDS", "0", "RANKCORR_MAX_SECONDS must be a number of seconds above 0"),
         ("MAX_SECONDS", "nan", "RANKCORR_MAX_SECONDS must be a number of seconds above 0"),
+        *(
+            ("MAX_SECONDS", text, "must be a number of seconds above 0")
+            for text in ("1_0", "\u0663", " 7", "inf", "1e999")
+        ),
+        *(
+            ("MAX_ITEMS", text, "must be a whole number")
+            for text in ("1_0", "\u0663", " 7", "7\n", "0" * 20 + "9" * 30)
+        ),
         ("METRICS", "closed", "RANKCORR_METRICS must be one of open, token, off; got 'closed'"),
         ("METRICS", "token", "RANKCORR_METRICS is 'token', but RANKCORR_TOKENS holds none"),
         ("CORS_ORIGINS", "https://a.example,,b", "RANKCORR_CORS_ORIGINS must be a list with commas"),

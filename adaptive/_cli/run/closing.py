@@ -16,7 +16,7 @@ from adaptive.model._accuracy import N_SAMPLES
 from rankcorr import OptionError
 from rankcorr._checks import counted, first_few, told_apart
 from rankcorr._cli import console
-from rankcorr._workers import progress_bar
+from rankcorr._cli.console import progress_bar
 
 
 @console.command(short_help="Show ballots, votes and voters so far.")

@@ -137,9 +137,9 @@ def pairs_of_voter(transaction: Transaction, voter_id: int) -> VoterPairs:
             sheets[_pair(row)].add((row.ballot_id, row.sheet))
         return sheets
 
-    held = transaction.execute(_HELD_PAIRS, {"voter": voter_id}).all()
-    scarce = _scarce_copies(transaction, [row for row in held if row.probe == "overlap"], voter_id)
-    to_answer = [row for row in held if (row.ballot_id, row.place) not in scarce]
+    held_pairs = transaction.execute(_HELD_PAIRS, {"voter": voter_id}).all()
+    scarce = _scarce_copies(transaction, [row for row in held_pairs if row.probe == "overlap"], voter_id)
+    to_answer = [row for row in held_pairs if (row.ballot_id, row.place) not in scarce]
     return VoterPairs(
         sheets_by_pair(transaction.execute(_ANSWERED_PAIRS, {"voter": voter_id})), sheets_by_pair(to_answer)
     )

@@ -45,7 +45,7 @@ from adaptive.ledger._store.schema import ANSWERS, json_of, sha256_of, time_text
 from adaptive.ledger._voters.membership import external_hash
 from adaptive.ledger._votes.casting import correction_hash, vote_hash
 from adaptive.ledger.errors import BundleError
-from adaptive.model._likelihood import OVERSIGHT
+from adaptive.model._prior import OVERSIGHT
 from rankcorr._io.source import write_atomically
 
 

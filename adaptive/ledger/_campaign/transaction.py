@@ -291,7 +291,7 @@ class Transaction:
             self.execute(statement, {"space": _ADDRESS_LOCKS, "address": f"{self.info.id} {address}"})
 
     def lock_campaign(self) -> None:
-        """Lock the campaign's row, so that of two simultaneous changes of the same setting, the second waits here."""
+        """Lock the campaign's row, so that the second of two simultaneous changes of a setting waits here."""
         campaign = schema.campaign
         self.execute(sa.select(campaign.c.id).where(campaign.c.id == self.info.id).with_for_update(key_share=True))
 

@@ -30,7 +30,7 @@ from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
-from adaptive.model._likelihood import MISFIT_LIMIT
+from adaptive.model._misfit import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import LEADING, LEAST_CLUSTERS, Strengths, graded_report, item_text
 from rankcorr import TauW
@@ -391,8 +391,8 @@ class ExclusionPreview:
     >>> ledger = Ledger.in_memory()
     >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann", "Bob"], seed=1)
     >>> n_opened = campaign.open_next()
-    >>> said = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
-    >>> recorded = campaign.record(said)
+    >>> answers = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
+    >>> recorded = campaign.record(answers)
     >>> exclusion = campaign.voters.named("Bob").preview_exclusion()
     >>> exclusion.excluded, exclusion.n_votes, exclusion.n_others, round(exclusion.tau_w, 4)
     (False, 2, 2, 1.0)

@@ -196,8 +196,8 @@ class BallotProgress:
     >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
     >>> n_opened = campaign.open_next()
     >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
-    >>> for each in campaign.ballot_progress():
-    ...     print(each.ballot, each.state, each.n_items, each.n_answered, each.closed_at)
+    >>> for ballot in campaign.ballot_progress():
+    ...     print(ballot.ballot, ballot.state, ballot.n_items, ballot.n_answered, ballot.closed_at)
     1 open 4 4 None
     >>> ledger.close()
     """

@@ -70,8 +70,8 @@ class Participant:
     >>> version = campaign.set_pages(pages, replaces=0)
     >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
-    >>> one = campaign.voters.of_platform().participants[0]
-    >>> one.participant, one.outcome, one.decision
+    >>> participant = campaign.voters.of_platform().participants[0]
+    >>> participant.participant, participant.outcome, participant.decision
     ('5f8d0d55b54764421b715dd1', None, None)
     >>> ledger.close()
     """

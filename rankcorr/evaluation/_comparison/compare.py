@@ -57,8 +57,9 @@ def compare_runs(
     equally good runs at the 5 % level.
 
     - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
-      up to 12 queries. "t" is Student's test. The interval of a difference inverts its test; with few queries it can
-      be unbounded.
+      up to 12 queries. "t" is Student's test. If all n differences are equal, "t" and "bootstrap" have no noise to
+      compare them with, and their p-value is that of the randomization test, 2^(1 - n). The interval of a difference
+      inverts its test; with few queries it can be unbounded.
     - The interval of a run's mean is a bootstrap-t interval from resampled queries. It applies to further queries of
       the same kind, and does not compare runs.
     - P-values are corrected for all pairs, or with a baseline for all pairs that include it, by a step-down method: the
@@ -204,7 +205,7 @@ def compare_evaluated(
     >>> from rankcorr.evaluation import compare_evaluated, evaluate
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
     >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
-    >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}
+    >>> runs = {name: dict.fromkeys(qrels, scores) for name, scores in {"good": good, "poor": poor}.items()}
     >>> comparison = compare_evaluated(evaluate(qrels, runs, metrics=["tau_w", "ap"]), "ap")
     >>> comparison.pairs[0].difference == comparison.rows[0].mean - comparison.rows[1].mean
     True
@@ -261,10 +262,10 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
     >>> from rankcorr.evaluation import compare_evaluated, corrected_together, evaluate
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
     >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
-    >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}
+    >>> runs = {name: dict.fromkeys(qrels, scores) for name, scores in {"good": good, "poor": poor}.items()}
     >>> evaluation = evaluate(qrels, runs, metrics=["tau_w", "ap"])
-    >>> both = corrected_together(compare_evaluated(evaluation, metric) for metric in evaluation.metrics)
-    >>> [(each.metric, each.pairs[0].pvalue, each.pairs[0].corrected_pvalue) for each in both]
+    >>> comparisons = corrected_together(compare_evaluated(evaluation, metric) for metric in evaluation.metrics)
+    >>> [(c.metric, c.pairs[0].pvalue, c.pairs[0].corrected_pvalue) for c in comparisons]
     [('tau_w', 0.03125, 0.0625), ('ap', 0.03125, 0.0625)]
     """
     family = tuple(comparisons)
@@ -355,8 +356,8 @@ class DocumentDifference(Result):
     >>> from rankcorr.evaluation import worst
     >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
     >>> runs = {"old": {"q2": {"a": 1, "d": 2}}, "new": {"q2": {"a": 2, "d": 1}}}
-    >>> for each in worst(qrels, runs, k=1)[0].documents:
-    ...     print(each.document, each.relevance, each.first_rank, each.second_rank, round(each.cost, 4))
+    >>> for loss in worst(qrels, runs, k=1)[0].documents:
+    ...     print(loss.document, loss.relevance, loss.first_rank, loss.second_rank, round(loss.cost, 4))
     a 0.0 2.0 1.0 -1.0
     d 1.0 1.0 2.0 -1.0
     """
@@ -458,7 +459,7 @@ def worst(
     ...     "new": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 2, "d": 1}},
     ... }
     >>> query = worst(qrels, runs, k=1)[0]
-    >>> query.query, query.difference, [each.document for each in query.documents]
+    >>> query.query, query.difference, [loss.document for loss in query.documents]
     ('q2', 2.0, ['a', 'd'])
     """
     (measure,) = as_metrics([metric]).values()

@@ -267,6 +267,13 @@ class MeanTests(NamedTuple):
     highs: Values
     detectable: Values
 
+    def set_equal(self, column: int, mean: float, least: float, level: float) -> None:
+        """Set the test of a column of equal values, whose smallest possible p-value is `least`."""
+        mean = 0.0 if abs(mean) <= ROUNDING else mean
+        self.pvalues[column] = least if mean else 1.0
+        ends = (mean, mean) if least <= alpha_of(level) else (-math.inf, math.inf)
+        self.lows[column], self.highs[column] = ends
+
 
 def compute_tests(
     columns: Values, test: Test, level: float, draws: Draws, bound: float = math.inf, clusters: Clusters = None
@@ -277,8 +284,10 @@ def compute_tests(
       See `rankcorr.inference._exchange_distribution` for the interval.
     - "t": Student's test of the mean; nan for a single query.
     - "bootstrap": the t statistic of the mean is compared with those of resampled queries, centred at the observed
-      mean. This is a test of equal means, which does not assume that differences are symmetric. If all n differences
-      are equal, resamples do not vary, and the p-value is that of the randomization test, 2^(1 - n).
+      mean. This is a test of equal means, which does not assume that differences are symmetric.
+
+    If all n differences are equal, the last two have no noise to compare the mean with. Their p-value is then that of
+    the randomization test, 2^(1 - n), or 1 if the differences are 0.
     """
     summary = Means.of(columns, clusters)
     if test == BOOTSTRAP:
@@ -287,15 +296,16 @@ def compute_tests(
         from scipy.special import nctdtrinc, stdtr, stdtrit
 
         freedom = np.where(summary.n_units > 1, summary.n_units - 1, math.nan)
-        means = np.where(np.abs(summary.means) <= ROUNDING, 0.0, summary.means)
         with np.errstate(divide="ignore", invalid="ignore"):
-            tails = 2 * stdtr(freedom, -np.abs(means / summary.errors))
-        tails = np.where((summary.errors == 0) & (means == 0), 1.0, tails)
+            tails = 2 * stdtr(freedom, -np.abs(summary.means / summary.errors))
         half = stdtrit(freedom, (1 + level) / 2) * summary.errors
         shifts = nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, (1 + level) / 2))  # of a noncentral t
         differences = shifts * power_margin(freedom) * summary.errors
         detectable = np.where((summary.errors > ROUNDING) & (differences < bound), differences, math.nan)
-        return MeanTests(tails, summary.means - half, summary.means + half, detectable)
+        tests = MeanTests(tails, summary.means - half, summary.means + half, detectable)
+        for column in np.flatnonzero(summary.errors <= ROUNDING).tolist():
+            tests.set_equal(column, float(summary.means[column]), 2.0 ** (1 - summary.n_units[column]), level)
+        return tests
     tests = MeanTests(*np.full((4, columns.shape[1]), math.nan))
     for column, flips in flip_distributions(columns, draws, clusters):
         tests.pvalues[column], tests.detectable[column] = flips.pvalue(), flips.detectable(level, bound)
@@ -338,11 +348,8 @@ def _bootstrap_tests(
             if not summary.n_units[column] > 1:
                 continue
             if error <= ROUNDING:
-                # Resamples of equal differences do not vary, so the p-value is that of flipped signs.
-                mean = 0.0 if abs(mean) <= ROUNDING else mean
                 least = max(2.0 ** (1 - summary.n_units[column]), 2 / (1 + row.size))
-                tests.pvalues[column] = least if mean else 1.0
-                tests.lows[column], tests.highs[column] = (mean, mean) if least <= alpha else (-math.inf, math.inf)
+                tests.set_equal(column, mean, least, level)
                 continue
             # An undefined resample counts as extreme on both sides.
             known = np.sort(row[~np.isnan(row)])

@@ -154,10 +154,10 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
     >>> from rankcorr.evaluation import QueryEvaluator, combined_means, merged_means, partial_means
     >>> evaluator = QueryEvaluator("tau")
     >>> rows = pd.DataFrame({"query": ["q", "r", "s"], "n_documents": [5, 7, 4], "tau": [0.5, 0.25, 0.75]})
-    >>> both = merged_means([partial_means(rows[:1], evaluator), partial_means(rows[1:2], evaluator)])
-    >>> both.queries.to_pylist()
+    >>> merged = merged_means([partial_means(rows[:1], evaluator), partial_means(rows[1:2], evaluator)])
+    >>> merged.queries.to_pylist()
     ['q', 'r']
-    >>> combined_means([both, partial_means(rows[2:], evaluator)]).of("tau").mean
+    >>> combined_means([merged, partial_means(rows[2:], evaluator)]).of("tau").mean
     0.5
     """
     pa = arrow()

@@ -233,7 +233,7 @@ def leaderboard_of_scores(
             "tasks give little evidence about other tasks",
             FewTasksWarning,
         )
-    values = _values_of(scores.values, aggregate).T
+    values, exponent = _unit_scale(_values_of(scores.values, aggregate).T)
     members = _members(scores.tasks, groups, read.tasks if tasks is None else None)
     weights = np.empty(n_tasks)
     for places in members.values():
@@ -247,15 +247,17 @@ def leaderboard_of_scores(
     )
     paired = np.zeros(n_systems * (n_systems - 1) // 2)
     paired[: n_systems - 1] = best.pvalues
-    detectable = best.detectable[~np.isnan(best.detectable)]  # nan for systems with the scores of the best
+    detectable = np.ldexp(
+        best.detectable[~np.isnan(best.detectable)], exponent
+    )  # nan for systems with the scores of the best
     judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).limit(draws.n_resamples))
-    totals = _interval(values, members, confidence, draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0))
-    of_groups = {
-        group: _interval(
-            values[places], {group: list(range(len(places)))}, confidence, draws.of_part(INTERVALS, number)
-        )
-        for number, (group, places) in enumerate(members.items(), start=1)
-    }
+    total_draws = draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0)
+    totals = np.ldexp(_interval(values, members, confidence, total_draws), exponent)
+    of_groups = {}
+    for number, (group, places) in enumerate(members.items(), start=1):
+        places_of_group = {group: list(range(len(places)))}
+        interval = _interval(values[places], places_of_group, confidence, draws.of_part(INTERVALS, number))
+        of_groups[group] = np.ldexp(interval, exponent)
     sign = -1.0 if aggregate == MEAN_RANK else 1.0
     rows = []
     for place, row in zip(order.tolist(), judged.row_fields(means[order]), strict=True):
@@ -295,7 +297,9 @@ def leaderboard_of_scores(
         left_out=left_out,
         lower_is_better=tuple(task for task, sign in zip(read.tasks, signs.tolist(), strict=True) if sign < 0),
         detectable=float(np.median(detectable)) if detectable.size else math.nan,
-        verdicts=None if margin is None else _judge(weighted, margin, confidence, tests.of_part(PAIRED)),
+        verdicts=None
+        if margin is None
+        else _judge(weighted, math.ldexp(margin, -exponent), confidence, tests.of_part(PAIRED)),
     )
 
 
@@ -361,6 +365,17 @@ def _values_of(values: Values, aggregate: str) -> Values:
     return -ranks if aggregate == MEAN_RANK else len(values) - ranks
 
 
+def _unit_scale(values: Values) -> tuple[Values, int]:
+    """Divide values, whose columns are systems, by 2^exponent, which changes no digit; also return the exponent.
+
+    The largest value of a typical system is then about 1, so that differences up to `ROUNDING` are rounding errors. A
+    system with huge scores, such as a model that diverged, must not make the differences of the others vanish.
+    """
+    sizes = np.abs(values).max(axis=0)
+    exponent = int(np.frexp(np.median(sizes[sizes > 0]))[1]) if sizes.any() else 0
+    return np.ldexp(values, -exponent), exponent
+
+
 def _members(
     tasks: Sequence[str], groups: Mapping[Any, Hashable] | None, every_task: Collection[str] | None
 ) -> dict[str, list[int]]:
@@ -400,9 +415,7 @@ def _interval(values: Values, members: Mapping[str, list[int]], level: float, dr
     return means, means + low, means + high
 
 
-def _score_of(
-    interval: tuple[Values, ...], place: int, sign: float, n_tasks: int, is_missing: NDArray[np.bool_]
-) -> Score:
+def _score_of(interval: Values, place: int, sign: float, n_tasks: int, is_missing: NDArray[np.bool_]) -> Score:
     statistic, low, high = (float(part[place]) * sign for part in interval)
     low, high = (low, high) if sign > 0 else (high, low)
     return Score(statistic, low, high, n_tasks, int(is_missing.sum()), 0)

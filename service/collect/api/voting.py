@@ -279,9 +279,9 @@ def withdraw(session: access.VoterSession) -> None:
 def lease(session: access.VoterSession) -> dict[str, Any]:
     """Return the current sheet until it is done, then the next one; repeated requests return the same sheet.
 
-    The reason "wait" means one of three things: other voters hold all remaining sheets without an answer on them, the
-    voter's address holds as many unanswered sheets as it may, or the ballot is being closed, which may fail.
-    `retry_after` and the header Retry-After give the seconds to wait.
+    The reason is "wait" if other voters hold all remaining sheets without an answer on them, the voter's address holds
+    as many unanswered sheets as it may, others must first answer more of the last batch, or the ballot is being closed,
+    which may fail. `retry_after` and the header Retry-After give the seconds to wait.
     """
     campaign, pages = session.campaign, session.pages
     if session.consent_version != pages.consent_version:

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 from scipy.stats import chi2, kendalltau, multivariate_normal, norm, t
 
-from adaptive import ChoiceAnswers, Choices, Comparisons, ModelError, bradley_terry, merge_swapped
+from adaptive import ChoiceAnswers, Choices, Comparisons, ModelError, Prior, bradley_terry, merge_swapped
 from adaptive.choices._standard_errors import cluster_products
 from adaptive.errors import AdaptiveError
 from adaptive.plots import plot_in_top, plot_strengths
@@ -49,7 +49,7 @@ def test_the_fit_to_the_puddings_of_davidson_is_as_published(data_dir):
 
 @pytest.mark.real_data
 def test_the_advantage_of_baseball_at_home_is_as_published(data_dir):
-    """Agresti, Categorical Data Analysis (2002), table 10.10: the effect of playing at home."""
+    """Agresti, Categorical Data Analysis (2002), tables 10.10 and 10.11: the effect of playing at home, and worths."""
     rows = published_rows(data_dir, "baseball.csv")
     teams = sorted({home for home, *_ in rows})
     votes = [
@@ -60,6 +60,91 @@ def test_the_advantage_of_baseball_at_home_is_as_published(data_dir):
     left, right, grades, counts = zip(*votes, strict=True)
     fit = Choices.from_grades(teams, left, right, grades, weights=counts, side_bias=True).fit(prior=math.inf)
     assert [round(value, 3) for value in fit.others["side"]] == [0.302, 0.131]
+    worths = np.exp(fit.theta) / np.exp(fit.theta).sum()
+    assert sorted(worths.round(3)) == [0.044, 0.088, 0.137, 0.157, 0.164, 0.190, 0.220]
+    games = (np.repeat(column, counts) for column in (left, right, grades))
+    votes, options = Comparisons(teams, *games), {"oversight": 0, "side_bias": True}
+    of_votes = bradley_terry(votes, prior=Prior(math.inf, side_sd=100), **options)
+    assert round(of_votes.side_bias, 3) == 0.302
+    assert_allclose(of_votes.theta, fit.theta, atol=1e-5)
+    shrunk = bradley_terry(votes, prior=math.inf, **options)
+    assert 0.2 < shrunk.side_bias < 0.3  # an infinite prior is that of the strengths alone
+    alone = Choices.from_grades(teams, left, right, grades, weights=counts).fit(prior=math.inf)
+    strengths = alone.theta - alone.theta[teams.index("Baltimore")]
+    assert sorted(strengths.round(2)) == [0, 0.68, 1.11, 1.25, 1.29, 1.44, 1.58]
+
+
+def relative_to(fit, item):
+    """Strengths less that of one item, and the standard errors of these differences."""
+    place, n_items = fit.items.index(item), len(fit.items)
+    contrasts = np.eye(n_items)
+    contrasts[:, place] -= 1.0
+    variances = np.diagonal(contrasts @ fit.covariance[:n_items, :n_items] @ contrasts.T)
+    return fit.theta - fit.theta[place], np.sqrt(np.maximum(0.0, variances))
+
+
+def test_the_choice_among_german_parties_is_as_published():
+    """Counts, estimates and standard errors in the output of the examples of R's psychotools: GermanParties2009."""
+    parties = ["none", "Linke", "Gruene", "SPD", "CDU/CSU", "FDP"]
+    wins = [119, 25, 23, 38, 34, 124, 69, 76, 128, 125, 83, 70, 137, 134, 106]  # of 192, of the first of each pair
+    pairs = [(first, second) for second in range(6) for first in range(second)]
+    counts = [count for won in wins for count in (won, 192 - won)]
+    left, right = np.repeat([pair for pair in pairs for _ in range(2)], counts, axis=0).T
+    votes = Comparisons(parties, left, right, np.repeat([1, -1] * 15, counts))
+    fit = Choices.from_pairs(votes).fit(prior=math.inf)
+    strengths, errors = relative_to(fit, "FDP")
+    assert strengths.round(4).tolist() == [-0.3756, -0.6161, 1.1858, 0.8131, 0.1756, 0]
+    assert errors.round(4).tolist() == [0.0890, 0.0910, 0.0951, 0.0907, 0.0875, 0]
+    of_votes = bradley_terry(votes, prior=math.inf, oversight=0)
+    assert_allclose(of_votes.theta, fit.theta, atol=1e-6)
+    assert_allclose(of_votes.standard_errors, fit.standard_errors, atol=1e-6)
+
+
+def test_grades_of_typewriter_ribbons_have_the_strengths_of_the_log_linear_model():
+    """Data of Agresti, Analysis of Ordinal Paired Comparison Data (1992), table 1.
+
+    Estimates and errors are those of statsmodels 0.15 for the equivalent model of the counts: Poisson, with a constant
+    for each pair.
+    """
+    counts = """4 4 0 5 5 8 4/5 12 4 6 0 2 1/0 2 2 2 5 15 4/4 4 5 4 2 8 3/6 9 3 4 1 4 3/2 4 1 6 4 8 5/5 5 6 6 1 4 3
+    0 1 0 3 1 13 12/1 6 3 4 3 11 2/6 12 5 3 1 3 0""".replace("\n", "/")
+    rows = [[int(count) for count in row.split()] for row in counts.split("/")]  # from 3, left is much better
+    pairs = [(second, first) for first, second in itertools.combinations(range(5), 2)]
+    left, right = np.repeat(pairs, 7, axis=0).T
+    choices = Choices.from_grades(range(5), left, right, list(range(3, -4, -1)) * 10, weights=np.ravel(rows))
+    fit = choices.fit(prior=math.inf)
+    strengths, errors = relative_to(fit, 0)
+    assert strengths.round(6).tolist() == [0, -0.554922, 1.367245, -2.290101, 0.212951]
+    assert errors.round(6).tolist() == [0, 0.378992, 0.400484, 0.431708, 0.377169]
+    expected = {"grade 0": (0.563752, 0.209057), "grade 1": (0.019378, 0.195705), "grade 2": (0.851986, 0.153200)}
+    assert {name: tuple(np.round(values, 6)) for name, values in fit.others.items()} == expected
+
+
+FRUITS = [["apple", "banana"], ["banana", "orange", "apple"], ["apple", "banana", "orange"], ["apple", "orange"]]
+FRUITS += [[["banana", "orange"], "apple"]] * 2
+
+
+def test_rankings_have_the_strengths_of_plackettluce():
+    """Output of R's PlackettLuce 0.4: an example of its vignette, and its tests with half a pseudo-ranking."""
+    fit = Choices.from_rankings([list(order) for order in ("AB", "CA", "BA", "BC")]).fit(prior=math.inf)
+    strengths, errors = relative_to(fit, "A")
+    assert (strengths.round(4).tolist(), errors.round(4).tolist()) == ([0, 0.8392, 0.4196], [0, 1.3596, 1.5973])
+    assert round(-2 * fit.log_likelihood, 4) == 5.1356
+    # Half a win and half a loss of each item against a further one.
+    pseudo = [pair for fruit in ("apple", "banana", "orange") for pair in ([fruit, "pseudo"], ["pseudo", fruit])]
+    weights = [1.0] * len(FRUITS) + [0.5] * len(pseudo)
+    fit = Choices.from_rankings([*FRUITS, *pseudo], weights=weights).fit(prior=math.inf)
+    assert relative_to(fit, "apple")[0][:3] == pytest.approx([0, 0.2867987, -0.4636687], abs=1e-6)
+    assert fit.others["tie of 2"][0] == pytest.approx(-1.0701129, abs=1e-6)
+
+
+def test_rankings_with_ties_have_the_errors_of_the_log_linear_model():
+    """By statsmodels 0.15: Poisson counts of the outcomes, with a constant for each choice."""
+    fit = Choices.from_rankings(FRUITS).fit(prior=math.inf)
+    strengths, errors = relative_to(fit, "apple")
+    assert strengths.round(6).tolist() == [0, 0.344049, -0.555564]
+    assert errors.round(6).tolist() == [0, 1.042973, 1.074252]
+    assert [round(value, 6) for value in fit.others["tie of 2"]] == [-0.734645, 0.833500]
 
 
 @pytest.mark.real_data

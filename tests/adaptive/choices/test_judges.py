@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import ChoiceAnswers, ModelError, judge_agreement, merge_swapped, read_choices, side_biases
+from adaptive.choices._judges import side_bias_of
 from rankcorr.errors import OptionError
 
 
@@ -37,6 +38,12 @@ def test_swapped_pairs_become_one_answer_or_a_tie():
         ("J", 2, 1, 0),
         ("K", 1, 0, 1),
     ]
+
+
+def test_the_interval_of_a_bias_is_as_published():
+    """Output of R's contingencytables, with the adjustment of Agresti and Min, for the data of Cavo et al. (2012)."""
+    bias = side_bias_of(6, 16, 161, level=0.95)
+    assert [round(value, 4) for value in (bias.bias, *bias.interval)] == [-0.0621, -0.1182, -0.0045]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ab", "ba"]), st.sampled_from(["left", "right", "tie"])), min_size=1))

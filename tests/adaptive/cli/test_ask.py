@@ -373,7 +373,8 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "p.csv", "--judge", "false", "--out", "p.csv"], r"p\.csv: this command reads the file"),
         ([*COMMAND, "--voter", " Ann"], r"--voter must be one line of text without spaces around it"),
         ([*COMMAND, "--timeout", 0], r"'--timeout': 0.0 is not in the range 0<x<=86400"),
-        ([*COMMAND, "--most-cost", "nan"], r"--most-cost must be a finite number above 0; got nan"),
+        ([*COMMAND, "--most-cost", "nan"], "'--most-cost': 'nan' is not a valid float"),
+        ([*COMMAND, "--most-cost", "inf"], "--most-cost must be a finite number above 0; got inf"),
         ([*COMMAND, "--most-seconds", -1], r"'--most-seconds': -1.0 is not in the range x>0"),
     ],
 )

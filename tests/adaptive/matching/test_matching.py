@@ -18,7 +18,7 @@ from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballo
 from adaptive.matching._matching import FIRST, FOCUS, PAIR_SHARES, Matches, Matching, informative_distance
 from adaptive.matching._matching_kernels import by_load, seen_pairs
 from adaptive.matching._rounds import run_matching
-from adaptive.model._likelihood import Prior
+from adaptive.model._prior import Prior
 from tests.adaptive.strategies import NO_INTEGERS, comparisons, small_comparisons
 
 SEEDS = st.integers(0, 2**32 - 1)

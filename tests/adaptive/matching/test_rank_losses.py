@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from adaptive import Comparisons, bradley_terry, next_comparisons
 from adaptive._votes import LEFT, RIGHT
 from adaptive.matching import _matching as matching
-from adaptive.matching._matching import FAR, STEP, RankChances, rank_groups, rank_losses
+from adaptive.matching._matching import FAR, STEP
 from adaptive.matching._matching_kernels import far_rank_losses
+from adaptive.matching._rank_losses import RankChances, rank_groups, rank_losses
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, rows, simulate_votes
 

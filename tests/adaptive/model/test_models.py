@@ -88,6 +88,17 @@ def test_strengths_of_language_models_are_those_published(data_dir):
     assert_allclose(result.theta, by_evalica(Comparisons(59, votes.left, votes.right, votes.winner)), atol=1e-6)
 
 
+def test_strengths_of_tastes_are_those_of_a_probit_regression():
+    """Data of David, The Method of Paired Comparisons (1988), page 116; estimates and deviance by statsmodels 0.15."""
+    wins = np.array([[0, 3, 2, 2], [12, 0, 11, 3], [13, 4, 0, 5], [13, 12, 10, 0]])
+    winners, losers = np.nonzero(wins)
+    columns = (np.repeat(column, wins[winners, losers]) for column in (winners, losers))
+    result = thurstone(Comparisons(4, *columns, np.full(wins.sum(), LEFT)), prior=np.inf, oversight=0)
+    assert_allclose(result.theta - result.theta[0], [0, 0.94526157, 0.76820918, 1.38736551], atol=1e-6)
+    saturated = np.sum(wins * np.log(np.where(wins, wins / np.maximum(1, wins + wins.T), 1)))
+    assert_allclose(2 * (saturated - result.log_likelihood), 4.5326647, atol=1e-6)
+
+
 @given(comparisons(min_size=1))
 def test_strengths_without_a_maximum_are_refused(votes):
     """Ford (1957): there is one if each group of items lost to, or tied with, the others at least once."""

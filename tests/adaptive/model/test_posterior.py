@@ -15,23 +15,15 @@ from scipy.stats import gennorm, t, truncnorm
 
 from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, thurstone
 from adaptive._votes import LEFT, RIGHT
-from adaptive.model import _sweep_kernels as posterior_kernels
 from adaptive.model._likelihood import Rows, VoteModel
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
 from adaptive.model._newton import JointFit, Move, pool_rows
-from adaptive.model._posterior import (
-    MOST_READ,
-    Opinions,
-    Paraboloid,
-    PooledVotes,
-    _draw_by_chains,
-    covariance,
-    draw_normal,
-    shared_opinions,
-    side_precisions,
-)
+from adaptive.model._posterior import sweep_kernels
+from adaptive.model._posterior.chains import MOST_READ, Paraboloid, PooledVotes, draw_by_chains, side_precisions
+from adaptive.model._posterior.normal import covariance, draw_normal
+from adaptive.model._posterior.opinions import Opinions, shared_opinions
+from adaptive.model._posterior.sweep_kernels import Shape, log_density, sweep
 from adaptive.model._strengths import rows_of
-from adaptive.model._sweep_kernels import Shape, log_density, sweep
 from rankcorr._output.results import read_only
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, SEEDS, comparisons, naive_posterior, simulate_votes
@@ -96,7 +88,7 @@ def test_errors_include_those_of_voters(votes, model):
 @pytest.mark.parametrize("pairs_per_vote", [0, 30])
 @pytest.mark.needs_numba
 def test_draws_have_the_covariance(fit, known, pairs_per_vote, monkeypatch):
-    monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
+    monkeypatch.setattr("adaptive.model._posterior.normal._PAIRS_PER_VOTE", pairs_per_vote)
     votes, _ = simulate_votes(12, 150, 3, opinion_sd=0.8, n_voters=4)
     if not known:
         votes = Comparisons(12, votes.left, votes.right, votes.winner)
@@ -141,7 +133,7 @@ def test_shared_opinions_add_the_variance_of_their_effect_on_the_gradient(votes,
     n_shared = votes.n_items + np.count_nonzero(behind > 1)
     for pairs_per_vote, n_normal in ((1e9, n_shared), (0, n_shared + votes.n_comparisons + n_sides)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
+            patch.setattr("adaptive.model._posterior.normal._PAIRS_PER_VOTE", pairs_per_vote)
             root = draw_normal(curved, result.parameters, sides, opinions, n_normal, OneAtATime()) - result.theta
         assert_allclose(root.T @ root, expected, atol=1e-3)
 
@@ -246,7 +238,7 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
     inverse = np.linalg.inv(curved.matrix())
     with pytest.MonkeyPatch.context() as patch:
         if near:
-            patch.setattr("adaptive.model._posterior.MAX_DENSE", 1)
+            patch.setattr("adaptive.model._posterior.opinions.MAX_DENSE", 1)
             inverse = np.diag(1 / curved.diagonal)
         opinions = shared_opinions(curved, votes.voter)
     outside = weight - weight @ signs @ inverse @ signs.T @ weight
@@ -262,7 +254,7 @@ def test_a_trace_by_random_signs_hardly_changes_the_spread_of_opinions(monkeypat
     curved = bradley_terry(votes).curvature
     exact = shared_opinions(curved, votes.voter)
     assert exact.sd > 0.4
-    monkeypatch.setattr("adaptive.model._posterior._MOST_PRODUCTS", 0)
+    monkeypatch.setattr("adaptive.model._posterior.opinions._MOST_PRODUCTS", 0)
     assert_allclose(shared_opinions(curved, votes.voter).sd, exact.sd, rtol=0.01)
 
 
@@ -271,7 +263,7 @@ def test_the_spread_of_opinions_of_few_voters_is_exact(monkeypatch):
     votes, _ = simulate_votes(60, 3000, 8, n_voters=1, opinion_sd=0.7)
     curved = bradley_terry(votes, prior=1.5).curvature
     exact = shared_opinions(curved, votes.voter)
-    monkeypatch.setattr("adaptive.model._posterior._MOST_PRODUCTS", 0)
+    monkeypatch.setattr("adaptive.model._posterior.opinions._MOST_PRODUCTS", 0)
     assert shared_opinions(curved, votes.voter).sd == exact.sd
 
 
@@ -304,7 +296,7 @@ def test_without_a_prior_draws_keep_the_mean():
 
 
 def test_normal_draws_do_not_depend_on_the_block_size(monkeypatch):
-    monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", 0)
+    monkeypatch.setattr("adaptive.model._posterior.normal._PAIRS_PER_VOTE", 0)
     votes, _ = simulate_votes(10, 100, 4)
     result = bradley_terry(votes)
 
@@ -313,7 +305,7 @@ def test_normal_draws_do_not_depend_on_the_block_size(monkeypatch):
         return draw_normal(*fitted, 20, np.random.default_rng(5))
 
     at_once = draw()
-    monkeypatch.setattr("adaptive.model._posterior._BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("adaptive.model._posterior.normal._BLOCK_NUMBERS", 1)
     assert_allclose(draw(), at_once, rtol=1e-12)
 
 
@@ -321,7 +313,7 @@ def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
     votes, _ = simulate_votes(30, 600, 7, opinion_sd=0.5)
     exact = bradley_terry(votes).standard_errors
     monkeypatch.setattr("adaptive.model._strengths.MAX_EXACT", 10)
-    monkeypatch.setattr("adaptive.model._posterior.MAX_DENSE", 10)
+    monkeypatch.setattr("adaptive.model._posterior.chains.MAX_DENSE", 10)
     assert_allclose(bradley_terry(votes).standard_errors, exact, rtol=0.1)
 
 
@@ -361,10 +353,10 @@ def test_draws_need_a_generator(rng):
 def sweeps_of(strengths, monkeypatch):
     """The votes that each sweep reads, and the draws."""
     calls = []
-    real = posterior_kernels.sweep
-    monkeypatch.setattr(posterior_kernels, "sweep", lambda *args: (calls.append(args), real(*args))[1])
+    real = sweep_kernels.sweep
+    monkeypatch.setattr(sweep_kernels, "sweep", lambda *args: (calls.append(args), real(*args))[1])
     draws = strengths.sample(3, np.random.default_rng(1))
-    monkeypatch.setattr(posterior_kernels, "sweep", real)
+    monkeypatch.setattr(sweep_kernels, "sweep", real)
     return [(args[0].first[-1] + args[2].sides.size, args[4].size) for args in calls], draws
 
 
@@ -408,10 +400,10 @@ def test_draws_that_read_some_votes_agree_with_draws_that_read_all(known, side_b
     if not known:
         votes = Comparisons(40, votes.left, votes.right, votes.winner)
     strengths = bradley_terry(votes, ties="half", prior=2, side_bias=side_bias)
-    monkeypatch.setattr("adaptive.model._posterior._READS_PER_PAIR", 0.0)
+    monkeypatch.setattr("adaptive.model._posterior.chains._READS_PER_PAIR", 0.0)
     draws = {}
     for most in (10**9, 600):
-        monkeypatch.setattr("adaptive.model._posterior.MOST_READ", most)
+        monkeypatch.setattr("adaptive.model._posterior.chains.MOST_READ", most)
         theta = strengths.sample(1_500, np.random.default_rng(2))
         draws[most] = theta / theta.std(axis=1, keepdims=True)
     every, some = draws.values()
@@ -454,16 +446,16 @@ def test_side_biases_of_too_many_voters_count_as_fitted(monkeypatch):
     votes, _ = simulate_votes(4, 80, 1, n_voters=6)
     strengths = bradley_terry(votes, voters=True, side_bias=True)
     drawn = strengths.sample(50, np.random.default_rng(1))
-    monkeypatch.setattr("adaptive.model._posterior.MAX_DENSE", 9)
+    monkeypatch.setattr("adaptive.model._posterior.chains.MAX_DENSE", 9)
     as_fitted = strengths.sample(50, np.random.default_rng(1))
-    known = draw_by_chains(strengths, np.empty(0))
+    known = draws_by_chains(strengths, np.empty(0))
     assert_array_equal(as_fitted, known)
     assert (drawn != known).all()
 
 
-def draw_by_chains(strengths, sides):
+def draws_by_chains(strengths, sides):
     fitted = strengths.curvature, strengths.parameters, sides, strengths.opinions
-    return _draw_by_chains(*fitted, 50, np.random.default_rng(1), None)
+    return draw_by_chains(*fitted, 50, np.random.default_rng(1), None)
 
 
 @pytest.mark.wide
@@ -473,14 +465,14 @@ def test_draws_depend_on_neither_workers_nor_progress(monkeypatch):
     steps = []
     alone = strengths.sample(110, np.random.default_rng(5), progress=steps.append)
     assert sum(steps) == 110
-    monkeypatch.setattr("adaptive.model._posterior.checked_workers", lambda _: 3)
+    monkeypatch.setattr("adaptive.model._posterior.chains.checked_workers", lambda _: 3)
     assert_array_equal(strengths.sample(110, np.random.default_rng(5)), alone)
 
 
 @pytest.mark.parametrize("n_items", [10, 1_501])
 @pytest.mark.parametrize("pairs_per_vote", [0, pytest.param(1e9, marks=pytest.mark.wide)])
 def test_progress_counts_every_draw_and_may_stop_them(n_items, pairs_per_vote, monkeypatch):
-    monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
+    monkeypatch.setattr("adaptive.model._posterior.normal._PAIRS_PER_VOTE", pairs_per_vote)
     strengths = bradley_terry(simulate_votes(n_items, 400, 4)[0])
     steps = []
     strengths.drawn(70, progress=steps.append)
@@ -648,8 +640,8 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
         inner = np.concatenate([opinion[opinions.spread > 0], biases])
         before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ place, biases))
         size = (3, 2 * n_items + inner.size + 6)
-        slides = rng.standard_normal((3, n_sides)) @ ridge
-        falls = (slides @ matrix if n_measured else np.empty((3, 0))).astype(np.float32)
+        joint_changes = rng.standard_normal((3, n_sides)) @ ridge
+        pull_changes = (joint_changes @ matrix if n_measured else np.empty((3, 0))).astype(np.float32)
         sweep(
             *(
                 pooled.kernel_votes(),
@@ -660,7 +652,7 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
             ),
             *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
             *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size)),
-            *(slides, falls, theta, inner, shape),
+            *(joint_changes, pull_changes, theta, inner, shape),
         )
         if n_measured:  # the constant part is the slope at the strengths
             place = np.concatenate([theta, inner[inner.size - n_sides :]])

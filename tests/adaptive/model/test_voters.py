@@ -12,7 +12,7 @@ from scipy.special import betaln
 
 from adaptive import Comparisons, bradley_terry, influence, thurstone, voter_report
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model._voters import omit_votes, random_chances
+from adaptive.model._voters import omit_votes, random_chances, wilson_interval
 
 N_ITEMS = 30
 NAMES = tuple(f"v{number}" for number in range(12))
@@ -71,6 +71,15 @@ def test_agreement_is_with_the_votes_of_all_others():
     z = 1.6448536269514722
     half = z * np.sqrt(1 / 8 + z * z / 16) / (1 + z * z / 2)
     assert_allclose([report.agreement_low[1], report.agreement_high[1]], [0.5 - half, 0.5 + half])
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "ends"),
+    [(81, 263, (0.2553, 0.3662)), (15, 148, (0.0624, 0.1605)), (0, 20, (0, 0.1611)), (1, 29, (0.0061, 0.1718))],
+)
+def test_wilson_intervals_are_as_published(count, n, ends):
+    """Newcombe, Two-Sided Confidence Intervals for the Single Proportion (1998), table I, method 3."""
+    assert tuple(round(float(end), 4) for end in wilson_interval(count / n, n, 1.959964)) == ends
 
 
 def test_errors_of_voters_follow_from_the_numerical_information():

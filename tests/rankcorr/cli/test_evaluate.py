@@ -210,7 +210,7 @@ VERSUS = ["a.run.gz", "b.run.gz", "--versus"]
         (["a.run.gz", "--fail-if-worse"], "--fail-if-worse has no effect without --versus"),
         (["--fail-if-worse", "a.run.gz"], "'a.run.gz' is not a valid level; to use the option without a level, put"),
         ([*VERSUS, "b", "--fail-if-worse=1.0"], "a number above 0 and below 1; got 1.0"),
-        ([*VERSUS, "b", "--fail-if-worse=nan"], "a number above 0 and below 1; got nan"),
+        ([*VERSUS, "b", "--fail-if-worse=nan"], "'nan' is not a valid level; to use the option without a level"),
         (["twice.run"], "; --duplicates first or --duplicates max keeps one"),
         (["--fold", "-", "-"], "'-' (standard input) can be given only once"),
     ],

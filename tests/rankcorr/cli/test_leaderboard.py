@@ -347,3 +347,12 @@ def test_an_unranked_system_has_no_rank():
     assert (late["system"], late["rank"], late["pvalue"]) == ("long_a.csv", None, None)
     assert [row["rank"] for row in ranked] == [1, 2]
     assert "--unranked must name systems; unknown: 'x'" in refusal("leaderboard", *FILES, "--unranked", "x")
+
+
+@pytest.mark.parametrize(("factor", "text"), [(1e9, "3.450e+09"), (1, "3.4500"), (1e-9, "3.450e-09")])
+def test_scores_are_written_in_any_unit(folder, factor, text):
+    rows = "".join(f"s{k},{','.join(str(factor * (k + j / 10 + 1.1)) for j in range(8))}\n" for k in range(3))
+    (folder / "table.csv").write_text(f"model,{','.join(map('t{}'.format, range(8)))}\n{rows}")
+    assert text in run_ok("leaderboard", "table.csv")
+    (folder / "estimates.csv").write_text(f"name,estimate,standard_error\na,{3.45 * factor},{factor}\nb,0,{factor}\n")
+    assert f"a     {text}" in re.sub(r"  +", "     ", run_ok("rank-sets", "estimates.csv"))

@@ -132,3 +132,17 @@ def test_intervals_cover_the_mean_and_are_not_wider_than_those_of_people(correla
         widths.append((mean.high - mean.low) / (mean.people_high - mean.people_low))
     assert abs(covered / 600 - 0.9) < 0.04  # three standard errors
     assert np.mean(widths) < 1.02 - 0.35 * abs(correlation) ** 2
+
+
+@pytest.mark.parametrize(("n", "level", "half"), [(5, 0.95, math.inf), (6, 0.95, 0), (3, 0.75, 0), (3, 0.76, math.inf)])
+def test_few_equal_values_do_not_bound_a_mean(n, level, half):
+    people = np.full(n, 0.3) + 1e-17 * np.arange(n)  # 2^(1 - n) <= 1 - level bounds it
+    mean = judged_mean(people, np.linspace(0, 1, n), np.array([0.5, 0.6]), level)
+    assert_allclose([mean.people_low, mean.people_high], [0.3 - half, 0.3 + half], rtol=1e-12)
+    assert_allclose([mean.low, mean.high], [0.3 - half, 0.3 + half], rtol=1e-12)
+
+
+def test_rounding_errors_of_a_judge_have_no_slope():
+    judged = np.array([0.1 + 0.2, 0.3, 0.3, 0.3])
+    mean = judged_mean(np.array([0.9, 0.2, 0.4, 0.5]), judged, np.array([0.8, 0.9]), 0.95)
+    assert (mean.weight, mean.mean) == (0, 0.5)

@@ -180,6 +180,40 @@ def test_constant_tasks_and_equal_systems():
     assert math.isnan(board.detectable)
 
 
+@pytest.mark.parametrize("aggregate", ["mean", "mean_rank"])
+@pytest.mark.parametrize("has_groups", [False, True])
+@pytest.mark.parametrize("exponent", [-400, -50, 50, 400])
+def test_the_unit_of_scores_changes_no_test(aggregate, has_groups, exponent):
+    rng = np.random.default_rng(7)
+    scores = rng.normal([[0.8], [0.5], [0.5], [0.45]], 0.1, (4, 8))
+    table = {name: dict(zip("stuvwxyz", row.tolist(), strict=True)) for name, row in zip("abcd", scores, strict=True)}
+    table["e"] = dict(table["b"])  # a tie
+    table["f"] = {task: score - 0.25 for task, score in table["b"].items()}  # equal differences, up to rounding
+    scaled = {name: {task: math.ldexp(score, exponent) for task, score in row.items()} for name, row in table.items()}
+    unit = math.ldexp(1.0, exponent) if aggregate == "mean" else 1.0
+    options = {"aggregate": aggregate, "groups": dict(zip("stuvwxyz", "ggggghhh", strict=True)) if has_groups else None}
+    one = leaderboard_of_scores(table, equivalent_within=0.1, n_resamples=99, **options)
+    other = leaderboard_of_scores(scaled, equivalent_within=0.1 * unit, n_resamples=99, **options)
+    assert other.verdicts == one.verdicts
+    assert other.detectable == one.detectable * unit
+    for row, scaled_row in zip(one.rows, other.rows, strict=True):
+        for score, scaled_score in zip((*row.scores, row.mean), (*scaled_row.scores, scaled_row.mean), strict=True):
+            ends = (score.statistic * unit, score.low * unit, score.high * unit)
+            assert (scaled_score.statistic, scaled_score.low, scaled_score.high) == ends
+        places = [(r.system, r.rank, r.group, r.least_rank, r.largest_rank) for r in (row, scaled_row)]
+        assert places[0] == places[1]
+        tests = [(r.pvalue, r.corrected_pvalue) for r in (row, scaled_row)]
+        np.testing.assert_array_equal(*tests)
+
+
+def test_huge_scores_of_one_system_do_not_tie_the_others():
+    scores = {name: {task: k + 0.1 * j for j, task in enumerate("stuvwxyz")} for k, name in enumerate("abcd")}
+    scores["diverged"] = dict.fromkeys("stuvwxyz", -1e30)
+    board = leaderboard_of_scores(scores, n_resamples=99)
+    assert [(row.system, row.rank) for row in board.rows] == [("d", 1), ("c", 2), ("b", 3), ("a", 4), ("diverged", 5)]
+    assert board.rows[1].pvalue == 2 / 2**8
+
+
 def test_the_detectable_difference_ignores_systems_equal_to_the_best():
     rng = np.random.default_rng(0)
     best = rng.normal(size=20)

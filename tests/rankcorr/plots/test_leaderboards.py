@@ -101,6 +101,24 @@ def test_only_the_best_of_many_systems_are_drawn():
     assert figure.get_size_inches()[1] <= 8
 
 
+@pytest.mark.parametrize("factor", [1e120, 2.5e9, -1e9, 1.0, -1e-9, 1e-120])
+def test_scores_in_any_unit_stay_beside_the_axes(factor):
+    scores = {f"s{k}": {f"t{j}": factor * (k + j / 10 + 1) for j in range(8)} for k in range(3)}
+    figure = plot_leaderboard(leaderboard_of_scores(scores, n_resamples=100))
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    edge, row_height = axes.get_window_extent().x1, axes.get_window_extent().height / 3
+    boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    values = [text for text in boxes if text[-1].isdigit() and not text.startswith("group") and "." in text]
+    read = [float(text.replace("\N{MINUS SIGN}", "-")) for text in values]
+    assert_allclose(sorted(read), sorted(factor * np.array([1.35, 2.35, 3.35])), rtol=0.005)
+    assert min(box.x0 for box in boxes.values()) > edge
+    beside = sorted(boxes.values(), key=lambda box: box.x0)
+    for box in beside:  # no two texts of a line overlap
+        in_line = [other for other in beside if other is not box and abs(other.y0 - box.y0) < row_height / 3]
+        assert not any(box.overlaps(other) for other in in_line)
+
+
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
 def test_each_gold_set_has_a_panel():
     result = two_golds(coefficient="tau")
@@ -318,3 +336,14 @@ def test_panels_of_a_metric_share_a_range():
     for pairs in ([], [(result[0], "a", "c")] * 13):
         with pytest.raises(OptionError, match=f"1 to 12 pairs of runs can be drawn; got {len(pairs)}"):
             plot_pairs(pairs)
+
+
+def test_long_names_of_runs_fit_beside_the_axes():
+    qrels, runs = case(20, noises=(1.0, 1.5, 2.0))
+    comparison = compare_runs(qrels, {f"a rather long name of a run, {name}": run for name, run in runs.items()})
+    pairs = [(comparison, pair.first, pair.second) for pair in comparison.pairs]
+    for figure in (plot_queries(comparison), plot_pairs(pairs)):
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            label = axes.yaxis.label.get_window_extent()
+            assert label.height <= 1.2 * axes.get_window_extent().height

@@ -284,6 +284,14 @@ def test_several_systems_have_rows():
     assert title_of(axes) == r"$\tau_w$ of 4 systems and by chance: 200 random permutations of 60 items"
 
 
+def test_only_the_first_of_many_nulls_are_drawn():
+    null = null_distribution(range(20), range(20), n_resamples=19)
+    names = [f"s{number}" for number in range(70)]
+    (axes,) = plot_null(dict.fromkeys(names, null), dict.fromkeys(names, 0.5)).axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == names[:60]
+    assert "of the first 60 of 70 systems and by chance" in title_of(axes).replace("\n", " ")
+
+
 def test_rows_of_one_value_are_drawn():
     null = null_distribution(range(20), range(20), n_resamples=1)
     (axes,) = plot_null({"a": null, "b": null}, {"a": 1, "b": -1}).axes

@@ -22,7 +22,7 @@ from rankcorr.vectors import (
     read_target_groups,
     reliability_score,
 )
-from rankcorr.vectors._reliability import _exchange
+from rankcorr.vectors._reliability import _exchange, _interval
 from tests import naive
 
 CATEGORIES = {
@@ -401,3 +401,35 @@ def test_two_targets_with_different_scores_do_not_bound_the_score():
     groups = TargetGroups({f"t{i}": OF_TARGET for i in range(2)})
     result = reliability_score(groups, lambda target, candidate: ord(candidate) if target == "t0" else -ord(candidate))
     assert (result.score, result.low, result.high) == (0.5, 0, 1)
+
+
+@pytest.mark.parametrize("scores", [(1, 0.5, 0), (1, 1, 1, 1, 1, 1, 1, 0), (1, 0.5, 0.5, 0, 1, 1, 0.5, 1)])
+def test_resamples_of_equal_targets_have_infinite_t_statistics(scores):
+    credit, weights, n = np.array(scores), np.arange(1.0, 1 + len(scores)), len(scores)
+    credit = credit * weights
+
+    def ratio(numbers):
+        score = (numbers @ credit) / (numbers @ weights)
+        squares = sum(k * (c - score * w) ** 2 for k, c, w in zip(numbers, credit, weights, strict=True))
+        return score, math.sqrt(squares * n / (n - 1)) / (numbers @ weights)
+
+    (score, error), statistics = ratio(np.ones(n)), []
+    for numbers in np.random.default_rng(3).multinomial(n, [1 / n] * n, size=199):
+        new_score, new_error = ratio(numbers)
+        is_equal = abs(new_score - score) < 1e-9
+        deviation = 0.0 if is_equal else new_score - score
+        statistics.append(deviation / new_error if new_error > 1e-9 else 0.0 if is_equal else deviation * math.inf)
+    statistics.sort()
+    expected = (
+        score - statistics[math.ceil(0.975 * 199) - 1] * error,
+        score - statistics[math.ceil(0.025 * 199) - 1] * error,
+    )
+    np.testing.assert_allclose(_interval(credit, weights, 0.95, 199, 3), expected, rtol=1e-9)
+
+
+def test_three_targets_do_not_bound_the_score():
+    similarity_of = {"t0": (1, 2, 3), "t1": (3, 2, 1), "t2": (3, 1, 2)}
+    groups = TargetGroups(dict.fromkeys(similarity_of, OF_TARGET))
+    result = reliability_score(groups, lambda target, candidate: similarity_of[target]["abc".index(candidate)])
+    assert 0 < result.score < 1
+    assert (result.low, result.high) == (0, 1)

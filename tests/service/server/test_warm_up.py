@@ -34,7 +34,7 @@ def test_no_request_compiles_a_kernel_after_the_warm_up():
     assert 1 <= report["kernels"]["rankcorr._rank_kernels.tau_of_rows"] <= 2
     slowest = ["rankcorr.inference._resampling_kernels.exchanged_coefficients"]
     slowest += ["adaptive._draw_kernels.draw_comparisons", "adaptive.matching._matching_kernels.deal_matches"]
-    slowest += ["adaptive.model._likelihood_kernels.row_terms", "adaptive.model._sweep_kernels.sweep"]
+    slowest += ["adaptive.model._likelihood_kernels.row_terms", "adaptive.model._posterior.sweep_kernels.sweep"]
     assert [report["kernels"].get(name) for name in slowest] == [1] * 5
     assert report["late"] == {}
     assert set(report["examples"].values()) == {200}

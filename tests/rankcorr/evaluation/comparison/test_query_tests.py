@@ -87,6 +87,22 @@ def test_students_test_is_scipys():
     np.testing.assert_allclose(pvalues(values, "t", DRAWS), expected, rtol=1e-12)
 
 
+def test_wear_of_shoes_counts_equal_sums_as_extreme():
+    """Data of Box, Hunter and Hunter, Statistics for Experimenters (1978): sums of differences that rounding parts."""
+    a = [13.2, 8.2, 10.9, 14.3, 10.7, 6.6, 9.5, 10.8, 8.8, 13.3]
+    b = [14.0, 8.8, 11.2, 14.2, 11.8, 6.4, 9.8, 11.3, 9.3, 13.6]
+    tenths = [round(10 * y) - round(10 * x) for x, y in zip(a, b, strict=True)]
+    sums = [sum(flips) for flips in itertools.product(*((tenth, -tenth) for tenth in tenths))]
+    assert (sum(total > 41 for total in sums), sum(total == 41 for total in sums)) == (3, 4)
+    best, other = leaderboard_of_scores({"a": dict(enumerate(a)), "b": dict(enumerate(b))}).rows
+    assert (best.system, other.pvalue) == ("b", 14 / 1024)
+    result = compute_tests(column(*b) - column(*a), "t", 0.95, FEW)
+    expected = scipy.stats.ttest_rel(b, a)
+    assert result.pvalues[0] == pytest.approx(expected.pvalue, rel=1e-12)
+    ends = expected.confidence_interval()
+    assert (result.lows[0], result.highs[0]) == pytest.approx((ends.low, ends.high), rel=1e-12)
+
+
 def test_intervals_of_normal_values_are_those_of_students_test():
     values = np.random.default_rng(2).normal(0.3, 1, (60, 1))
     ends = scipy.stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
@@ -132,6 +148,19 @@ def test_an_interval_excludes_0_exactly_if_the_test_rejects(values, test, level)
 def test_equal_runs_have_no_difference_to_detect(test):
     result = compute_tests(np.zeros((14, 1)), test, 0.95, FEW)
     assert (result.pvalues[0], result.lows[0], result.highs[0]) == (1, 0, 0)
+    assert math.isnan(result.detectable[0])
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("n", [2, 5, 6, 9])
+@pytest.mark.parametrize("difference", [0.25, -0.25, 0.0, 0.3 - 0.2 - 0.1])  # the last is 0 up to rounding
+def test_equal_differences_have_the_p_value_of_flipped_signs(test, n, difference):
+    noise = np.where(np.arange(n) % 2, 0.0, 1e-17)[:, np.newaxis]  # rounding errors are no evidence
+    result = compute_tests(difference + noise, test, 0.95, DRAWS)
+    expected = float(scipy.stats.binomtest(n, n).pvalue) if abs(difference) > 0.1 else 1.0  # the sign test
+    assert result.pvalues[0] == pytest.approx(expected)
+    ends = (difference, difference) if scipy.stats.binomtest(n, n).pvalue <= 0.05 else (-math.inf, math.inf)
+    assert (result.lows[0], result.highs[0]) == pytest.approx(ends)
     assert math.isnan(result.detectable[0])
 
 

@@ -332,3 +332,9 @@ def test_failures_are_retried_and_the_cache_is_bounded():
         memory.get(number, "stamp", lambda: 0)
     assert len(memory._entries) == 3
     assert len(memory._computing) <= 3
+
+
+@pytest.mark.parametrize("number", ["\u0661", "1_0", "+1", "%201", "1.0", "inf"])
+def test_numbers_in_addresses_are_written_in_digits_of_ascii(voting, number):
+    assert voting.get("/ballots/1").status_code == 200
+    voting.get(f"/ballots/{number}", status=404)

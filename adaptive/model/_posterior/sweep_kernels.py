@@ -89,10 +89,10 @@ def law_of(shape: Array) -> Law:
 @kernel
 def log_fall(x: float, law: Law) -> float:
     """Return the log density at x, less that at the mode."""
-    away = math.fabs(x - law.mode) / (law.below if x < law.mode else law.above)
-    if away == 0.0:
+    distance = math.fabs(x - law.mode) / (law.below if x < law.mode else law.above)
+    if distance == 0.0:
         return 0.0
-    exponent = law.power * math.log(away) - math.log(law.degrees)
+    exponent = law.power * math.log(distance) - math.log(law.degrees)
     above = exponent if exponent > 0.0 else 0.0  # log(1 + e^exponent), which does not overflow
     return -(law.degrees + 1.0) / law.power * (above + math.log1p(math.exp(-math.fabs(exponent))))
 
@@ -114,8 +114,8 @@ def log_width_prior(logarithm: float, prior: Shape) -> float:
     """Return the log density of the logarithm of a scale: normal around that of `width`, which it cannot exceed."""
     if logarithm > math.log(prior.width):
         return -math.inf
-    away = (logarithm - math.log(prior.width)) / prior.spread
-    return -0.5 * away * away
+    distance = (logarithm - math.log(prior.width)) / prior.spread
+    return -0.5 * distance * distance
 
 
 @kernel
@@ -123,7 +123,7 @@ def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_un
     """Change each number of the shape (see `law_of`) by a Metropolis step."""
     step = 2.0 / math.sqrt(4.0 + theta.size)
     trial = shape.copy()
-    now = log_density(theta, shape)
+    density = log_density(theta, shape)
     for k in range(5):
         # A step of the mode may depend on the scales and still be symmetric, since it does not change them.
         scale = 0.5 * (math.exp(shape[1]) + math.exp(shape[2])) if k == 0 else 2.0
@@ -137,9 +137,9 @@ def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_un
         elif k > 0:
             gain = log_width_prior(trial[k], prior) - log_width_prior(shape[k], prior)
         if gain > -math.inf:
-            ahead = log_density(theta, trial)
-            if gain + ahead - now >= log_uniform[k]:
-                shape[k], now = trial[k], ahead
+            trial_density = log_density(theta, trial)
+            if gain + trial_density - density >= log_uniform[k]:
+                shape[k], density = trial[k], trial_density
         trial[k] = shape[k]
 
 
@@ -151,19 +151,19 @@ def change_opinions(
     theta: Array,
     opinion: Array,
     offset: Array,
-    now: Array,
-    ahead: Array,
+    chances: Array,
+    trials: Array,
     matrix: Array,
     pull: Array,
     normal: Array,
     log_uniform: Array,
 ) -> None:
-    """Change each shared opinion by a Metropolis step; `offset`, `now` and `pull` are updated."""
+    """Change each shared opinion by a Metropolis step; `offset`, `chances` and `pull` are updated."""
     n_unread = max(0, pull.size - theta.size)  # side biases, the last of `opinion`, on which unread votes depend
     for k in range(opinion.size):
         change = shared.step[k] * normal[k]
-        moved = opinion[k] + change
-        gain = 0.5 * (opinion[k] * opinion[k] - moved * moved) / (shared.spread[k] * shared.spread[k])
+        trial = opinion[k] + change
+        gain = 0.5 * (opinion[k] * opinion[k] - trial * trial) / (shared.spread[k] * shared.spread[k])
         variable = theta.size + k - (opinion.size - n_unread)
         if variable >= theta.size:
             gain += change * (pull[variable] - 0.5 * matrix[variable, variable] * change)
@@ -173,21 +173,21 @@ def change_opinions(
             opinion_difference = offset[row] + (change if shared.sides[place] & 1 == 0 else -change)
             margin = voters.discrimination[v] * (theta[votes.left[row]] - theta[votes.right[row]] + opinion_difference)
             margin += voters.side[v]
-            ahead[row] = chance(votes.winner[row], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
-            gain += votes.times[row] * math.log(ahead[row] / now[row])
+            trials[row] = chance(votes.winner[row], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+            gain += votes.times[row] * math.log(trials[row] / chances[row])
         if gain >= log_uniform[k]:
-            opinion[k] = moved
+            opinion[k] = trial
             for place in range(shared.start[k], shared.start[k + 1]):
                 row = shared.sides[place] >> 1
                 offset[row] += change if shared.sides[place] & 1 == 0 else -change
-                now[row] = ahead[row]
+                chances[row] = trials[row]
             if variable >= theta.size:
                 for j in range(pull.size):
                     pull[j] -= change * matrix[variable, j]
 
 
 @kernel
-def slide(
+def change_jointly(
     votes: ReadVotes,
     voters: GroupParameters,
     shared: Shared,
@@ -197,13 +197,13 @@ def slide(
     opinion: Array,
     shape: Array,
     offset: Array,
-    now: Array,
-    ahead: Array,
+    chances: Array,
+    trials: Array,
     change: Array,
-    fall: Array,
+    pull_change: Array,
     log_uniform: float,
 ) -> None:
-    """Change all strengths and side biases at once by a Metropolis step; `pull` would fall by `fall`.
+    """Change all strengths and side biases at once by a Metropolis step; `pull` would fall by `pull_change`.
 
     Where an item is mostly on one side, its strength and a side bias can make up for each other. Steps of one of them
     alone would then be short.
@@ -215,23 +215,23 @@ def slide(
         for i in range(n_items):
             gain += log_fall(theta[i] + change[i], law) - log_fall(theta[i], law)
     for k in range(first, opinion.size):
-        away = change[n_items + k - first]
-        gain -= away * (opinion[k] + 0.5 * away) / (shared.spread[k] * shared.spread[k])
+        step = change[n_items + k - first]
+        gain -= step * (opinion[k] + 0.5 * step) / (shared.spread[k] * shared.spread[k])
     for i in range(pull.size):
-        gain += change[i] * (pull[i] - 0.5 * fall[i])
+        gain += change[i] * (pull[i] - 0.5 * pull_change[i])
     for k in range(votes.left.size):
         v, left, right = votes.group[k], votes.left[k], votes.right[k]
         difference = theta[left] + change[left] - theta[right] - change[right] + offset[k] + change[n_items + v]
         margin = voters.discrimination[v] * difference + voters.side[v]
-        ahead[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
-        gain += votes.times[k] * math.log(ahead[k] / now[k])
+        trials[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+        gain += votes.times[k] * math.log(trials[k] / chances[k])
     if gain >= log_uniform:
         theta += change[:n_items]
         opinion[first:] += change[n_items:]
-        pull -= fall
+        pull -= pull_change
         for k in range(votes.left.size):
             offset[k] += change[n_items + votes.group[k]]
-            now[k] = ahead[k]
+            chances[k] = trials[k]
 
 
 @kernel
@@ -280,8 +280,8 @@ def sweep(
     steps: Array,
     normal: Array,
     log_uniform: Array,
-    slides: Array,
-    falls: Array,
+    joint_changes: Array,
+    pull_changes: Array,
     theta: Array,
     opinion: Array,
     shape: Array,
@@ -289,65 +289,66 @@ def sweep(
     """Change `theta` by Metropolis steps, then shared opinions, then `shape`, then strengths with side biases.
 
     There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
-    again if there are opinions, and the shape. The rows of `slides` are changes of all strengths and side biases, if
-    these are drawn; the next number of `log_uniform` is for this step. A paraboloid replaces the log-likelihood of
-    unread votes: `matrix` is its curvature and `pull` its slope at `theta` and the side biases; both are empty if all
-    votes are read. The rows of `falls` are products of `matrix` and those of `slides`.
+    again if there are opinions, and the shape. The rows of `joint_changes` are changes of all strengths and side
+    biases, if these are drawn; the next number of `log_uniform` is for this step. A paraboloid replaces the
+    log-likelihood of unread votes: `matrix` is its curvature and `pull` its slope at `theta` and the side biases; both
+    are empty if all votes are read. The rows of `pull_changes` are products of `matrix` and those of `joint_changes`.
     """
     n_items, n_opinions = theta.size, opinion.size
-    now, ahead, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)
+    # The chances of the answers at the current strengths, and at those of a trial.
+    chances, trials, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)
     for k in range(n_opinions):
         for place in range(shared.start[k], shared.start[k + 1]):
             offset[shared.sides[place] >> 1] += opinion[k] if shared.sides[place] & 1 == 0 else -opinion[k]
     for k in range(votes.left.size):
         v = votes.group[k]
         margin = voters.discrimination[v] * (theta[votes.left[k]] - theta[votes.right[k]] + offset[k]) + voters.side[v]
-        now[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
-    shaped = prior.width < math.inf
+        chances[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+    has_shape = prior.width < math.inf
     for turn in range(normal.shape[0]):
         law = law_of(shape)
         for i in range(n_items):
-            moved = theta[i] + steps[i] * normal[turn, i]
+            trial = theta[i] + steps[i] * normal[turn, i]
             gain = 0.0
-            if shaped:
-                gain = log_fall(moved, law) - log_fall(theta[i], law)
-            away = moved - theta[i]
+            if has_shape:
+                gain = log_fall(trial, law) - log_fall(theta[i], law)
+            change = trial - theta[i]
             if pull.size > 0:
-                gain += away * (pull[i] - 0.5 * matrix[i, i] * away)
+                gain += change * (pull[i] - 0.5 * matrix[i, i] * change)
             above_product, below_product = 1.0, 1.0  # one logarithm for many votes halves the time
             for place in range(votes.first[i], votes.first[i + 1]):
                 k = votes.of_item[place]
                 v = votes.group[k]
-                difference = moved - theta[votes.right[k]] if votes.left[k] == i else theta[votes.left[k]] - moved
+                difference = trial - theta[votes.right[k]] if votes.left[k] == i else theta[votes.left[k]] - trial
                 margin = voters.discrimination[v] * (difference + offset[k]) + voters.side[v]
-                ahead[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
-                if votes.times[k] > 1.0 or ahead[k] < _SMALL or now[k] < _SMALL:
-                    gain += votes.times[k] * math.log(ahead[k] / now[k])
+                trials[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+                if votes.times[k] > 1.0 or trials[k] < _SMALL or chances[k] < _SMALL:
+                    gain += votes.times[k] * math.log(trials[k] / chances[k])
                     continue
-                above_product *= ahead[k]
-                below_product *= now[k]
+                above_product *= trials[k]
+                below_product *= chances[k]
                 if above_product < 1.0 / _FAR or below_product < 1.0 / _FAR:
                     gain += math.log(above_product / below_product)
                     above_product, below_product = 1.0, 1.0
             gain += math.log(above_product / below_product)
             if gain >= log_uniform[turn, i]:
-                theta[i] = moved
+                theta[i] = trial
                 for place in range(votes.first[i], votes.first[i + 1]):
-                    now[votes.of_item[place]] = ahead[votes.of_item[place]]
+                    chances[votes.of_item[place]] = trials[votes.of_item[place]]
                 for j in range(pull.size):
-                    pull[j] -= away * matrix[i, j]
+                    pull[j] -= change * matrix[i, j]
         last = n_items + n_opinions
         if n_opinions > 0:
             columns = slice(n_items, last)
             numbers = normal[turn, columns], log_uniform[turn, columns]
-            change_opinions(votes, voters, shared, theta, opinion, offset, now, ahead, matrix, pull, *numbers)
-            again = slice(last, last + n_items)
-            change = exchange(theta, opinion, shared, shape, prior, normal[turn, again], log_uniform[turn, again])
+            change_opinions(votes, voters, shared, theta, opinion, offset, chances, trials, matrix, pull, *numbers)
+            columns = slice(last, last + n_items)
+            moves = exchange(theta, opinion, shared, shape, prior, normal[turn, columns], log_uniform[turn, columns])
             for k in range(votes.left.size):
-                offset[k] += change[votes.right[k]] - change[votes.left[k]]
+                offset[k] += moves[votes.right[k]] - moves[votes.left[k]]
             last += n_items
-        if shaped:
+        if has_shape:
             change_shape(theta, shape, prior, normal[turn, last:], log_uniform[turn, last:])
-        if slides.shape[1] > n_items:
-            state = theta, opinion, shape, offset, now, ahead
-            slide(votes, voters, shared, prior, pull, *state, slides[turn], falls[turn], log_uniform[turn, last + 5])
+        if joint_changes.shape[1] > n_items:
+            state = theta, opinion, shape, offset, chances, trials, joint_changes[turn], pull_changes[turn]
+            change_jointly(votes, voters, shared, prior, pull, *state, log_uniform[turn, last + 5])
