@@ -112,7 +112,9 @@ class Ledger:
         """
         ledger = cls(target)
         if not ledger.database.exists():
-            raise LedgerError(f"{ledger.database.name}: does not exist; `ballots run init` creates a ledger")
+            raise LedgerError(
+                f"{ledger.database.name}: does not exist (in a shell, `ballots run init` creates a ledger)"
+            )
         with ledger._closed_if_refused():
             ledger.database.read(lambda connection: check_revision(connection, ledger.database.name))
         ledger.database.write_ahead()

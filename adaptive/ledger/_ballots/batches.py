@@ -247,7 +247,7 @@ def _choose_batch(transaction: Transaction, at_once: bool, voter_id: int | None,
     waiting = n_waiting(transaction, voter_id)
     if waiting > plan.batch // 2 and not (at_once or replaced):
         n_free = sum(free_remainders(transaction).values()) if info.settings.assigned else 0
-        advice = "on sheets of voters who left or are excluded: give them away with `ballots run assign`"
+        advice = "on sheets of voters who left or are excluded: give them to others (in a shell, `ballots run assign`)"
         raise NotReadyError(
             f"{waiting:,} pairs are unanswered; the next batch can be drawn when at most {plan.batch // 2:,} are left"
             + (f"; {n_free:,} are {advice}" if n_free else "")

@@ -570,8 +570,8 @@ def load_campaign(connection: sa.Connection, key: str | None) -> CampaignInfo:
     if len(rows) > 1:
         listed = first_few([f"{row.name} {row.key}" for row in rows])
         raise LedgerError(
-            "the ledger has several campaigns: choose one by its key with --campaign KEY (for ballots fit, write its "
-            f"votes to a file with ballots run export --format csv): {listed}"
+            "the ledger has several campaigns: choose one by its key (in a shell, --campaign KEY; for `ballots fit`, "
+            f"write its votes to a file by `ballots run export --format csv`): {listed}"
         )
     row = rows[0]
     labels_query = sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id)

@@ -284,7 +284,7 @@ def _find_voter(
         has = "nobody" if holder is None else f"voter {names[holder[1]]!r}"
         raise VoteError(
             f"comparison {row.comparison!r} is on sheet {sheet + 1}, which {has} has and {row.voter!r} never had; "
-            f"`ballots run assign` moves a sheet to another voter"
+            "a sheet can be given to another voter (in a shell, `ballots run assign`)"
         )
     return voter
 
