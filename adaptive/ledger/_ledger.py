@@ -490,12 +490,13 @@ class Campaign(OpenCampaign):
         """Replace the vote on a comparison like "1-0-17" by an organiser's correction; the answer None voids it.
 
         The vote still belongs to its voter, and the ledger keeps both answers with the reason. A correction to the
-        current answer confirms it, and so resolves a conflict. A separate transaction finds the comparison.
+        current answer confirms it, and so resolves a conflict. A vote that a correction voided can be set again; a file
+        that repeats it does not revive it. A separate transaction finds the comparison.
 
         Raises
         ------
         ConflictError
-            The comparison has no current vote.
+            The comparison has no current vote, nor one that a correction voided and whose voter has not left.
         LateVoteError
             The ballot is closed; reopen it first.
         LedgerBusyError

@@ -65,7 +65,7 @@ class Recorded:
         Number of new answers to checks. `n_known`, `n_conflicts` and `n_late` include checks.
     n_voided : int
         Number of votes among `n_known` that were voided, so that their comparisons have no answer. A file that is
-        recorded again does not revive them.
+        recorded again does not revive them, because it may be an old one; `Campaign.correct` sets a voided vote.
     """
 
     n_new: int

@@ -195,8 +195,8 @@ def test_contradicting_votes_are_kept_until_the_organiser_decides():
     run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "asked again")
     assert run_ok("run", "correct", "v.db", "1-0-0", "none", "--reason", "not read") == "comparison 1-0-0: voided\n"
     assert run_ok("run", "status", "v.db").startswith("ballot 1 of 2 is open: 2 of 20 comparisons answered")
-    message = refusal("run", "correct", "v.db", "1-0-0", "tie", "--reason", "x")
-    assert message == "comparison 1-0-0 has no vote to correct"
+    message = refusal("run", "correct", "v.db", "1-0-3", "tie", "--reason", "x")
+    assert message == "comparison 1-0-3 has no vote to correct"
 
 
 @pytest.mark.usefixtures("opened")
@@ -241,7 +241,10 @@ def test_a_voided_vote_that_is_recorded_again_is_reported():
     run_ok("run", "record", "v.db", "votes.csv")
     run_ok("run", "correct", "v.db", "b1-0-0", "none", "--reason", "not read")
     again = run_ok("run", "record", "v.db", "votes.csv")
-    assert again.startswith("0 new votes, 1 vote not recorded again after being voided; ballot 1")
+    counts = "0 new votes, 1 vote not recorded again after being voided (`correct` sets a vote)"
+    assert again.startswith(f"{counts}; ballot 1 of 2 is open: 19 of 20")
+    run_ok("run", "correct", "v.db", "b1-0-0", "left", "--reason", "asked again")
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes; ballot 1 of 2 is open: 20 of 20")
 
 
 @pytest.mark.usefixtures("opened")
