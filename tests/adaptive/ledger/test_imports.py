@@ -34,7 +34,7 @@ def file_of(campaign, places, answer="left"):
 def test_an_import_waits_for_a_closing_and_continues_if_the_closer_dies(ledger):
     campaign = campaign_of(ledger)
     until = "closer_until = (SELECT max(opened_at) FROM ballot) + :more"
-    change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'x', {until}", more=60_000_000)
+    change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'x', {until}", more=20_000_000)
     with pytest.raises(LedgerBusyError, match="ballot 1 is being closed: record the file again in a moment"):
         record_file(campaign, file_of(campaign, range(12)))
     assert query(ledger, "SELECT count(*) FROM late_vote") == [(0,)]
