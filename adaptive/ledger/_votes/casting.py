@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from adaptive._record import has_half_a_pair
 from adaptive.errors import VoteError
-from adaptive.ledger._ballots.sheets import lease_end, mark_answered
+from adaptive.ledger._ballots.sheets import lease_end, mark_answered, renew_unanswered
 from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR
@@ -378,7 +378,10 @@ def _late_message(why: str, number: int) -> str:
 
 def _renew_lease(transaction: Transaction, comparison: Any, voter_id: int) -> None:
     if comparison.unanswered:
-        mark_answered(transaction, comparison.lease_id, voter_id)
+        if comparison.scored or comparison.checked:
+            mark_answered(transaction, comparison.lease_id, voter_id)
+        else:
+            renew_unanswered(transaction, comparison.lease_id)
         return
     if comparison.remaining is None:
         return

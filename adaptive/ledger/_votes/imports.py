@@ -178,9 +178,9 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
             ballot.answer[place] = code
             lease_id, _ = ballot.holder.get(sheet, (None, None))
             values |= {"revision": ballot.revision[place], "kind": "cast", "lease_id": lease_id}
-            if lease_id is not None:
-                answered[lease_id] = voter
             is_scored = place < ballot.n_scored
+            if lease_id is not None and (is_scored or place in ballot.checks):
+                answered[lease_id] = voter
             scored[number][sheet] += is_scored
             checked[number][sheet] += place in ballot.checks
             counts["new" if is_scored else "probe"] += 1
