@@ -144,8 +144,14 @@ def may_replace(transaction: Transaction, voter_id: int) -> bool:
 
 
 def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> bool:
-    """Return whether a continuous campaign may still ask this voter, or a new one, another pair."""
-    if transaction.info.mode != "continuous" or _has_ended(stored_ballots(transaction)):
+    """Return whether a continuous campaign may still ask this voter, or a new one, another pair.
+
+    The organiser opens the first batch. Before that, voters would answer a campaign that may still be changed.
+    """
+    if transaction.info.mode != "continuous":
+        return False
+    ballots = stored_ballots(transaction)
+    if not ballots or _has_ended(ballots):
         return False
     if voter_id is not None and not _n_unseen(transaction, voter_id):
         return False
