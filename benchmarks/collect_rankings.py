@@ -54,6 +54,7 @@ def over_http(plan: BallotPlan | ContinuousPlan, seed: int) -> dict[str, float]:
         if isinstance(plan, BallotPlan):
             run_ballots(campaign, asks, minds, rng)
         else:
+            campaign.open_next()
             answer_all(asks, minds, rng)
             campaign.close(len(campaign.ballots()), least_answered=0.0)
         result = campaign.result()

@@ -253,6 +253,11 @@ _OPTION: Final = re.compile(
 )
 
 
+# Advice for readers of one surface, as "(in Python, of read_pairs)" or "(in a shell, `ballots run assign`)".
+_FOR_PYTHON: Final = re.compile(r" \(in Python, [^)]*\)")
+_FOR_SHELL: Final = re.compile(r" \(in a shell, ([^)]*)\)")
+
+
 def shell_options(message: str) -> str:
     """Return a message in which options in Python's syntax read as those of a command.
 
@@ -262,6 +267,8 @@ def shell_options(message: str) -> str:
     'leave the column out with --ignore "a b"'
     >>> shell_options('duplicates="mean" merges them (in Python, of read_pairs)')
     '--duplicates mean merges them'
+    >>> shell_options("give the sheet to another voter (in a shell, `ballots run assign`)")
+    'give the sheet to another voter (`ballots run assign`)'
     """
 
     def rewrite(match: re.Match[str]) -> str:
@@ -270,7 +277,11 @@ def shell_options(message: str) -> str:
             value = value[1:-1]
         return f"--{name.replace('_', '-')} {value}".rstrip()
 
-    return _OPTION.sub(rewrite, re.sub(r" \(in Python, [^)]*\)", "", message))
+    return _OPTION.sub(rewrite, _FOR_SHELL.sub(r" (\1)", _FOR_PYTHON.sub("", message)))
+
+
+def _for_http(message: str) -> str:
+    return _FOR_SHELL.sub("", _FOR_PYTHON.sub("", message))
 
 
 def json_options(message: str) -> str:
@@ -278,8 +289,14 @@ def json_options(message: str) -> str:
 
     >>> json_options('ids must be unique; duplicates="first" keeps one')
     'ids must be unique; "duplicates": "first" keeps one'
+    >>> json_options("give the sheet to another voter (in a shell, `ballots run assign`)")
+    'give the sheet to another voter'
     """
-    return _OPTION.sub(lambda match: f'"{match[1]}": {match[2].replace("True", "true")}'.removesuffix(": "), message)
+
+    def rewrite(match: re.Match[str]) -> str:
+        return f'"{match[1]}": {match[2].replace("True", "true")}'.removesuffix(": ")
+
+    return _OPTION.sub(rewrite, _for_http(message))
 
 
 def query_options(message: str) -> str:
@@ -288,7 +305,11 @@ def query_options(message: str) -> str:
     >>> query_options("rank by the votes so far with interim=True")
     'rank by the votes so far with interim=true'
     """
-    return _OPTION.sub(lambda match: f"{match[1]}={match[2]}".replace('"', "").replace("=True", "=true"), message)
+
+    def rewrite(match: re.Match[str]) -> str:
+        return f"{match[1]}={match[2]}".replace('"', "").replace("=True", "=true")
+
+    return _OPTION.sub(rewrite, _for_http(message))
 
 
 def shown(value: object, *, written: Callable[[object], str] = repr) -> str:

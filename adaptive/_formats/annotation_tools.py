@@ -21,6 +21,8 @@ GAMES: Final = frozenset({"model_1", "model_2", "g1_winner", "g2_winner"})  # of
 _STATE: Final = "instance_id_to_label_to_value"
 _PREFERENCES: Final = frozenset({"selection", "scale_value"})
 _REASONS: Final = frozenset({"justification"})  # for a preference, in the same scheme
+_DIMENSION: Final = "dimension"  # type of a column with the answers of one dimension of a pairwise scheme of potato
+_SIDES: Final = ("A", "B", "tie", "", None)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -61,6 +63,8 @@ def json_rows(
                 states.append((line, labels))
         elif tool == "potato":
             rows.append((line, _instance(table, value, line, schemes)))
+            if isinstance(value.get("label_annotations"), dict):
+                states.append((line, value["label_annotations"]))
         else:
             rows.append((line, value))
     _check_labels(table, states, schemes)
@@ -201,6 +205,7 @@ def _check_labels(table: TextTable, states: list[tuple[int, dict[str, Any]]], sc
 
     A file with a pairwise scheme may have answers of other schemes too.
     """
+    of_dimensions = {name.partition(":::")[0] for name, kind in schemes.items() if kind == _DIMENSION} - schemes.keys()
     for line, answers in states:
         if any(answers.values()) and not schemes:
             table.fail(f"answers of a pairwise scheme are expected; got {shown(answers)}", line, _STATE)
@@ -209,13 +214,36 @@ def _check_labels(table: TextTable, states: list[tuple[int, dict[str, Any]]], sc
             is_preference = isinstance(value, dict) and (_PREFERENCES & value.keys() or value.keys() <= _REASONS)
             if not is_preference:
                 table.fail(f"an object with a selection is expected; got {shown(value)}", line, name)
+        for name in of_dimensions & answers.keys():
+            value = answers[name]
+            if value and not (_has_dimensions(value) or (isinstance(value, dict) and value.keys() <= _REASONS)):
+                table.fail(f"A, B or tie is expected for each dimension; got {shown(value)}", line, name)
+
+
+def _has_dimensions(value: Any) -> bool:
+    """Return whether a value may hold the answers of a scheme with dimensions, as {"style": "A", "facts": "tie"}."""
+    if not isinstance(value, dict) or _PREFERENCES & value.keys():
+        return False
+    sides = [side for name, side in value.items() if name not in _REASONS]
+    return any(sides) and all(side in _SIDES for side in sides)
 
 
 def _preferences(table: TextTable, answers: dict[str, Any], line: int, schemes: dict[str, str]) -> dict[str, Any]:
-    """Return the preference of each pairwise scheme of potato, and add the schemes to `schemes`."""
+    """Return the preference of each pairwise scheme of potato, and add the schemes to `schemes`.
+
+    A dimension of a scheme is a column of its own, by the name that potato's forms give it, such as "better:::style".
+    """
     values = {name: value for name, value in answers.items() if isinstance(value, dict) and _PREFERENCES & value.keys()}
     schemes |= dict.fromkeys(values, "pairwise")
-    return {name: _preference(table, value, line, name) for name, value in values.items()}
+    dimensions = {
+        f"{scheme}:::{name}": side
+        for scheme, value in answers.items()
+        if _has_dimensions(value)
+        for name, side in value.items()
+        if name not in _REASONS
+    }
+    schemes |= dict.fromkeys(dimensions, _DIMENSION)
+    return {name: _preference(table, value, line, name) for name, value in values.items()} | dimensions
 
 
 def _preference(table: TextTable, value: Mapping[str, Any], line: int, column: str) -> Any:

@@ -255,8 +255,14 @@ def _answers_of_a_scheme(records: Records, column: object, words: Words, _: obje
         elif not kinds:
             return "winner", [None] * len(records.lines)  # nothing has been answered yet
         if len(schemes) != 1:
-            hint = f"the answers may be those of {list_names(schemes)}" if schemes else "no results of a Pairwise tag"
-            records.table.fail(f"{hint}; name the column of winners")
+            candidates = schemes or [name for name in kinds if kinds[name] == "dimension"]
+            hint = (
+                f"the answers may be those of {list_names(candidates)}"
+                if candidates
+                else "no results of a Pairwise tag"
+            )
+            example = f": set columns= to winner={printable(candidates[0])}" if candidates else ""
+            records.table.fail(f"{hint}; name the column of winners{example}")
         column = schemes[0]
     name = str(column)
     entries = [_choice_of(entry) for entry in records.column(name, optional=True)]

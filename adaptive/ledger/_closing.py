@@ -264,12 +264,12 @@ def advise_voiding(comparisons: Sequence[str]) -> str:
     Examples
     --------
     >>> print(advise_voiding(["b1-0-1"]))
-    ; void b1-0-1 with `ballots run correct`, so that it is asked again: an item on it has no open comparison
+    ; void b1-0-1 (in a shell, `ballots run correct`), so that it is asked again: an item on it has no open comparison
     """
     if not comparisons:
         return ""
     clause, pronoun = ("it is asked", "it") if len(comparisons) == 1 else ("they are asked", "each")
-    way = f"void {first_few(comparisons)} with `ballots run correct`, so that {clause} again"
+    way = f"void {first_few(comparisons)} (in a shell, `ballots run correct`), so that {clause} again"
     return f"; {way}: an item on {pronoun} has no open comparison"
 
 
@@ -446,6 +446,8 @@ def too_few(n_answered: int, n_comparisons: int, least_share: float, *, n_exclud
     --------
     >>> too_few(28, 51, 0.55), too_few(11, 20, 0.55)  # 0.55 * 20 is more than 11
     ('28 of 51 comparisons are answered, 54.9%, and 55% are required', '')
+    >>> print(too_few(4, 8, 0.9, n_excluded=4).partition("; ")[2])
+    4 answers of excluded voters do not count: ask others (in a shell, `ballots run exclude --ask-others`)
     """
     part = n_answered / max(n_comparisons, 1)
     share, least = round(100 * part, 10), round(100 * least_share, 10)  # 55, where 100 * 0.55 is 55.00000000000001
@@ -454,8 +456,8 @@ def too_few(n_answered: int, n_comparisons: int, least_share: float, *, n_exclud
         return ""
     message = f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required"
     if n_excluded:
-        answers = f"{counted(n_excluded, 'answer')} of excluded voters"
-        message += f"; {answers}: `ballots run exclude --ask-others` asks others"
+        answers = f"{counted(n_excluded, 'answer')} of excluded voters {'does' if n_excluded == 1 else 'do'} not count"
+        message += f"; {answers}: ask others (in a shell, `ballots run exclude --ask-others`)"
     return message
 
 

@@ -112,7 +112,9 @@ class Ledger:
         """
         ledger = cls(target)
         if not ledger.database.exists():
-            raise LedgerError(f"{ledger.database.name}: does not exist; `ballots run init` creates a ledger")
+            raise LedgerError(
+                f"{ledger.database.name}: does not exist (in a shell, `ballots run init` creates a ledger)"
+            )
         with ledger._closed_if_refused():
             ledger.database.read(lambda connection: check_revision(connection, ledger.database.name))
         ledger.database.write_ahead()
@@ -488,12 +490,13 @@ class Campaign(OpenCampaign):
         """Replace the vote on a comparison like "1-0-17" by an organiser's correction; the answer None voids it.
 
         The vote still belongs to its voter, and the ledger keeps both answers with the reason. A correction to the
-        current answer confirms it, and so resolves a conflict. A separate transaction finds the comparison.
+        current answer confirms it, and so resolves a conflict. A vote that a correction voided can be set again; a file
+        that repeats it does not revive it. A separate transaction finds the comparison.
 
         Raises
         ------
         ConflictError
-            The comparison has no current vote.
+            The comparison has no current vote, nor one that a correction voided and whose voter has not left.
         LateVoteError
             The ballot is closed; reopen it first.
         LedgerBusyError

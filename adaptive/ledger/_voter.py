@@ -255,8 +255,8 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
     """Return why there is no sheet for a voter, or for a new one.
 
     "wait": a sheet will become free unless it is answered, or a batch will be drawn once others have answered more of
-    the last one, or a ballot is being closed, which may fail. "not open": the next ballot has not been opened yet.
-    Otherwise "none left".
+    the last one, or a ballot is being closed, which may fail. "not open": the first or next ballot has not been opened
+    yet. Otherwise "none left".
     """
     if sheets.seconds_left(transaction, voter_id) is not None:
         return "wait"
@@ -265,6 +265,8 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
     ballot = schema.ballot
     of_campaign = sa.select(ballot.c.state).where(transaction.of_campaign(ballot))
     states = transaction.execute(of_campaign).scalars().all()
+    if not states:
+        return "not open"
     if "closing" in states:
         return "wait"
     if not isinstance(transaction.info.plan, BallotPlan) or any(state != "closed" for state in states):
@@ -358,10 +360,10 @@ class Voter(OpenCampaign):
     def next_sheet(self, pages: VotingPages, origin: Origin | None = None) -> VoterState:
         """Give the voter the same sheet until it is finished, then the next one, and return the voter's state.
 
-        The state has a sheet with pairs to answer, or the reason why there is none. A continuous campaign draws its
-        next batch for a voter who finds no sheet. This takes several transactions: search for a sheet, check whether a
-        batch is due, draw it, and search again. Voters of this process who ask at the same time wait for the same draw,
-        which has a sheet for each of them.
+        The state has a sheet with pairs to answer, or the reason why there is none. Once its first batch is opened, a
+        continuous campaign draws the next one for a voter who finds no sheet. This takes several transactions: search
+        for a sheet, check whether a batch is due, draw it, and search again. Voters of this process who ask at the same
+        time wait for the same draw, which has a sheet for each of them.
 
         Parameters
         ----------

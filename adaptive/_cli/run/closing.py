@@ -14,7 +14,7 @@ from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, CampaignResult, CampaignSettings, CampaignStatus, ClosePreview, Preview
 from adaptive.model._accuracy import N_SAMPLES
 from rankcorr import OptionError
-from rankcorr._checks import counted, first_few, told_apart
+from rankcorr._checks import counted, first_few, shell_options, told_apart
 from rankcorr._cli import console
 from rankcorr._cli.console import progress_bar
 
@@ -177,6 +177,10 @@ def _shares(view: Preview | ClosePreview) -> str:
     return f"({told_apart(share, least, 0)}%; {least:.12g}% are needed)"
 
 
+def _refusal(reason: str) -> str:
+    return f"it cannot be closed yet: {shell_options(reason)}"
+
+
 def _show_batches(view: Preview, now: CampaignStatus, as_json: bool) -> None:
     least_answered, ready = view.least_answered, view.is_ready
     if as_json:
@@ -190,7 +194,7 @@ def _show_batches(view: Preview, now: CampaignStatus, as_json: bool) -> None:
             f"expected tau_w {view.expected:.2f}; the top {view.cut.k:,} are correct with probability "
             f"{view.cut.confidence:.2f}"
         )
-    click.echo("it can be closed, which ends the campaign" if ready else f"it cannot be closed yet: {view.reason}")
+    click.echo("it can be closed, which ends the campaign" if ready else _refusal(view.reason))
 
 
 def _show(preview: ClosePreview, as_json: bool) -> None:
@@ -217,7 +221,7 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
             f"by strengths, the top {preview.cut.k:,} are correct with probability {preview.cut.confidence:.2f}; "
             f"about {preview.cut.overlap:.1f} of them belong there"
         )
-    click.echo("it can be closed" if preview.is_ready else f"it cannot be closed yet: {preview.reason}")
+    click.echo("it can be closed" if preview.is_ready else _refusal(preview.reason))
 
 
 @console.command(short_help="Write the ranking; with --interim, before the end.")

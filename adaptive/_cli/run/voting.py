@@ -92,7 +92,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
         if number
     )
     if recorded.n_voided:
-        aside += f", {counted(recorded.n_voided, 'vote')} not recorded again after being voided"
+        aside += f", {counted(recorded.n_voided, 'vote')} not recorded again after being voided (`correct` sets a vote)"
     checks = f", {counted(recorded.n_probes, 'answer')} to checks" if recorded.n_probes else ""
     click.echo(f"{counted(recorded.n_new, 'new vote')}{checks}{aside}; {describe_status(status)}")
 
@@ -106,8 +106,9 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
     """Correct the vote on a COMPARISON like b1-0-17 while its ballot is open; "none" voids it.
 
     Both votes stay in the ledger. To resolve a conflict for the recorded vote, repeat its winner. A voided comparison
-    can be answered again. WINNER is left, right, tie, "cannot say" or none; "left 2" is a preference of the second
-    grade, in a campaign with grades, and "best 1 worst 4" an answer to a set of items, by their places in it.
+    can be answered again, but a file that repeats the voided vote does not count: set that vote here. WINNER is left,
+    right, tie, "cannot say" or none; "left 2" is a preference of the second grade, in a campaign with grades, and
+    "best 1 worst 4" an answer to a set of items, by their places in it.
 
     Example:
       ballots run correct voting.db b1-0-17 right --reason "meant the other one"

@@ -144,8 +144,14 @@ def may_replace(transaction: Transaction, voter_id: int) -> bool:
 
 
 def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> bool:
-    """Return whether a continuous campaign may still ask this voter, or a new one, another pair."""
-    if transaction.info.mode != "continuous" or _has_ended(stored_ballots(transaction)):
+    """Return whether a continuous campaign may still ask this voter, or a new one, another pair.
+
+    The organiser opens the first batch. Before that, voters would answer a campaign that may still be changed.
+    """
+    if transaction.info.mode != "continuous":
+        return False
+    ballots = stored_ballots(transaction)
+    if not ballots or _has_ended(ballots):
         return False
     if voter_id is not None and not _n_unseen(transaction, voter_id):
         return False
@@ -247,7 +253,7 @@ def _choose_batch(transaction: Transaction, at_once: bool, voter_id: int | None,
     waiting = n_waiting(transaction, voter_id)
     if waiting > plan.batch // 2 and not (at_once or replaced):
         n_free = sum(free_remainders(transaction).values()) if info.settings.assigned else 0
-        advice = "on sheets of voters who left or are excluded: give them away with `ballots run assign`"
+        advice = "on sheets of voters who left or are excluded: give them to others (in a shell, `ballots run assign`)"
         raise NotReadyError(
             f"{waiting:,} pairs are unanswered; the next batch can be drawn when at most {plan.batch // 2:,} are left"
             + (f"; {n_free:,} are {advice}" if n_free else "")

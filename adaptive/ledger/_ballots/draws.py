@@ -42,7 +42,7 @@ def open_ballot(campaign: OpenCampaign) -> int:
     plan = campaign.info.ballot_plan
     ballots = campaign.read(stored_ballots)
     if ballots and ballots[-1].state != "closed":
-        again = "(ballots run open --again writes it again)"
+        again = "(in a shell, `ballots run open --again` writes it again)"
         raise LedgerError(f"ballot {len(ballots)} is open: close it before you open the next one {again}")
     if len(ballots) == plan.n_ballots:
         raise LedgerError(f"all {plan.n_ballots} ballots are closed: none is left to open")

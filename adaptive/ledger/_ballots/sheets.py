@@ -167,10 +167,23 @@ def _is_between(at: sa.ColumnElement[int], microseconds: int) -> sa.ColumnElemen
 
 
 def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
-    """Extend a lease to its full time and delete the address, once the first answer is recorded."""
+    """Extend a lease to its full time and delete the address, once the first answer other than practice is recorded."""
     table = schema.lease
     values = {"unanswered": False, "address": None, "expires_at": lease_end(transaction, voter_id)}
     transaction.execute(sa.update(table).where(table.c.id == lease_id).values(**values))
+
+
+def renew_unanswered(transaction: Transaction, lease_id: int) -> None:
+    """Restart the time for the first answer after practice, so that visitors who only try the page hold no sheet."""
+    table = schema.lease
+    transaction.execute(sa.update(table).where(table.c.id == lease_id).values(expires_at=_first_end(transaction)))
+
+
+def _first_end(transaction: Transaction) -> sa.ColumnElement[int]:
+    """Return when a sheet without answers becomes free for others."""
+    settings = transaction.info.settings
+    minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
+    return transaction.clock() + _microseconds(minutes)
 
 
 def forget_addresses(transaction: Transaction, ballot_id: int | None = None) -> None:
@@ -332,7 +345,7 @@ def claim_sheet(
     Otherwise the voter gets a sheet with some new pairs, unless a batch is due, whose sheets will have only new ones.
     Sheets with answers are given first. New voters get a sheet with practice while any is left. A sheet has no practice
     if its comparisons are the practice pairs, or if a voter did its practice and then left. A sheet without an answer
-    is held only for `first_minutes`; asking for it again does not extend that time.
+    is held only for `first_minutes`; an answer to practice restarts that time, and asking again does not extend it.
     """
     _check_present(transaction, voter_id)  # two simultaneous requests of a voter get one sheet: the second waits here
     current = lease_of_voter(transaction, voter_id)
@@ -398,9 +411,7 @@ def _claim_if_free(
     if lease is not None:
         _end_lease(transaction, lease.id, "expired")
     address = None if origin is None else origin.hash_address(transaction.info)
-    settings = transaction.info.settings
-    minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
-    ends = transaction.clock() + _microseconds(minutes)
+    ends = _first_end(transaction)
     _insert_lease(transaction, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
     forget_addresses(transaction)  # after the sheet's lock, as a vote does, to avoid a deadlock
     return True

@@ -16,7 +16,7 @@ from rankcorr._checks import check_declared, declare, shown
 from rankcorr.errors import RankingError
 
 SHEET_SIZE: Final = 20  # default of batches, and of the pages for organisers
-LEASE_MINUTES: Final = 60.0  # default of the pages for organisers
+LEASE_MINUTES: Final = 15.0  # default of the pages for organisers; a sheet takes 2 to 5 minutes
 CheckKind = Literal["practice", "attention", "gold"]
 Expected = Literal["left", "right", "tie"]
 KINDS: Final[tuple[CheckKind, ...]] = get_args(CheckKind)
@@ -301,7 +301,7 @@ class CampaignSettings:
     lease_minutes : float or None
         Time without a vote after which another voter may take over a claimed sheet. None if sheets do not expire.
     first_minutes : float
-        The same before the first answer on a claimed sheet, if shorter.
+        The same before the first answer on a claimed sheet, if shorter. An answer to practice only restarts this time.
     least_answered : float
         Share of a ballot's comparisons that must be answered before it closes.
     probing : Probing or None

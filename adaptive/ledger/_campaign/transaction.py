@@ -28,7 +28,7 @@ from adaptive.ledger._campaign.content import OPEN, ItemContent, VotingPages
 from adaptive.ledger._campaign.plan import ContinuousPlan, Mode, items_of_targets, n_pairs_within
 from adaptive.ledger._campaign.settings import CampaignSettings
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import PROCESS_CLOCK, SERVER_CLOCK, Database, lock_ballot
+from adaptive.ledger._store.database import PATIENCE_SECONDS, PROCESS_CLOCK, SERVER_CLOCK, Database, lock_ballot
 from adaptive.ledger._store.schema import answers_with, json_of, label_of, label_text, now
 from adaptive.ledger.errors import ChangedError, LedgerError, NoCampaignError
 from adaptive.model._likelihood import MAX_DENSE
@@ -37,7 +37,9 @@ from rankcorr._checks import checked_seed, first_few, shown
 P = ParamSpec("P")
 T = TypeVar("T")
 _BLOCK: Final = 50_000  # rows: 10 MB of Python numbers
-_CLOSER_TIME: Final = 60_000_000  # microseconds
+# In microseconds. Voters wait for this long if a closer is killed. A small ballot is scored in milliseconds, and after
+# this time a closer that waits for the database gives up.
+_CLOSER_TIME: Final = int(1_000_000 * PATIENCE_SECONDS)
 _CLOSER_TIME_PER_PAIR: Final = 200  # microseconds: three times as long as measured for 400,000 comparisons under load
 _ADDRESS_LOCKS: Final = 0x72636E
 # Updates the answer counts of a ``sheet`` of a ``ballot``, for votes and checks alike, so that both take equally long.
@@ -570,8 +572,8 @@ def load_campaign(connection: sa.Connection, key: str | None) -> CampaignInfo:
     if len(rows) > 1:
         listed = first_few([f"{row.name} {row.key}" for row in rows])
         raise LedgerError(
-            "the ledger has several campaigns: choose one by its key with --campaign KEY (for ballots fit, write its "
-            f"votes to a file with ballots run export --format csv): {listed}"
+            "the ledger has several campaigns: choose one by its key (in a shell, --campaign KEY; for `ballots fit`, "
+            f"write its votes to a file by `ballots run export --format csv`): {listed}"
         )
     row = rows[0]
     labels_query = sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id)

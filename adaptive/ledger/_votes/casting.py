@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from adaptive._record import has_half_a_pair
 from adaptive.errors import VoteError
-from adaptive.ledger._ballots.sheets import lease_end, mark_answered
+from adaptive.ledger._ballots.sheets import lease_end, mark_answered, renew_unanswered
 from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR
@@ -202,7 +202,7 @@ def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, vote
 
 
 def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answer: str | None, reason: str) -> Receipt:
-    """Replace the current vote by an organiser's correction, or void it; see `Campaign.correct`."""
+    """Replace the current vote by an organiser's correction, void it, or set a voided one; see `Campaign.correct`."""
     code = None if answer is None else answer_code(answer, campaign.info.answers)
     if has_half_a_pair(reason):
         raise LedgerError(f"{HALF_A_PAIR}; got the reason {shown(reason)}")
@@ -243,20 +243,33 @@ def _replace_vote(
         if voter_id is not None and comparison.holder not in (None, voter_id) and comparison.voter_id == voter_id:
             # After a retraction, only the other voter could answer the pair.
             raise LateVoteError(f"the sheet now belongs to another voter: {late}")
-        if comparison.kind != "cast" or voter_id not in (None, comparison.voter_id):
+        is_restored = event["kind"] == "cast" and _is_voided_by_correction(transaction, comparison, place)
+        if not is_restored and (comparison.kind != "cast" or voter_id not in (None, comparison.voter_id)):
             pair = pair_id(number, comparison.sheet, comparison.position)
             raise ConflictError(f"comparison {pair} has no vote {purpose}")
         row = {"ballot_id": comparison.ballot_id, "place": place, "voter_id": comparison.voter_id}
         row |= {"revision": comparison.revision + 1, "received_at": now()}
         transaction.execute(sa.insert(schema.vote_event).values(**row, **event))
-        if event["kind"] != "cast":
-            scored, checked = {comparison.sheet: -comparison.scored}, {comparison.sheet: -comparison.checked}
+        if change := is_restored - (event["kind"] != "cast"):
+            scored, checked = ({comparison.sheet: change * n} for n in (comparison.scored, comparison.checked))
             transaction.count_answers(comparison.ballot_id, scored, checked)
         answer = event.get("answer")
         name = None if answer is None else answer_name(answer)
         return Receipt(event["event_id"], row["revision"], event["kind"], name)
 
     return _write_event(campaign, number, place, event["event_id"], event["payload_hash"], work, voter_id=voter_id)
+
+
+def _is_voided_by_correction(transaction: Transaction, comparison: Any, place: int) -> bool:
+    """Return whether a correction voided the vote of a voter who has not left; False if others are asked instead."""
+    if comparison.kind != "void":
+        return False
+    event, voter = schema.vote_event, schema.voter
+    is_last = (event.c.place == place, event.c.revision == comparison.revision)
+    query = sa.select(sa.literal(1)).select_from(event.join(voter, voter.c.id == event.c.voter_id))
+    query = query.where(event.c.ballot_id == comparison.ballot_id, *is_last)
+    query = query.where(event.c.given_by == "correction", voter.c.withdrawn_at.is_(None))
+    return transaction.execute(query).first() is not None
 
 
 def _write_event(
@@ -365,7 +378,10 @@ def _late_message(why: str, number: int) -> str:
 
 def _renew_lease(transaction: Transaction, comparison: Any, voter_id: int) -> None:
     if comparison.unanswered:
-        mark_answered(transaction, comparison.lease_id, voter_id)
+        if comparison.scored or comparison.checked:
+            mark_answered(transaction, comparison.lease_id, voter_id)
+        else:
+            renew_unanswered(transaction, comparison.lease_id)
         return
     if comparison.remaining is None:
         return

@@ -65,7 +65,7 @@ class Recorded:
         Number of new answers to checks. `n_known`, `n_conflicts` and `n_late` include checks.
     n_voided : int
         Number of votes among `n_known` that were voided, so that their comparisons have no answer. A file that is
-        recorded again does not revive them.
+        recorded again does not revive them, because it may be an old one; `Campaign.correct` sets a voided vote.
     """
 
     n_new: int
@@ -178,9 +178,9 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
             ballot.answer[place] = code
             lease_id, _ = ballot.holder.get(sheet, (None, None))
             values |= {"revision": ballot.revision[place], "kind": "cast", "lease_id": lease_id}
-            if lease_id is not None:
-                answered[lease_id] = voter
             is_scored = place < ballot.n_scored
+            if lease_id is not None and (is_scored or place in ballot.checks):
+                answered[lease_id] = voter
             scored[number][sheet] += is_scored
             checked[number][sheet] += place in ballot.checks
             counts["new" if is_scored else "probe"] += 1
@@ -284,7 +284,7 @@ def _find_voter(
         has = "nobody" if holder is None else f"voter {names[holder[1]]!r}"
         raise VoteError(
             f"comparison {row.comparison!r} is on sheet {sheet + 1}, which {has} has and {row.voter!r} never had; "
-            f"`ballots run assign` moves a sheet to another voter"
+            "a sheet can be given to another voter (in a shell, `ballots run assign`)"
         )
     return voter
 

@@ -195,8 +195,8 @@ def test_contradicting_votes_are_kept_until_the_organiser_decides():
     run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "asked again")
     assert run_ok("run", "correct", "v.db", "1-0-0", "none", "--reason", "not read") == "comparison 1-0-0: voided\n"
     assert run_ok("run", "status", "v.db").startswith("ballot 1 of 2 is open: 2 of 20 comparisons answered")
-    message = refusal("run", "correct", "v.db", "1-0-0", "tie", "--reason", "x")
-    assert message == "comparison 1-0-0 has no vote to correct"
+    message = refusal("run", "correct", "v.db", "1-0-3", "tie", "--reason", "x")
+    assert message == "comparison 1-0-3 has no vote to correct"
 
 
 @pytest.mark.usefixtures("opened")
@@ -220,7 +220,7 @@ def test_others_are_asked_the_comparisons_of_an_excluded_voter(folder):
     counts = "13 of 20 comparisons answered, and 7 by excluded voters, which do not count"
     assert run_ok("run", "status", "v.db").splitlines()[0] == f"ballot 1 of 2 is open: {counts}"
     assert "13 of 20" in run_ok("run", "status", "v.db", "--by", "ballot")
-    advice = "90% are required; 7 answers of excluded voters: `ballots run exclude --ask-others` asks others"
+    advice = "7 answers of excluded voters do not count: ask others (`ballots run exclude --ask-others`)"
     assert advice in refusal("run", "close", "v.db")
     assert advice in run_ok("run", "close", "v.db", "--preview")
     closed = run_ok("run", "close", "v.db", "--least-answered", "0.5")
@@ -228,7 +228,7 @@ def test_others_are_asked_the_comparisons_of_an_excluded_voter(folder):
     run_ok("run", "reopen", "v.db", "--reason", "too few answers")
     asked = run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random", "--ask-others")
     assert asked == "voter 2 is excluded, 7 votes voided\n"
-    assert "asks others" not in refusal("run", "close", "v.db")
+    assert "ask others" not in refusal("run", "close", "v.db")
     assert run_ok("run", "assign", "v.db", "Dora", "--from", "2") == "1 sheet given to Dora\n"
     run_ok("run", "open", "v.db", "--again", "--unanswered", "--out", "rest.csv")
     vote(folder / "rest.csv", folder / "votes.csv")
@@ -241,7 +241,10 @@ def test_a_voided_vote_that_is_recorded_again_is_reported():
     run_ok("run", "record", "v.db", "votes.csv")
     run_ok("run", "correct", "v.db", "b1-0-0", "none", "--reason", "not read")
     again = run_ok("run", "record", "v.db", "votes.csv")
-    assert again.startswith("0 new votes, 1 vote not recorded again after being voided; ballot 1")
+    counts = "0 new votes, 1 vote not recorded again after being voided (`correct` sets a vote)"
+    assert again.startswith(f"{counts}; ballot 1 of 2 is open: 19 of 20")
+    run_ok("run", "correct", "v.db", "b1-0-0", "left", "--reason", "asked again")
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes; ballot 1 of 2 is open: 20 of 20")
 
 
 @pytest.mark.usefixtures("opened")

@@ -322,6 +322,37 @@ def test_a_scale_of_potato_with_another_middle_needs_its_meaning(write):
         votes_of(1, 2, answers=meanings)
 
 
+def test_a_scheme_or_dimension_of_potato_is_chosen_by_name(write):
+    """A form of potato names the answer to a dimension ``{scheme}:::{dimension}``, and its label the dimension."""
+    answers = [
+        {"best": {"style": "A", "facts": "B", "justification": "short"}},
+        {"best": {"style": "tie", "facts": ""}},
+        {"best": {"justification": "none"}},
+    ]
+    path = write("".join(json.dumps(instance("Ann", answer)) + "\n" for answer in answers[:2]))
+    message = r'the answers may be those of "best:::style", "best:::facts"; name .* set columns= to winner=best:::style'
+    with pytest.raises(TableError, match=message):
+        read_comparisons(path)
+    assert winners_of(read_comparisons(path, winner="best:::style")) == ["left", "tie"]
+    votes = read_comparisons(path, winner="best:::facts")
+    assert (winners_of(votes), votes.n_unanswered) == (["right"], 1)
+    labels = dict(zip(("i1", "i2", "i3"), answers, strict=True))
+    state = write(json.dumps({"user_id": "Ann", "instance_id_to_label_to_value": labels}), "user_state.json")
+    data = write("\n".join(map(json.dumps, DATA)), "data.jsonl")
+    votes = read_comparisons(state, instances=data, winner="best:::style")
+    assert (winners_of(votes), votes.n_unanswered) == (["left", "tie"], 1)
+    two = write(json.dumps(instance("Ann", {"style": {"selection": "A"}, "facts": {"selection": "B"}})))
+    assert winners_of(read_comparisons(two, winner="facts")) == ["right"]
+
+
+@pytest.mark.parametrize("answer", [{"style": "much"}, "A", {"style": "A", "facts": 1}])
+def test_an_answer_that_is_no_side_is_refused_in_a_scheme_with_dimensions(write, answer):
+    answers = [{"best": {"style": "A"}}, {"best": answer, "other": {"selection": "A"}}]
+    path = write("".join(json.dumps(instance("Ann", labels)) + "\n" for labels in answers))
+    with pytest.raises(TableError, match=r':2: column "best": A, B or tie is expected for each dimension; got'):
+        read_comparisons(path, winner="best:::style")
+
+
 STATE = {
     "user_id": "Ann",
     "instance_id_to_label_to_value": {
@@ -357,7 +388,7 @@ def test_a_user_state_of_potato_with_its_instances(write):
         ([], DATA, "expected an object of instances; got"),
         ({"i9": []}, DATA, "no instance has the id 'i9'"),
         ({"i1": 3}, DATA, "expected a list of answers; got 3"),
-        ({"i1": {"best": {"style": "A"}}}, DATA, "answers of a pairwise scheme are expected; got {'best': {'style'"),
+        ({"i1": {"best": {"style": "C"}}}, DATA, "answers of a pairwise scheme are expected; got {'best': {'style'"),
         ({"i1": [[{"schema": "best", "name": "A"}, "true"]]}, DATA, "answers of a pairwise scheme are expected"),
         (
             {"i1": {"best": {"selection": "A"}}, "i2": {"best": {"style": "B"}}},

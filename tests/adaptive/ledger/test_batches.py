@@ -29,7 +29,7 @@ from adaptive.ledger._campaign.plan import batch_for, slots_of_batch
 from adaptive.ledger._votes.casting import retract
 from rankcorr.vectors import TargetGroups, reliability_score
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
-from tests.adaptive.ledger.test_participation import answer, claim_sheet, join_campaign, journey
+from tests.adaptive.ledger.test_participation import PAGES, answer, claim_sheet, join_campaign, journey
 
 
 def continuous(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options):
@@ -39,7 +39,9 @@ def continuous(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options
 
 
 def next_sheet(campaign, voter):
-    """The next sheet of a voter, with a new batch if one is due; None if nothing is left."""
+    """The next sheet of a voter, with a new batch if one is due or none is open yet; None if nothing is left."""
+    if not campaign.ballots():
+        campaign.open_next()
     hand, _ = claim_sheet(campaign, voter)
     if hand is None and read(campaign, may_draw, voter):
         draw_batch(campaign, voter_id=voter)
@@ -129,6 +131,20 @@ def test_sheets_held_by_others_delay_no_voter(ledger):
     assert (again.number, again.sheet) == (1, 0)  # expired sheets are given out again before a new batch is drawn
 
 
+def test_the_organiser_opens_the_first_batch_and_voters_the_others(ledger):
+    campaign = continuous(ledger, 12, 2, batch=10, budget=40, sheet_size=20)
+    voter = campaign.voter(join_campaign(campaign))
+    state = voter.next_sheet(PAGES)
+    assert (state.sheet, state.available, state.reason) == (None, False, "not open")
+    assert voter.state(PAGES).reason == "not open"
+    assert campaign.voters.why_none_left() == ("not open", None)
+    assert campaign.ballots() == []
+    campaign.open_next()
+    while (state := voter.next_sheet(PAGES)).available:
+        answer(campaign, voter.id, state.sheet)
+    assert (state.reason, state.n_answers, len(campaign.ballots())) == ("none left", 40, 4)
+
+
 def test_a_batch_with_an_overlap_has_a_sheet_for_a_second_voter(ledger):
     campaign = continuous(ledger, 12, 5, batch=10, budget=40, sheet_size=20, probing=Probing(overlap=0.4))
     draw_batch(campaign)
@@ -142,7 +158,7 @@ def test_a_voter_who_has_seen_all_pairs_is_done_and_others_continue(ledger):
     for number, voter in enumerate(voters, start=1):
         assert waits(campaign) == (None if number == 1 else "pairs")
         vote_on(campaign, voter)
-        assert sum(sizes(campaign)) == 6 * number
+        assert query(campaign, "SELECT sum(n_answered) FROM sheet") == [(6 * number,)]
     assert [journey(campaign, voter).reason for voter in voters] == ["none left"] * 2
     with pytest.raises(LedgerError, match="the voter has seen all pairs"):
         draw_batch(campaign, voter_id=voters[0])

@@ -10,7 +10,7 @@ from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyErro
 from adaptive.ledger._ballots.sheets import give_sheet
 from adaptive.ledger._voters.membership import register
 from adaptive.ledger._votes.casting import conflicts, correct
-from adaptive.ledger._votes.imports import record_file
+from adaptive.ledger._votes.imports import Recorded, record_file
 from tests.adaptive.ledger.campaigns import (
     asked_comparisons,
     campaign_of,
@@ -34,7 +34,7 @@ def file_of(campaign, places, answer="left"):
 def test_an_import_waits_for_a_closing_and_continues_if_the_closer_dies(ledger):
     campaign = campaign_of(ledger)
     until = "closer_until = (SELECT max(opened_at) FROM ballot) + :more"
-    change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'x', {until}", more=60_000_000)
+    change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'x', {until}", more=20_000_000)
     with pytest.raises(LedgerBusyError, match="ballot 1 is being closed: record the file again in a moment"):
         record_file(campaign, file_of(campaign, range(12)))
     assert query(ledger, "SELECT count(*) FROM late_vote") == [(0,)]
@@ -104,6 +104,34 @@ def test_importing_again_does_not_restore_corrected_or_voided_votes(ledger):
     again = record_file(campaign, file_of(campaign, range(12)))
     assert (again.n_new, again.n_known, again.n_conflicts) == (0, 12, 0)
     assert record_file(campaign, file_of(campaign, [1], "right")).n_new == 1
+
+
+def test_a_correction_sets_a_vote_that_a_correction_voided(ledger):
+    campaign = campaign_of(ledger)
+    record_file(campaign, file_of(campaign, range(12)))
+    correct(campaign, new_id(), 1, 1, None, "not read")
+    assert query(ledger, "SELECT sum(n_answered) FROM sheet") == [(11,)]
+    receipt = correct(campaign, new_id(), 1, 1, "left", "asked again")
+    assert (receipt.revision, receipt.kind, receipt.answer) == (3, "cast", "left")
+    assert query(ledger, "SELECT sum(n_answered) FROM sheet") == [(12,)]
+    assert record_file(campaign, file_of(campaign, [1])) == Recorded(0, 1, 0, 0)
+    campaign.close(1)
+    check_ledger(ledger)
+
+
+@pytest.mark.parametrize("step", ["leave", "ask others"])
+def test_no_correction_sets_a_vote_of_a_voter_who_left_or_whose_pairs_others_are_asked(ledger, step):
+    campaign = campaign_of(ledger)
+    record_file(campaign, file_of(campaign, range(12)))
+    (place, _, voter_id), *_ = asked_comparisons(campaign)
+    voter = campaign.voter(voter_id)
+    if step == "leave":
+        correct(campaign, new_id(), 1, place, None, "not read")
+        voter.leave()
+    else:
+        voter.exclude("answers at random", ask_others=True)
+    with pytest.raises(ConflictError, match="has no vote to correct"):
+        correct(campaign, new_id(), 1, place, "left", "asked again")
 
 
 def are_corrected(campaign):

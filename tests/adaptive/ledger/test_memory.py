@@ -176,7 +176,7 @@ def test_a_ballot_full_of_answers_that_do_not_count_says_which_to_void(memory, a
     # Nothing is open, so all are stuck.
     assert set(review.silent) <= set.union(*(pairs[name] for name in review.to_void))
     assert f"; void {', '.join(review.to_void[:5])}" in review.reason
-    with pytest.raises(NotReadyError, match=f"without any: .*; void {review.to_void[0]}.* with `ballots run correct`"):
+    with pytest.raises(NotReadyError, match=rf"without any: .*; void {review.to_void[0]}.* \(in a shell, `ballots run"):
         campaign.close(1, least_answered=0)
     for name in review.to_void:
         campaign.correct(name, None, "to be answered")

@@ -69,13 +69,29 @@ def test_asking_again_prolongs_nothing_before_an_answer(campaign):
     assert come(campaign, voter=voter)[1].expires_at > hand.expires_at + 27 * MINUTE
 
 
-def test_an_answer_to_practice_prolongs_the_lease_too(ledger):
+def test_an_answer_to_practice_restarts_the_first_minutes_only(ledger):
     known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"),)
     campaign = web_campaign(ledger, lease_minutes=30, probing=Probing(known))
     voter, hand, _ = come(campaign, "192.0.2.1")
+    pass_time(campaign, MINUTE)
+    assert hand.pairs[0].is_practice
     answer(campaign, voter, hand, 0)
+    assert minutes_left(campaign, voter) == 2
+    assert len(marks(campaign)) == 1
+    answer(campaign, voter, hand, 1)
     assert minutes_left(campaign, voter) == 30
     assert marks(campaign) == []
+
+
+def test_a_visitor_who_only_practises_leaves_the_sheet_to_the_next_voter(ledger):
+    known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"),)
+    campaign = web_campaign(ledger, lease_minutes=30, probing=Probing(known))
+    visitors = [come(campaign) for _ in range(6)]
+    for voter, hand, _ in visitors:
+        answer(campaign, voter, hand, 0)
+    assert come(campaign)[2] == "wait"
+    pass_time(campaign, 3 * MINUTE)
+    assert come(campaign)[1] is not None
 
 
 @pytest.mark.parametrize(("settings", "first", "then"), [({"lease_minutes": 1}, 1, 1), ({"first_minutes": 5}, 5, None)])

@@ -459,7 +459,7 @@ def begin_closing(ledger, *, seconds):
 def test_newcomers_wait_while_a_ballot_is_closed_which_may_fail(ledger):
     campaign = web_campaign(ledger)
     newcomer = join_campaign(campaign)
-    begin_closing(ledger, seconds=60)
+    begin_closing(ledger, seconds=20)
     assert claim_sheet(campaign, newcomer) == (None, "wait")
     assert journey(campaign, newcomer).step == "vote"
     visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=STUDY)
@@ -470,7 +470,7 @@ def test_newcomers_wait_while_a_ballot_is_closed_which_may_fail(ledger):
 def test_a_ballot_whose_closer_died_is_open_to_voters_and_in_reports(ledger):
     campaign = web_campaign(ledger)
     newcomer = join_campaign(campaign)
-    begin_closing(ledger, seconds=60)
+    begin_closing(ledger, seconds=20)
     before = campaign.progress_stamp(), campaign.ballot(1).stamp
     begin_closing(ledger, seconds=-1)
     assert (campaign.status().state, campaign.ballot_progress()[0].state) == ("open", "open")
@@ -487,7 +487,7 @@ def test_sheets_of_a_ballot_whose_closer_died_are_read_and_given_away(ledger):
     assert campaign.asked() == asked
     assert campaign.voters.give_sheets("Dora", giver="0") == 1
     assert campaign.ballots()[0].state == "open"
-    begin_closing(ledger, seconds=60)
+    begin_closing(ledger, seconds=20)
     with pytest.raises(LedgerError, match="no ballot is open: there is no sheet to give"):
         campaign.voters.give_sheets("Eve", giver="1")
 
@@ -504,7 +504,7 @@ def test_a_voter_is_excluded_and_others_asked_in_one_step(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
     answer(campaign, voter, claim_sheet(campaign, voter)[0])
-    begin_closing(ledger, seconds=60)
+    begin_closing(ledger, seconds=20)
     with pytest.raises(LedgerBusyError, match="a ballot is being closed"):
         campaign.voter(voter).exclude("at random", ask_others=True)
     assert not campaign.voters.rows()[0].excluded

@@ -299,7 +299,7 @@ def test_a_closer_that_ends_while_another_is_refused(ledger):
     if ledger.database.is_sqlite:
         pytest.skip("SQLite has one writer at a time")
     campaign = answered_campaign(ledger)
-    until = "CAST(1000000 * (extract(epoch FROM now()) + 60) AS bigint)"
+    until = "CAST(1000000 * (extract(epoch FROM now()) + 20) AS bigint)"
     change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'other', closer_until = {until}")
     other = Ledger.open(target_of(ledger))
 

@@ -48,6 +48,8 @@ def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
 
     Items with smaller numbers are better; voters err more often with a greater `doubt`.
     """
+    if not campaign.ballots():
+        campaign.open_next()
     rng = np.random.default_rng(0)
     voters = [campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(n_voters)]
     sets_by_voter = defaultdict(list)

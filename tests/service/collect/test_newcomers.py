@@ -62,7 +62,7 @@ def test_a_script_can_block_new_voters_for_at_most_two_minutes(tmp_path):
 
 def test_no_batch_is_drawn_for_a_limited_address(make_app, target):
     plan = ContinuousPlan(n_items=10, budget=200, batch=10)
-    campaign = new_campaign(target, plan=plan, items=10, voters=20, open_ballot=False)
+    campaign = new_campaign(target, plan=plan, items=10, voters=1)
     app = make_app(unanswered_sheets=1)
     answers = []
     for _ in range(3):

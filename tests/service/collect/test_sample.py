@@ -82,5 +82,5 @@ def test_a_ledger_that_cannot_be_created_is_a_one_line_error(tmp_path, monkeypat
 def test_two_samples_are_an_error(ledger):
     for _ in range(2):
         module._create_campaign(ledger)
-    with pytest.raises(LedgerError, match="several campaigns: choose one by its key with --campaign KEY "):
+    with pytest.raises(LedgerError, match=r"several campaigns: choose one by its key \(in a shell, --campaign KEY; "):
         sample(ledger, URL)

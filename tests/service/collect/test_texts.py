@@ -22,7 +22,7 @@ MADE_UP = re.compile(
 # Keys composed of a name and one of several words
 WORDS = {
     "form.grade-words.": ("1", "2", "3"),
-    "errors.": ["busy", "changed", "ledger-unreachable", "over-capacity", "token-needed"],
+    "errors.": ["busy", "changed", "ledger-unreachable", "not-ready", "over-capacity", "token-needed"],
     **{key: ["speed", "side", "attention", "gold", "repeats", "agreement", "random"] for key in ("flags.", "reasons.")},
     "kinds.": ["text", "markdown", "image", "audio"],
     "sources.": ["open", "invitation", "prolific", "mturk", "file"],

@@ -322,10 +322,14 @@ async function showPlan() {
     const more = [[text("outlook.comparisons"), number(spending.n_comparisons)]];
     if (spending.n_probes > 0) more.push([text("outlook.probes"), number(spending.n_probes)]);
     if (spending.hours !== null) more.push([text("outlook.hours"), duration(spending.hours)]);
+    const sizes = element(
+      "div",
+      { class: "scroll", tabindex: "0", role: "group", "aria-label": text("ballots.plan") },
+      sizeTable(plan),
+    );
     fill(
       find("plan"),
-      element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": text("ballots.plan") },
-        sizeTable(plan)),
+      isContinuous() ? null : sizes, // batches are as large as the votes require
       element("dl", { class: "facts" }, ...facts(more)),
     );
   } catch (error) {

@@ -60,9 +60,7 @@ def test_a_ballot_full_of_cannot_say_names_the_comparisons_to_ask_again(voting):
     assert preview.json["preview"]["silent"] == ["ash"]
     (name,) = preview.json["preview"]["to_void"]
     refused = voting.post("/ballots/1/close", status=409, headers={"If-Match": preview.headers["ETag"]})
-    assert (
-        f"without any: 'ash'; void {name} with `ballots run correct`, so that it is asked again" in problem(refused)[1]
-    )
+    assert f"without any: 'ash'; void {name}, so that it is asked again" in problem(refused)[1]
     # The way that the page names, without the command: void all answers of a voter, who may answer again.
     voting.change_pages(cannot_say=False)
     for row in voting.get("/voters").json["voters"]:
@@ -75,6 +73,21 @@ def test_a_ballot_full_of_cannot_say_names_the_comparisons_to_ask_again(voting):
                 voter.vote(pair["id"], "right")
     assert voting.get("/ballots/1/preview").json["ready"]
     assert voting.close(1).json["ballot"]["n_counted"] == 12
+
+
+def test_refusals_name_no_command_that_the_reader_cannot_run(voting):
+    voter, _ = voting.answer(3)  # a sheet
+    key = voter.me().json["voter"]
+    voting.post(f"/voters/{key}/exclude", {"reason": "asked to"}, status=204)
+    stamp = voting.get("/ballots/1").headers["ETag"]
+    refusals = [
+        voting.post("/ballots/1/close", {"least_answered": 1}, status=409, headers={"If-Match": stamp}),
+        voting.post("/ballots", status=409),
+    ]
+    details = [problem(refusal)[1] for refusal in refusals]
+    assert "of excluded voters do not count: ask others;" in details[0] or "a lower share cannot" in details[0]
+    assert details[1] == "ballot 1 is open: close it before you open the next one"
+    assert not any("ballots run" in detail for detail in details)
 
 
 def test_a_preview_has_the_cut_and_the_items_with_few_answers(voting):

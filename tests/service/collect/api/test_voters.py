@@ -123,7 +123,7 @@ def test_sheets_of_a_voter_who_left_go_to_another_whatever_the_surface(app, deal
         Organiser(app, token_of(dealt, "organiser"), dealt.key).post(f"/voters/{bob.key}/withdraw")
     else:
         assert bob.key in Called(main, "ballots").ok("run", "withdraw", target, "Bob")
-    with pytest.raises(NotReadyError, match=r"6 are on sheets of voters who left or are excluded: give them away"):
+    with pytest.raises(NotReadyError, match=r"6 are on sheets of voters who left or are excluded: give them to others"):
         dealt.open_next()
     dealt.open_next(at_once=True)
     assert "Bob" not in [row.name for row in dealt.voters.rows(names=True)]  # a draw does not bring the voter back

@@ -247,7 +247,7 @@ def test_a_voter_who_answers_when_the_target_is_reached_gets_the_code(target, ma
     plan = ContinuousPlan(n_items=n_items, budget=500, batch=6, target=0.05)
     pages = {"sheets": 100, "completion_code": "C0DE"}
     items = list("abcdefghijkl"[:n_items])
-    campaign = new_campaign(target, plan=plan, items=items, open_ballot=False, sheet_size=6, pages=pages)
+    campaign = new_campaign(target, plan=plan, items=items, sheet_size=6, pages=pages)
     app = make_app()
     voter = new_voter(app, campaign)
     while (sheet := voter.sheet()) is not None:

@@ -199,12 +199,17 @@ def test_an_organiser_creates_a_campaign_of_sets(site, visit):
     page.locator("#make").click()
     _, _, rest = page.locator("#created-link input").input_value().rpartition("/o/")
     key = rest.partition("#")[0]
-    voting = visit(f"{site.url}/v/{key}")
+    early = visit(f"{site.url}/v/{key}")
+    expect(early.get_by_role("heading", name="Voting is not open")).to_be_visible()
     page.locator("#created-go").click()
+    page.get_by_role("button", name="Open ballot 1").click()
+    expect(page.get_by_text("Review or end the campaign")).to_be_visible()
+    voting = visit(f"{site.url}/v/{key}")
     page.goto(f"{site.url}/o/{key}/settings")
     expect(page.locator("#fixed")).to_contain_text("The best and the worst of 4")
     voting.locator("#agree").click()
     ready(voting)
+    expect(voting.get_by_text("Which tree is the tallest, and which the lowest?")).to_have_count(1)  # no second title
     for _ in range(3):
         choose(voting, 1, 2)
     expect(voting.locator("#status")).to_contain_text("Saved. 3 of")
