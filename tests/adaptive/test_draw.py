@@ -289,7 +289,7 @@ RNG = np.random.default_rng(0)
         (({"a", "b"}, 2, 1, RNG), "items must be a number or a list of names; got {"),
         ((None, 2, 1, RNG), "items must be a number or a list of names; got None"),
         ((["a", "b", "a"], 2, 1, RNG), "items must be unique; more than once: 'a'"),
-        ((["a", ["b"]], 2, 1, RNG), r"items must be hashable; got \['b'\]"),
+        ((["a", ["b"]], 2, 1, RNG), r"items must be hashable, as text and tuples are; got \['b'\]"),
         ((["a", float("nan")], 2, 1, RNG), "items must have a label each; got nan"),
         ((["a", ""], 2, 1, RNG), "items must have a label each; got ''"),
         (([7, "7", "a"], 2, 1, RNG), "items differ only in their types: '7'; write all in one way, such as text"),

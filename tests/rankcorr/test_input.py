@@ -248,7 +248,7 @@ def test_a_null_is_a_missing_rating():
 
 
 def test_small_floats_of_ml_dtypes_are_numbers():
-    small = pytest.importorskip("ml_dtypes", reason="ml_dtypes comes with jax")
+    small = pytest.importorskip("ml_dtypes", reason="make test does not install ml_dtypes")
     for kind in (small.bfloat16, small.float8_e4m3fn, small.int4):
         assert Ranking.from_scores(np.array([3, -2, 7, 3], kind)).scores.tolist() == [3, -2, 7, 3]
         vectors = {word: np.array(vector, kind) for word, vector in {"a": [1, 0], "b": [2, 1], "c": [0, 1]}.items()}

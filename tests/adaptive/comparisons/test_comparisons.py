@@ -545,5 +545,5 @@ def test_objects_that_are_no_frames_are_refused(frame):
 
 
 def test_a_lazy_frame_is_refused():
-    with pytest.raises(DimensionError, match="collect it first"):
+    with pytest.raises(DimensionError, match=r"in polars by \.collect\(\)"):
         Comparisons.from_frame(pl.DataFrame({"left": ["a"]}).lazy())

@@ -705,7 +705,7 @@ def test_numbers_equal_their_text(write):
     texts = read_comparisons(write("left,right,winner,voter\n8,7,left,1\n"), items=["7", "8"])
     both = texts.joined(read_comparisons(numbers, items=[7, 8]))
     assert (both.items, both.voters, both.wins.tolist()) == (("7", "8"), ("1",), [1, 1])
-    with pytest.raises(ComparisonError, match="items must be unique"):
+    with pytest.raises(ComparisonError, match="items differ only in their types: '7'"):
         read_comparisons(numbers, items=[7, "7", 8])
     frame = pd.DataFrame({"left": [np.int64(7)], "right": [np.int64(8)], "winner": ["left"]}, dtype=object)
     assert set(map(type, Comparisons.from_frame(frame).items)) == {int}

@@ -250,7 +250,7 @@ def test_labels_that_a_file_of_votes_cannot_hold_are_refused(ledger, items, mess
 
 
 def test_a_number_and_its_text_are_one_label(ledger):
-    with pytest.raises(ProtocolError, match="items must be unique; more than once: '1'"):
+    with pytest.raises(ProtocolError, match="items differ only in their types: '1'"):
         campaign_of(ledger, items=["1", 1, "d", "e", "f", "g"])
     assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
 

@@ -240,7 +240,7 @@ def test_a_covariance_matrix_with_names_is_matched_by_name(order, columns):
 
 
 def test_a_covariance_matrix_of_xarray_is_matched_by_name():
-    xarray = pytest.importorskip("xarray", reason="only people who have xarray pass its arrays")
+    xarray = pytest.importorskip("xarray", reason="make test does not install xarray")
     frame = pd.DataFrame(np.diag([9.0, 0.1, 0.2]), index=["c", "a", "b"], columns=["c", "a", "b"])
     estimates = {"a": 3.0, "b": 2.9, "c": 1.0}
     expected = rank_sets(estimates, covariance=frame).to_dict()

@@ -146,8 +146,8 @@ def test_frames_of_measures_hold_the_numbers():
 
 def test_the_notebook_table_of_a_matrix_has_every_name_once():
     rows = [GOLD, A, B]
-    html = rankcorr.correlation_matrix(dict(zip(["name", 1, "1"], rows, strict=True)))._repr_html_()
-    assert re.findall("<th>(.*?)</th>", html) == ["", "name", "1", "1"]
+    html = rankcorr.correlation_matrix(dict(zip(["name", 1, 2], rows, strict=True)))._repr_html_()
+    assert re.findall("<th>(.*?)</th>", html) == ["", "name", "1", "2"]
     assert [row.count("<td") for row in html.split("<tr>")[2:]] == [4, 4, 4]
     assert "<td>name</td>" in html
 
