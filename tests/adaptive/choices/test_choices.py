@@ -147,6 +147,28 @@ def test_rankings_with_ties_have_the_errors_of_the_log_linear_model():
     assert [round(value, 6) for value in fit.others["tie of 2"]] == [-0.734645, 0.833500]
 
 
+def test_best_worst_answers_have_the_strengths_of_conditional_logit():
+    """By coxph of R's survival 3.5-3, as clogit calls it: the alternatives of a stratum are ordered pairs."""
+    answers = ["abcd ad", "abce be", "abce be", "acde ac", "bcde de", "abde bd", "abcd cb", "acde ed"]
+    answers += ["bcd bc", "bcd bc", "abe ae", "bcde ce"]
+    rows = [(list(members), *chosen) for members, chosen in map(str.split, answers)]
+    fit = Choices.from_best_worst(rows, items=list("abcde")).fit(prior=math.inf)
+    strengths, errors = relative_to(fit, "a")
+    assert_allclose(strengths[1:], [-0.0217971231, -0.8643399597, -1.0669229104, -1.5990905823], atol=1e-9)
+    assert_allclose(errors[1:], [0.6446549184, 0.6827569543, 0.7126480092, 0.7723289124], atol=1e-9)
+    assert fit.log_likelihood == pytest.approx(-23.5233217152, abs=1e-9)
+    assert Choices.from_best_worst(rows).chance_pvalue() == pytest.approx(0.103093083515, abs=1e-9)  # its score test
+
+
+def test_the_spread_is_that_of_random_effects_with_the_prior_of_their_scale():
+    """By R's lme4 1.1-31, with tolPwrss=1e-13: the maximum of glmer's Laplace approximation times the prior of t."""
+    games = "12 21 13 14 15 23 23 42 34 34 53 45 45 14 25 53 16 26 36 64 65 16 15 36"  # the winner first
+    left, right = np.array([list(map(int, game)) for game in games.split()]).T - 1
+    votes = Comparisons(6, left, right, np.ones(24, np.int8))
+    assert Choices.from_pairs(votes).fit().prior_sd == pytest.approx(1.0244360, abs=1e-5)
+    assert bradley_terry(votes, oversight=0).prior_sd == pytest.approx(1.0244360, abs=1e-5)
+
+
 @pytest.mark.real_data
 def test_the_fit_to_the_season_of_nascar_is_as_published(data_dir):
     """Hunter, MM Algorithms for Generalized Bradley-Terry Models (2004): log-worths relative to driver 1."""
