@@ -138,6 +138,14 @@ def test_rankings_have_the_strengths_of_plackettluce():
     assert fit.others["tie of 2"][0] == pytest.approx(-1.0701129, abs=1e-6)
 
 
+def test_rankings_with_a_prior_have_the_strengths_of_plackettluce():
+    """R's PlackettLuce 0.4.3: normal=list(mu=0, Sigma=1.5^2 I), npseudo=0; its optimizer stops about 1e-5 away."""
+    fit = Choices.from_rankings(FRUITS).fit(prior=1.5)
+    assert_allclose(fit.theta, [0.0556262, 0.3226309, -0.3782571], atol=2e-5)
+    assert_allclose(fit.standard_errors, [0.5320287, 0.5604746, 0.5617825], atol=2e-6)
+    assert fit.others["tie of 2"] == pytest.approx((-0.7528194, 0.8293397), abs=2e-5)
+
+
 def test_rankings_with_ties_have_the_errors_of_the_log_linear_model():
     """By statsmodels 0.15: Poisson counts of the outcomes, with a constant for each choice."""
     fit = Choices.from_rankings(FRUITS).fit(prior=math.inf)
