@@ -234,7 +234,7 @@ def correlate(
 def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
     """Kendall's general coefficient, Eq. 7: sum_ij a_ij b_ij / sqrt(sum_ij a_ij^2 sum_ij b_ij^2).
 
-    For teaching, and to check the others: it takes O(n^2) time and memory.
+    For teaching, and to check the others: it takes O(n^2) time and memory. It is not the gamma of Goodman and Kruskal.
 
     Parameters
     ----------

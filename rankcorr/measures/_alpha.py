@@ -37,6 +37,9 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     "ratio"     ((c - k)/(c + k))^2, and 0 if c and k are both 0
     ==========  =================================================
 
+    With complete ratings of more than two annotators, `kripp.alpha` of R's irr (version 0.84.1) counts each rating
+    several times, so that its alpha is too small; with missing ratings or two annotators, both agree.
+
     If all ratings that count are equal, alpha is undefined: nan with an `UndefinedCorrelationWarning`. A matrix of m
     ratings, missing ones included, takes O(m log m) time and O(m) memory; level "ratio" also takes O(v^2) time, where v
     is the number of different ratings.

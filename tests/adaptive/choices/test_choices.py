@@ -138,6 +138,14 @@ def test_rankings_have_the_strengths_of_plackettluce():
     assert fit.others["tie of 2"][0] == pytest.approx(-1.0701129, abs=1e-6)
 
 
+def test_rankings_with_a_prior_have_the_strengths_of_plackettluce():
+    """R's PlackettLuce 0.4.3: normal=list(mu=0, Sigma=1.5^2 I), npseudo=0; its optimizer stops about 1e-5 away."""
+    fit = Choices.from_rankings(FRUITS).fit(prior=1.5)
+    assert_allclose(fit.theta, [0.0556262, 0.3226309, -0.3782571], atol=2e-5)
+    assert_allclose(fit.standard_errors, [0.5320287, 0.5604746, 0.5617825], atol=2e-6)
+    assert fit.others["tie of 2"] == pytest.approx((-0.7528194, 0.8293397), abs=2e-5)
+
+
 def test_rankings_with_ties_have_the_errors_of_the_log_linear_model():
     """By statsmodels 0.15: Poisson counts of the outcomes, with a constant for each choice."""
     fit = Choices.from_rankings(FRUITS).fit(prior=math.inf)
@@ -145,6 +153,28 @@ def test_rankings_with_ties_have_the_errors_of_the_log_linear_model():
     assert strengths.round(6).tolist() == [0, 0.344049, -0.555564]
     assert errors.round(6).tolist() == [0, 1.042973, 1.074252]
     assert [round(value, 6) for value in fit.others["tie of 2"]] == [-0.734645, 0.833500]
+
+
+def test_best_worst_answers_have_the_strengths_of_conditional_logit():
+    """By coxph of R's survival 3.5-3, as clogit calls it: the alternatives of a stratum are ordered pairs."""
+    answers = ["abcd ad", "abce be", "abce be", "acde ac", "bcde de", "abde bd", "abcd cb", "acde ed"]
+    answers += ["bcd bc", "bcd bc", "abe ae", "bcde ce"]
+    rows = [(list(members), *chosen) for members, chosen in map(str.split, answers)]
+    fit = Choices.from_best_worst(rows, items=list("abcde")).fit(prior=math.inf)
+    strengths, errors = relative_to(fit, "a")
+    assert_allclose(strengths[1:], [-0.0217971231, -0.8643399597, -1.0669229104, -1.5990905823], atol=1e-9)
+    assert_allclose(errors[1:], [0.6446549184, 0.6827569543, 0.7126480092, 0.7723289124], atol=1e-9)
+    assert fit.log_likelihood == pytest.approx(-23.5233217152, abs=1e-9)
+    assert Choices.from_best_worst(rows).chance_pvalue() == pytest.approx(0.103093083515, abs=1e-9)  # its score test
+
+
+def test_the_spread_is_that_of_random_effects_with_the_prior_of_their_scale():
+    """By R's lme4 1.1-31, with tolPwrss=1e-13: the maximum of glmer's Laplace approximation times the prior of t."""
+    games = "12 21 13 14 15 23 23 42 34 34 53 45 45 14 25 53 16 26 36 64 65 16 15 36"  # the winner first
+    left, right = np.array([list(map(int, game)) for game in games.split()]).T - 1
+    votes = Comparisons(6, left, right, np.ones(24, np.int8))
+    assert Choices.from_pairs(votes).fit().prior_sd == pytest.approx(1.0244360, abs=1e-5)
+    assert bradley_terry(votes, oversight=0).prior_sd == pytest.approx(1.0244360, abs=1e-5)
 
 
 @pytest.mark.real_data

@@ -158,6 +158,23 @@ def test_rank_sets_follow_their_definition(rows, is_dependent, seed):
     assert np.all(np.diff(sets.groups[np.argsort(sets.ranks, kind="stable")]) >= 0)
 
 
+@pytest.mark.parametrize(
+    ("pvalue", "above"), [(0.1076, ("a", "c")), (0.2720, ("a", "b")), (0.2720, ("c", "d")), (0.3795, ("b", "c"))]
+)
+def test_rank_sets_follow_from_the_step_down_of_multcomp(pvalue, above):
+    """P-values of R's multcomp 1.4-22: glht of all ordered pairs, alternative "greater", adjusted("free")."""
+    correlation = np.array([[1, 0.3, 0.1, 0], [0.3, 1, 0.5, 0.2], [0.1, 0.5, 1, -0.2], [0, 0.2, -0.2, 1]])
+    covariance = correlation * np.outer(errors := [0.5, 0.4, 0.6, 0.3], errors)
+    estimates = {"a": 2.0, "b": 1.1, "c": 0.4, "d": -0.8}
+    first, second = map("abcd".index, above)
+    low_level, high_level = (
+        rank_sets(estimates, covariance=covariance, level=1 - pvalue + shift, n_resamples=100_000)
+        for shift in (-0.006, 0.006)
+    )
+    assert low_level.largest_ranks[first] < high_level.largest_ranks[first]
+    assert low_level.least_ranks[second] > high_level.least_ranks[second]
+
+
 @pytest.mark.real_data
 def test_rank_sets_of_pisa_are_as_published(data_dir):
     """Output of csranks for mathematics in 2018: danielwilhelm.github.io/R-CS-ranks, article Inference for Ranks."""

@@ -320,6 +320,16 @@ def test_a_cluster_of_copies_counts_as_one_query(values, test):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
+def test_students_test_of_clusters_has_their_robust_error():
+    """By vcovCL of R's sandwich 3.0-2, type HC1, for the mean, with Student's t of 5 degrees of freedom."""
+    values = column(0.3, 0.1, -0.2, 0.5, 0.4, 0.2, -0.1, 0.6, 0.05, 0.15, 0.35, -0.3)
+    clusters = np.array([0, 0, 1, 1, 1, 2, 3, 3, 4, 4, 4, 5])
+    assert Means.of(values, clusters).errors[0] == pytest.approx(0.0489531616654, abs=1e-12)
+    result = compute_tests(values, "t", 0.95, FEW, clusters=clusters)
+    assert result.pvalues[0] == pytest.approx(0.0174754969641, abs=1e-12)
+    assert (result.lows[0], result.highs[0]) == pytest.approx((0.0449952251593, 0.2966714415073), abs=1e-12)
+
+
 def test_clusters_of_different_sizes_are_flipped_as_a_whole():
     values, clusters = np.array([0.5, 0.25, -0.5, 1.0, 0.75, 0.25]), np.array([0, 0, 1, 2, 2, 2])
     flips = []
