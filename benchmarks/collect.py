@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from adaptive._plan import plan_ballots
 from adaptive.ledger import Campaign
 from tests.service.collect.browsing import new_campaign
-from tests.service.collect.live import Crowd, Killed, Log, kills, losses
+from tests.service.collect.live import Crowd, KillableServer, Log, compare_with_ledger, kill_thread
 
 N_VOTERS = 200
 UNLIMITED = {"RANKCORR_UNANSWERED_SHEETS": "0"}  # one address for all
@@ -34,12 +34,12 @@ HEAD = b"POST /v1/sheets HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicatio
 
 
 @contextlib.contextmanager
-def collecting(kind: str, postgresql: str, n_items: int) -> Iterator[tuple[Killed, Campaign, str]]:
+def collecting(kind: str, postgresql: str, n_items: int) -> Iterator[tuple[KillableServer, Campaign, str]]:
     """Run a server on an empty database; give the server, its campaign with sheets of 20 pairs, and the database."""
     with database(kind, postgresql) as target, tempfile.TemporaryDirectory() as folder:
         plan = plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20)
         campaign = new_campaign(target, plan=plan, items=n_items, voters=N_VOTERS, sheet_size=20)
-        with Killed(Path(folder), target, UNLIMITED) as server:
+        with KillableServer(Path(folder), target, UNLIMITED) as server:
             yield server, campaign, target
         campaign.database.close()
 
@@ -54,7 +54,7 @@ def rate(log: Log, seconds: float) -> str:
     return f"{sum(due + duration < seconds for due, duration in log.took) / seconds:,.0f}"
 
 
-def processor_seconds(server: Killed) -> float:
+def processor_seconds(server: KillableServer) -> float:
     """Return the processor time that the workers have used, in seconds."""
     stats = [Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split() for worker in server.server.workers()]
     return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
@@ -83,7 +83,7 @@ def print_speed(postgresql: str, seconds: float, runs: int) -> None:
                 before = processor_seconds(server)
                 log = Crowd(server.address, campaign.key, n_voters, think=think).run(seconds, arrival=10.0)
                 processor_time = f"{1e3 * (processor_seconds(server) - before) / max(1, len(log.took)):.1f}"
-                loss = losses(campaign, log)
+                loss = compare_with_ledger(campaign, log)
             load_text = f"{offered:.0f}" if offered else "all they can"
             times = milliseconds(log, seconds)
             n_refused = len(log.heard_503_after)
@@ -121,7 +121,7 @@ def print_overload(postgresql: str, seconds: float) -> None:
 
 
 def print_refusals(title: str, log: Log, campaign: Campaign) -> None:
-    loss, heard = losses(campaign, log), log.heard_503_after
+    loss, heard = compare_with_ledger(campaign, log), log.heard_503_after
     longest = f"{max(heard, default=0.0):.1f}"
     row(
         *(title, f"{len(log.acknowledged):,}", f"{len(heard):,}", log.without_retry_after, longest),
@@ -145,11 +145,11 @@ def print_kills(postgresql: str, n_kills: int) -> None:
     for kind in ("SQLite", "PostgreSQL"):
         with collecting(kind, postgresql, 3_000) as (server, campaign, _):
             crowd = Crowd(server.address, campaign.key, N_VOTERS, think=N_VOTERS / 60)
-            killing = kills(server, crowd, n_kills, votes=(20, 200))
+            killing = kill_thread(server, crowd, n_kills, votes=(20, 200))
             killing.start()
             log = crowd.run()
             killing.join()
-            loss = losses(campaign, log)
+            loss = compare_with_ledger(campaign, log)
         took = log.answered_after
         row(
             *(kind, f"{len(log.acknowledged):,}", loss.lost, loss.doubled, loss.miscounted, log.repeated),

@@ -31,7 +31,7 @@ from rankcorr import Ranking, weighted_tau
 from service.collect import CollectSettings, create_app
 from service.http.state import state
 from tests.service.collect.browsing import Voter
-from tests.service.collect.live import Minds, answer_all, asking, run_ballots, simulated_campaign
+from tests.service.collect.live import Minds, answer_all, join_in_process, run_ballots, simulated_campaign
 
 N_ITEMS, N_VOTERS = 200, 40
 POPULATION = VoterPopulation(N_VOTERS)
@@ -50,7 +50,7 @@ def over_http(plan: BallotPlan | ContinuousPlan, seed: int) -> dict[str, float]:
         target = str(Path(folder) / "votes.db")
         campaign = simulated_campaign(target, plan, N_VOTERS, seed)
         app = create_app(CollectSettings(ledger=target))
-        asks = [asking(Voter(app.test_client(), campaign)) for _ in range(N_VOTERS)]
+        asks = [join_in_process(Voter(app.test_client(), campaign)) for _ in range(N_VOTERS)]
         if isinstance(plan, BallotPlan):
             run_ballots(campaign, asks, minds, rng)
         else:

@@ -86,7 +86,7 @@ def stored_events(campaign: Campaign) -> list[str]:
 def print_restarts(n_restarts: int) -> None:
     import signal
 
-    from tests.adaptive.ledger.databases import binaries, own_server
+    from tests.adaptive.ledger.databases import binaries, run_server
 
     if binaries() is None:
         print("\nPostgreSQL's programs are not installed, so no server is stopped.")
@@ -96,7 +96,7 @@ def print_restarts(n_restarts: int) -> None:
         *("signal", "acknowledged", "lost", "doubled", "errors", "longest vote, s"),
     )
     for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-        with own_server() as server:
+        with run_server() as server:
             campaign = opened(server.url, 2000, 20)
             row(
                 how.name,

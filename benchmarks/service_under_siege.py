@@ -26,7 +26,7 @@ from report import heading, machine, row
 from service_speed import request
 
 from tests.service.deploy.proxy import run_proxy
-from tests.service.live import running
+from tests.service.live import run_service
 
 PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
 HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -73,7 +73,7 @@ class Target:
 @contextlib.contextmanager
 def target(behind_nginx: bool) -> Iterator[Target]:
     """Run the service during the block."""
-    with tempfile.TemporaryDirectory() as name, running(Path(name)) as server:
+    with tempfile.TemporaryDirectory() as name, run_service(Path(name)) as server:
         if not behind_nginx:
             yield Target(server.port)
             return

@@ -5,7 +5,7 @@ import json
 from click.testing import CliRunner
 
 
-class Called:
+class Command:
     def __init__(self, command, name):
         self.command, self.name = command, name
 

@@ -55,7 +55,7 @@ def _start_guard() -> subprocess.Popen[bytes]:
     return guard
 
 
-PATIENT = {
+PATIENT_CONFIG = {
     # Otherwise the other worker would steal all tasks of a worker that stalls.
     "distributed.scheduler.work-stealing": False,
     "distributed.comm.timeouts.connect": "300s",
@@ -70,7 +70,7 @@ def two_workers() -> Iterator[Any]:
     import distributed
 
     with (
-        dask.config.set(PATIENT),
+        dask.config.set(PATIENT_CONFIG),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,

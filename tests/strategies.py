@@ -32,9 +32,9 @@ def tied_pairs(max_items=12):
     return st.integers(2, max_items).flatmap(lambda n_items: st.tuples(scores(n_items), scores(n_items)))
 
 
-def untied_pairs(max_items=12):
+def untied_pairs():
     """Two score vectors of one length without ties."""
-    return st.integers(2, max_items).flatmap(
+    return st.integers(2, 12).flatmap(
         lambda n_items: st.tuples(*[st.permutations(range(n_items)).map(lambda p: np.array(p, float))] * 2)
     )
 
@@ -71,9 +71,9 @@ def in_groups(draw, order):
 
 
 @st.composite
-def orders_in_groups(draw, min_items=1, max_items=7):
+def orders_in_groups(draw, max_items=7):
     """An order of some of the labels, divided into groups of ties."""
-    return in_groups(draw, draw(st.permutations(LABELS))[: draw(st.integers(min_items, max_items))])
+    return in_groups(draw, draw(st.permutations(LABELS))[: draw(st.integers(1, max_items))])
 
 
 @st.composite

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.wide
 each_distribution = pytest.mark.parametrize(("name", "folder", "package"), DISTRIBUTIONS, ids=NAMES)
 
 # Files in a package's folder that are not part of the package
-OF_THE_PROJECT = {
+PROJECT_FILES = {
     *("pyproject.toml", "README.md", "LICENSE", "server/Dockerfile"),
     *("deploy/compose.yaml", "deploy/nginx.conf.template", "deploy/proxy.env"),
 }
@@ -71,7 +71,7 @@ def test_each_has_the_licence(name, folder, package):  # noqa: ARG001
     assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def built(folder: Path, target: Path, kind: str, monkeypatch) -> Path:
+def build_distribution(folder: Path, target: Path, kind: str, monkeypatch) -> Path:
     monkeypatch.chdir(folder)
     return target / getattr(build, f"build_{kind}")(str(target))
 
@@ -83,14 +83,14 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 @each_distribution
 def test_the_wheel_has_only_its_package(name, folder, package, tmp_path, monkeypatch):
-    wheel = contents(built(folder, tmp_path, "wheel", monkeypatch))
+    wheel = contents(build_distribution(folder, tmp_path, "wheel", monkeypatch))
     about = f"{name.replace('-', '_')}-{rankcorr.__version__}.dist-info"
     assert {file.split("/")[0] for file in wheel} == {package, about}
     place = ROOT / package
     files = [
         file.relative_to(place) for file in place.rglob("*") if file.is_file() and file.parent.name != "__pycache__"
     ]
-    expected = {f"{package}/{file.as_posix()}" for file in files if file.as_posix() not in OF_THE_PROJECT}
+    expected = {f"{package}/{file.as_posix()}" for file in files if file.as_posix() not in PROJECT_FILES}
     assert {file for file in wheel if not file.startswith(about)} == expected
     assert (f"{package}/py.typed" in wheel) == (package != "service")  # an application has no public types
     assert wheel[f"{about}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
@@ -98,7 +98,7 @@ def test_the_wheel_has_only_its_package(name, folder, package, tmp_path, monkeyp
 
 @each_distribution
 def test_links_of_the_description_work_on_a_package_index(name, folder, package, tmp_path, monkeypatch):  # noqa: ARG001
-    wheel = contents(built(folder, tmp_path, "wheel", monkeypatch))
+    wheel = contents(build_distribution(folder, tmp_path, "wheel", monkeypatch))
     description = wheel[f"{name.replace('-', '_')}-{rankcorr.__version__}.dist-info/METADATA"].decode()
     assert f"\n# {name}\n" in description
     links = re.findall(r"\]\(([^)]*)\)", description)
@@ -107,12 +107,12 @@ def test_links_of_the_description_work_on_a_package_index(name, folder, package,
 
 @each_distribution
 def test_the_source_builds_the_same_wheel(name, folder, package, tmp_path, monkeypatch):  # noqa: ARG001
-    source = built(folder, tmp_path, "sdist", monkeypatch)
+    source = build_distribution(folder, tmp_path, "sdist", monkeypatch)
     with tarfile.open(source) as archive:
         archive.extractall(tmp_path, filter="data")
     unpacked = tmp_path / source.name.removesuffix(".tar.gz")
     assert (unpacked / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
     assert (unpacked / "README.md").is_file()
-    again = contents(built(unpacked, tmp_path, "wheel", monkeypatch))
+    again = contents(build_distribution(unpacked, tmp_path, "wheel", monkeypatch))
     shutil.rmtree(unpacked)
-    assert again == contents(built(folder, tmp_path, "wheel", monkeypatch))
+    assert again == contents(build_distribution(folder, tmp_path, "wheel", monkeypatch))

@@ -23,14 +23,14 @@ from tests.repository import PAGES, ROOT, console_steps, find_fenced
 
 COMMANDS = {"rankcorr": rankcorr, "ballots": ballots}
 # Installations, servers and their clients; tests/service/test_docs.py runs the clients.
-NOT_RUN = ("make", "pip", "python3", "python", "curl", "rankcorr-serve", "rankcorr-collect")
+SKIPPED_COMMANDS = ("make", "pip", "python3", "python", "curl", "rankcorr-serve", "rankcorr-collect")
 
 
 def consoles():
     """Steps of each page's console blocks, where one of them runs a command."""
     for page, text in PAGES.items():
         steps = [step for block in find_fenced(text, "console") for step in console_steps(block)]
-        if runs := [step for step in steps if step[0].split()[0] not in NOT_RUN]:
+        if runs := [step for step in steps if step[0].split()[0] not in SKIPPED_COMMANDS]:
             yield pytest.param(runs, id=page)
 
 
@@ -153,7 +153,7 @@ def links(page):
     return [target for target in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]) if "://" not in target]
 
 
-def leads_somewhere(page, target):
+def is_valid_link(page, target):
     path, _, anchor = target.partition("#")
     goal = (ROOT / page).parent / path if path else ROOT / page
     if not goal.is_file():
@@ -164,7 +164,7 @@ def leads_somewhere(page, target):
 @pytest.mark.parametrize("page", PAGES)
 def test_links_and_paths_exist_and_no_line_is_a_comment(page):
     """MyST omits a line that begins with %, as in a sentence that is wrapped before "% of cases"."""
-    assert [target for target in links(page) if not leads_somewhere(page, target)] == []
+    assert [target for target in links(page) if not is_valid_link(page, target)] == []
     paths = re.findall(r"`((?:rankcorr|adaptive|service|tests|benchmarks|docs|\.ci)/[\w./]*)`", PAGES[page])
     assert [path for path in paths if not (ROOT / path).exists()] == []
     prose = re.sub(r"^ *```.*?^ *```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
@@ -224,12 +224,11 @@ def test_the_readme_names_the_commands_that_a_newcomer_runs():
 
 def test_names_in_recipes_exist():
     text = "".join(
-        path.read_text() for package in ("rankcorr", "adaptive", "service", "tests") for path in package_files(package)
+        path.read_text()
+        for package in ("rankcorr", "adaptive", "service", "tests")
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (".py", ".js", ".json")
     )
     names = set(re.findall(r"`(_?[A-Za-z]\w+)`", PAGES["docs/project/recipes.md"]))
     assert len(names) > 10
     assert names - set(re.findall(r"\w+", text)) == set()
-
-
-def package_files(package):
-    return [path for ending in ("py", "js", "json") for path in (ROOT / package).rglob(f"*.{ending}")]

@@ -28,7 +28,7 @@ from rankcorr.plots import (
 
 pytestmark = pytest.mark.wide
 
-STORED = Path(__file__).parent / "figures.json"
+STORED_FIGURES = Path(__file__).parent / "figures.json"
 ITEMS = [f"item {number}" for number in range(30)]
 GOLD = {item: float(30 - number) for number, item in enumerate(ITEMS)}
 
@@ -127,7 +127,7 @@ def main(folder=None):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_figures_have_the_stored_content():
     pytest.importorskip("matplotlib")
-    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    stored = json.loads(STORED_FIGURES.read_text(encoding="utf-8"))
     drawn_figures = {name: elements(figure) for name, figure in figures().items()}
     assert list(drawn_figures) == list(stored)
     for name, figure in drawn_figures.items():

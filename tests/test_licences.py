@@ -50,30 +50,30 @@ def is_allowed(expression: str) -> bool:
     """Whether an SPDX expression can be satisfied by allowed licences."""
     words = re.findall(r"[()]|[^\s()]+", expression)
 
-    def choices() -> bool:
-        result = [all_of()]
+    def is_choice_allowed() -> bool:
+        result = [is_conjunction_allowed()]
         while words[:1] == ["OR"]:
             words.pop(0)
-            result.append(all_of())
+            result.append(is_conjunction_allowed())
         return any(result)
 
-    def all_of() -> bool:
-        result = [single()]
+    def is_conjunction_allowed() -> bool:
+        result = [is_term_allowed()]
         while words[:1] == ["AND"]:
             words.pop(0)
-            result.append(single())
+            result.append(is_term_allowed())
         return all(result)
 
-    def single() -> bool:
+    def is_term_allowed() -> bool:
         word = words.pop(0) if words else ""
         if word == "(":
-            inner = choices()
+            inner = is_choice_allowed()
             return words[:1] == [")"] and bool(words.pop(0)) and inner
         if words[:1] == ["WITH"]:  # an exception removes a condition
             del words[:2]
         return word in ALLOWED
 
-    return choices() and not words
+    return is_choice_allowed() and not words
 
 
 def installed_packages(roots: list[Requirement]) -> dict[str, PackageMetadata]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.live import eventually, state
+from tests.service.live import poll_until, state
 
 pytestmark = pytest.mark.wide
 
@@ -32,13 +32,13 @@ def test_a_server_ends_with_the_run(how):
         assert len(pids) == 2
         assert all(state(pid) not in ("Z", "") for pid in pids)
         run.send_signal(how)
-    eventually(lambda: all(state(pid) in ("Z", "") for pid in pids), goal="the end of the server")
+    poll_until(lambda: all(state(pid) in ("Z", "") for pid in pids), goal="the end of the server")
 
 
 ROOT = Path(__file__).parents[1]
 
 # Signatures of kernels, and loops that numba adds for arrays, powers and generators
-MOST = {
+MOST_LOOPS = {
     "weighted_tau": (10, 5),
     "weighted_rho": (7, 4),
     "correlate_many": (11, 5),
@@ -50,14 +50,16 @@ MOST = {
     "draw_ballot": (25, 13),
 }
 # Most loops of the first four are also in the others.
-AT_NIGHT = ("weighted_rho", "correlate_many", "compare_systems", "compare_runs", "evaluate", "draw_ballot")
+NIGHTLY_NAMES = ("weighted_rho", "correlate_many", "compare_systems", "compare_runs", "evaluate", "draw_ballot")
 
 
 @pytest.mark.needs_numba
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.nightly] * (n in AT_NIGHT)) for n in MOST])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.nightly] * (n in NIGHTLY_NAMES)) for n in MOST_LOOPS]
+)
 def test_a_first_call_compiles_few_loops(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # the scripts import their shared modules from there
     monkeypatch.setenv("NUMBA_OPT", "0")  # a quarter of the time; the same loops are compiled
     result = importlib.import_module("first_calls").in_new_process(name)
-    assert 0 < result["signatures"] <= MOST[name][0]
-    assert result["others"] <= MOST[name][1]
+    assert 0 < result["signatures"] <= MOST_LOOPS[name][0]
+    assert result["others"] <= MOST_LOOPS[name][1]

@@ -15,12 +15,12 @@ from tests.repository import ROOT
 
 PAGES = "".join(path.read_text() for path in sorted((ROOT / "docs/reference").glob("*.rst")))
 LISTS = re.findall(r"^.. currentmodule:: (\S+)$.*?:nosignatures:\n\n((?:   \w+\n)+)", PAGES, re.MULTILINE | re.DOTALL)
-LISTED = [(import_module(module), name) for module, names in LISTS for name in names.split()]
+PUBLIC_NAMES = [(import_module(module), name) for module, names in LISTS for name in names.split()]
 
 
 def docstrings():
     """Module, name and docstring of public objects; constants and types of options have none."""
-    for module, name in LISTED:
+    for module, name in PUBLIC_NAMES:
         result = getattr(module, name)
         if inspect.isclass(result) or inspect.isroutine(result):
             yield module, f"{module.__name__}.{name}", inspect.getdoc(result)
@@ -34,7 +34,7 @@ def section(doc, title):
 
 def is_known(name, module):
     """Whether a name in See Also is in this module, or begins with a module of the reference, as Sphinx requires."""
-    modules = {known.__name__: known for known, _ in LISTED}
+    modules = {known.__name__: known for known, _ in PUBLIC_NAMES}
     start = max((known for known in modules if name.startswith(f"{known}.")), key=len, default="")
     path = name[len(start) + 1 :] if start else name
     return (
@@ -44,9 +44,9 @@ def is_known(name, module):
 
 
 def test_every_public_name_is_in_the_reference_once():
-    assert len(LISTED) == len(set(LISTED)) > 300
-    objects = {id(getattr(module, name)) for module, name in LISTED}
-    for module in {module for module, _ in LISTED}:
+    assert len(PUBLIC_NAMES) == len(set(PUBLIC_NAMES)) > 300
+    objects = {id(getattr(module, name)) for module, name in PUBLIC_NAMES}
+    for module in {module for module, _ in PUBLIC_NAMES}:
         assert [name for name in module.__all__ if id(getattr(module, name)) not in objects] == []
 
 

@@ -117,7 +117,7 @@ def report_of(name):
     return result.report(*names)
 
 
-def written():
+def all_reports():
     """All reports in the format of the golden file: plain text, the first also in Markdown and LaTeX."""
     first = next(iter(results()))
     texts = {name: report_of(name).to_text() for name in results()}
@@ -128,7 +128,7 @@ def written():
 
 def test_texts_of_reports_are_the_golden_ones():
     """To update them: python -c "from tests.test_report import *; GOLDEN.write_text(written())"."""
-    assert written() == GOLDEN.read_text(encoding="utf-8")
+    assert all_reports() == GOLDEN.read_text(encoding="utf-8")
 
 
 def numbers_in(value):

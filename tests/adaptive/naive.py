@@ -86,7 +86,7 @@ def chances(margin, nu=0.0, link="logistic"):
     return {vote: weight / sum(weights.values()) for vote, weight in weights.items()}
 
 
-def seen_chances(margin, oversight, nu, link):
+def recorded_chances(margin, oversight, nu, link):
     """Probabilities of the recorded answers: an oversight reverses the answer."""
     meant = chances(margin, nu, link)
     opposite = {"left": "right", "tie": "tie", "right": "left"}
@@ -95,7 +95,7 @@ def seen_chances(margin, oversight, nu, link):
 
 def vote_log_likelihood(vote, margin, oversight, nu, link, half):
     """Logarithm of the probability of one vote; with `half`, a tie is half a vote for either side."""
-    chances = seen_chances(margin, oversight, nu, link)
+    chances = recorded_chances(margin, oversight, nu, link)
     if vote == "tie" and half:
         return (math.log(chances["left"]) + math.log(chances["right"])) / 2
     return math.log(chances[vote])
@@ -135,7 +135,7 @@ def hessian(function, at):
     return np.array([gradient(lambda x, i=i: gradient(function, x, 1e-4)[i], at, 1e-4) for i in range(len(at))])
 
 
-def in_top(rankings, k):
+def share_in_top(rankings, k):
     """Share of mid-rankings in which each item is in the top k; items tied at the cut share the remaining places."""
     shares = [0.0] * len(rankings[0])
     for ranks in rankings:
@@ -179,7 +179,7 @@ def log_chance_of_best_worst(theta, items, best, worst):
     return math.log(odds[best, worst] / sum(odds.values()))
 
 
-def graded(theta, left, right, grade, middle):
+def log_chance_of_grade(theta, left, right, grade, middle):
     """Log-probability of a grade from -m to m; `middle` are the parameters of the grades of size 0 to m - 1."""
     most = len(middle)
     logits = {

@@ -15,7 +15,7 @@ from rankcorr.plots import MissingMatplotlibError
 from tests.rankcorr.plots.conftest import (
     legend_of,
     matplotlib,  # noqa: F401
-    own_axes,
+    new_axes,
     title_of,
 )
 
@@ -31,10 +31,10 @@ def votes_of(n_items, n_votes=400, n_voters=5, seed=0):
     return Comparisons(names, left, right, winner, n_voters, rng.integers(0, n_voters, n_votes))
 
 
-FEW = bradley_terry(votes_of(10))
-SOME = bradley_terry(votes_of(60, 600))
-MANY = bradley_terry(votes_of(300, 3_000))
-UNKNOWN = bradley_terry(Comparisons(2, [0], [1], [1]))
+FIT_10 = bradley_terry(votes_of(10))
+FIT_60 = bradley_terry(votes_of(60, 600))
+FIT_300 = bradley_terry(votes_of(300, 3_000))
+ANONYMOUS = bradley_terry(Comparisons(2, [0], [1], [1]))
 
 
 def names_on(axes):
@@ -56,28 +56,28 @@ def ends_of(axes):
 
 @pytest.mark.parametrize("level", [0.9, 0.5])
 def test_strengths_are_drawn_with_their_intervals(level):
-    (axes,) = plot_strengths(FEW, level=level).axes
-    rows = FEW.to_dict()["items"]
+    (axes,) = plot_strengths(FIT_10, level=level).axes
+    rows = FIT_10.to_dict()["items"]
     assert names_on(axes) == [row["item"] for row in rows]
     assert_allclose(points_of(axes), [row["strength"] for row in rows])
     half = norm.ppf((1 + level) / 2) * np.array([row["standard_error"] for row in rows])
     assert_allclose(ends_of(axes), np.column_stack([points_of(axes) - half, points_of(axes) + half]))
     assert axes.get_xlabel() == f"Strength, with its {100 * level:g} % interval"
-    assert title_of(axes) == f"Strengths of all 10 items, {FEW.comparisons.left.size:,} votes"
+    assert title_of(axes) == f"Strengths of all 10 items, {FIT_10.comparisons.left.size:,} votes"
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best item is at the top
 
 
 def test_the_best_items_are_drawn_in_columns():
-    figure = plot_strengths(SOME)
+    figure = plot_strengths(FIT_60)
     first, second = figure.axes  # in columns, so the figure is not too high
-    assert names_on(first) + names_on(second) == best_first(SOME)[:50]
+    assert names_on(first) + names_on(second) == best_first(FIT_60)[:50]
     assert first.get_xlim() == second.get_xlim()
-    assert np.concatenate([points_of(first), points_of(second)]).tolist() == sorted(SOME.theta, reverse=True)[:50]
+    assert np.concatenate([points_of(first), points_of(second)]).tolist() == sorted(FIT_60.theta, reverse=True)[:50]
     assert title_of(figure) == "Strengths of the best 50 of 60 items, 600 votes"
-    (axes,) = plot_strengths(SOME, top=3).axes
-    assert names_on(axes) == best_first(SOME)[:3]
-    assert sum(len(names_on(axes)) for axes in plot_strengths(SOME, top=None).axes) == 60
-    assert max(plot_strengths(strengths, top=None).get_size_inches()[1] for strengths in (FEW, SOME, MANY)) <= 8
+    (axes,) = plot_strengths(FIT_60, top=3).axes
+    assert names_on(axes) == best_first(FIT_60)[:3]
+    assert sum(len(names_on(axes)) for axes in plot_strengths(FIT_60, top=None).axes) == 60
+    assert max(plot_strengths(strengths, top=None).get_size_inches()[1] for strengths in (FIT_10, FIT_60, FIT_300)) <= 8
 
 
 def test_titles_and_axis_labels_have_room_next_to_long_names():
@@ -98,30 +98,30 @@ def test_titles_and_axis_labels_have_room_next_to_long_names():
 
 
 def test_many_items_are_drawn_as_a_band():
-    (axes,) = plot_strengths(MANY, top=None).axes
+    (axes,) = plot_strengths(FIT_300, top=None).axes
     assert names_on(axes)[0] == "1"
     assert axes.get_ylabel() == "Place, best first"
     (band,) = axes.collections
     vertices = band.get_paths()[0].vertices
     assert vertices[:, 1].min() == 0
     assert vertices[:, 1].max() == 299
-    assert_allclose(axes.lines[0].get_xdata(), np.sort(MANY.theta)[::-1])
+    assert_allclose(axes.lines[0].get_xdata(), np.sort(FIT_300.theta)[::-1])
 
 
 def test_low_axes_name_only_some_rows():
-    axes = own_axes()
-    assert plot_strengths(SOME, ax=axes) is axes
+    axes = new_axes()
+    assert plot_strengths(FIT_60, ax=axes) is axes
     named = names_on(axes)
-    step = best_first(SOME).index(named[1])
+    step = best_first(FIT_60).index(named[1])
     assert step > 1
-    assert named == best_first(SOME)[:50:step]
+    assert named == best_first(FIT_60)[:50:step]
     assert all(label.get_fontsize() >= 6 for label in axes.get_yticklabels())
 
 
 def test_ranks_are_drawn_with_their_intervals():
-    (axes,) = plot_strengths(FEW, scale="rank", level=0.8).axes
+    (axes,) = plot_strengths(FIT_10, scale="rank", level=0.8).axes
     assert all(tick == int(tick) for tick in axes.get_xticks())
-    rows = FEW.rank_intervals(0.8).to_frame().to_dict("list")
+    rows = FIT_10.rank_intervals(0.8).to_frame().to_dict("list")
     assert names_on(axes) == rows["item"]
     assert_allclose(points_of(axes), rows["rank"])
     assert_allclose(ends_of(axes), np.column_stack([rows["low"], rows["high"]]))
@@ -129,31 +129,31 @@ def test_ranks_are_drawn_with_their_intervals():
 
 
 def test_the_top_is_drawn_with_its_cut():
-    figure = plot_in_top(FEW, 3, seed=4)
+    figure = plot_in_top(FIT_10, 3, seed=4)
     (axes,) = figure.axes
-    expected = FEW.in_top(3, seed=4).probability
+    expected = FIT_10.in_top(3, seed=4).probability
     names = names_on(axes)
-    assert names == best_first(FEW)[: len(names)]
+    assert names == best_first(FIT_10)[: len(names)]
     lengths = [bar.get_width() for bar in itertools.chain.from_iterable(axes.containers)]
-    assert_allclose(lengths, [expected[FEW.items.index(name)] for name in names])
+    assert_allclose(lengths, [expected[FIT_10.items.index(name)] for name in names])
     assert [len(container) for container in axes.containers] == [3, len(names) - 3]
     assert lengths[-1] >= 0.005
-    n_votes = FEW.comparisons.left.size
+    n_votes = FIT_10.comparisons.left.size
     assert title_of(axes) == f"Probability of the top 3: the first {len(names)} of 10 items, {n_votes:,} votes"
     assert [text.get_text() for text in axes.texts] == [f"{length:.2f}" for length in lengths]
-    assert all(expected[FEW.items.index(name)] < 0.005 for name in best_first(FEW)[len(names) :])
+    assert all(expected[FIT_10.items.index(name)] < 0.005 for name in best_first(FIT_10)[len(names) :])
     (cut,) = axes.lines
     assert list(cut.get_ydata()) == [2.5, 2.5]
     assert legend_of(figure) == ["the best 3 of the ranking", "items after them"]
 
 
 def test_the_part_of_the_list_drawn_for_a_top():
-    assert len(names_on(plot_in_top(SOME, 5, top=2).axes[0])) == 2
-    assert legend_of(plot_in_top(SOME, 5, top=2)) == ["the best 5 of the ranking"]
-    (axes,) = plot_in_top(FEW, 10).axes
+    assert len(names_on(plot_in_top(FIT_60, 5, top=2).axes[0])) == 2
+    assert legend_of(plot_in_top(FIT_60, 5, top=2)) == ["the best 5 of the ranking"]
+    (axes,) = plot_in_top(FIT_10, 10).axes
     assert len(names_on(axes)) == 10
     assert not axes.lines
-    (axes,) = plot_in_top(MANY, 60).axes
+    (axes,) = plot_in_top(FIT_300, 60).axes
     assert axes.get_ylabel() == "Place, best first"
     assert sum(map(len, axes.containers)) == 120
 
@@ -190,7 +190,7 @@ def test_voters_are_drawn_lowest_first():
     assert names_on(figure.axes[0]) == ["Bob", "Cyd"]
     assert title_of(figure.axes[0]) == "Votes of the lowest 2 of 3 voters"
     assert legend_of(figure) == []
-    axes = own_axes()
+    axes = new_axes()
     assert plot_voters(VOTERS, ax=axes) is axes
     (axes,) = plot_voters({f"voter {number}": (number, number, number) for number in range(150)}, top=None).axes
     assert axes.get_ylabel() == "Place, lowest first"
@@ -214,7 +214,7 @@ def test_accuracy_is_drawn_against_votes():
     assert axes.get_xscale() == "linear"
     assert [text.get_text() for text in axes.texts] == ["b", "a"]
     assert title_of(axes) == r"$\rho_w$ of 2 approaches, by votes; bands: one standard error"
-    axes = own_axes()
+    axes = new_axes()
     assert plot_accuracy(CURVES, ax=axes) is axes
     assert plot_accuracy({"wide": ([100, 10_000], [0, 1], [0, 0])}).axes[0].get_xscale() == "log"
     few_votes = plot_accuracy({"few": ([1, 2, 3], [0, 0.5, 1], [0, 0, 0])}).axes[0].get_xticks()
@@ -224,17 +224,17 @@ def test_accuracy_is_drawn_against_votes():
 @pytest.mark.parametrize(
     ("draw", "error", "message"),
     [
-        (lambda: plot_strengths(FEW, top=0), OptionError, "top must be a positive whole number, or None for all"),
-        (lambda: plot_strengths(FEW, level=1), OptionError, "level must be a number above 0 and below 1; got 1"),
-        (lambda: plot_strengths(FEW, ax=[]), OptionError, "ax must be one Axes of matplotlib"),
+        (lambda: plot_strengths(FIT_10, top=0), OptionError, "top must be a positive whole number, or None for all"),
+        (lambda: plot_strengths(FIT_10, level=1), OptionError, "level must be a number above 0 and below 1; got 1"),
+        (lambda: plot_strengths(FIT_10, ax=[]), OptionError, "ax must be one Axes of matplotlib"),
         (lambda: plot_strengths(borda(votes_of(3))), ModelError, "the figure is one of Strengths; got <BordaScores"),
         (lambda: plot_in_top(borda(votes_of(3)), 1), ModelError, "the figure is one of Strengths"),
-        (lambda: plot_in_top(FEW, 11), ModelError, "k must be a whole number from 1 to the 10 items; got 11"),
-        (lambda: plot_in_top(FEW, 0), ModelError, "k must be a whole number from 1 to the 10 items; got 0"),
-        (lambda: plot_in_top(FEW, 1, seed=-1), ModelError, "seed must be a whole number of 0 or more; got -1"),
-        (lambda: plot_strengths(FEW, scale="x"), OptionError, "scale must be one of 'strength', 'rank'; got 'x'"),
-        (lambda: agreement(FEW, level=np.nan), OptionError, "level must be a number above 0 and below 1; got nan"),
-        (lambda: agreement(UNKNOWN), ModelError, "the voters of these votes are not known"),
+        (lambda: plot_in_top(FIT_10, 11), ModelError, "k must be a whole number from 1 to the 10 items; got 11"),
+        (lambda: plot_in_top(FIT_10, 0), ModelError, "k must be a whole number from 1 to the 10 items; got 0"),
+        (lambda: plot_in_top(FIT_10, 1, seed=-1), ModelError, "seed must be a whole number of 0 or more; got -1"),
+        (lambda: plot_strengths(FIT_10, scale="x"), OptionError, "scale must be one of 'strength', 'rank'; got 'x'"),
+        (lambda: agreement(FIT_10, level=np.nan), OptionError, "level must be a number above 0 and below 1; got nan"),
+        (lambda: agreement(ANONYMOUS), ModelError, "the voters of these votes are not known"),
         (lambda: plot_voters({}), OptionError, "voters must be a mapping of at least one name to numbers; got {}"),
         (lambda: plot_voters({"Ann": (1, 2, 3)}), OptionError, "voter 'Ann' needs a value between the ends"),
         (lambda: plot_voters({"Ann": (1, 2)}), OptionError, r"voter 'Ann' needs .*; got \(1, 2\)"),
@@ -255,7 +255,7 @@ def test_invalid_arguments_are_refused(draw, error, message):
 @pytest.mark.usefixtures("without_matplotlib")
 @pytest.mark.parametrize(
     ("plot", "arguments"),
-    [(plot_strengths, (FEW,)), (plot_in_top, (FEW, 1)), (plot_voters, (VOTERS,)), (plot_accuracy, (CURVES,))],
+    [(plot_strengths, (FIT_10,)), (plot_in_top, (FIT_10, 1)), (plot_voters, (VOTERS,)), (plot_accuracy, (CURVES,))],
 )
 def test_without_matplotlib_figures_are_refused(plot, arguments):
     with pytest.raises(MissingMatplotlibError, match="figures need matplotlib"):

@@ -43,7 +43,7 @@ def topics(benchmark, votes_file):
     return benchmark.read_topics(votes_file)
 
 
-def written(folder, *lines):
+def write_votes(folder, *lines):
     path = folder / "votes.csv.gz"
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.write(HEADER + "".join(f"{line}\n" for line in lines))
@@ -69,7 +69,7 @@ def test_either_side_of_a_pair_may_come_first(benchmark, tmp_path):
     # a > b > c > d > e by every vote; the file names the winner first in some rows and second in others.
     votes = ["t,a,b,w,a1", "t,c,a,w,a2", "t,a,d,w,a1", "t,e,a,w,a2", "t,b,c,w,a1"]
     votes += ["t,d,b,w,a2", "t,b,e,w,a1", "t,d,c,w,a2", "t,c,e,w,a1", "t,e,d,w,a2"]
-    (topic,) = benchmark.read_topics(written(tmp_path, *votes))
+    (topic,) = benchmark.read_topics(write_votes(tmp_path, *votes))
     assert topic.items == ("a", "b", "c", "d", "e")
     assert_allclose(topic.borda_scores(), [1, 0.75, 0.5, 0.25, 0])
     rng = np.random.default_rng(0)
@@ -83,7 +83,7 @@ def test_either_side_of_a_pair_may_come_first(benchmark, tmp_path):
 
 def test_votes_on_a_pair_are_equally_likely_and_ties_are_kept(benchmark, tmp_path):
     votes = ["t,a,b,w1,equal", "t,b,a,w2,a2", "t,a,b,w3,a2", "t,a,b,w4,equal"]  # two ties, a wins, b wins
-    (topic,) = benchmark.read_topics(written(tmp_path, *votes, "t,a,c,w1,a1", "t,b,c,w1,a1"))
+    (topic,) = benchmark.read_topics(write_votes(tmp_path, *votes, "t,a,c,w1,a1", "t,b,c,w1,a1"))
     rng = np.random.default_rng(1)
     ballot = draw_ballot([0, 1], 4000, 1, rng)
     answers = topic.answer(ballot, rng)
@@ -95,7 +95,7 @@ def test_votes_on_a_pair_are_equally_likely_and_ties_are_kept(benchmark, tmp_pat
 def test_votes_held_out_are_never_drawn(benchmark, tmp_path):
     numbered_votes = list(enumerate(["a1", "a2", "equal", "a1"]))
     votes = [f"t,{a},{b},w{i},{vote}" for a, b in ("ab", "cb", "ac") for i, vote in numbered_votes]
-    (topic,) = benchmark.read_topics(written(tmp_path, *votes))
+    (topic,) = benchmark.read_topics(write_votes(tmp_path, *votes))
     firsts = set()
     for seed in range(20):
         draw, rest = topic.split(1, np.random.default_rng(seed))
@@ -109,7 +109,7 @@ def test_votes_held_out_are_never_drawn(benchmark, tmp_path):
 
 
 def test_topics_do_not_mix(benchmark, tmp_path):
-    one, other = benchmark.read_topics(written(tmp_path, "t,a,b,w,a1", "s,a,b,w,a2"))
+    one, other = benchmark.read_topics(write_votes(tmp_path, "t,a,b,w,a1", "s,a,b,w,a2"))
     assert (one.name, other.name) == ("s", "t")
     assert_array_equal(one.borda_scores(), [0, 1])
     assert_array_equal(other.borda_scores(), [1, 0])
@@ -173,7 +173,7 @@ def test_the_same_figures_with_any_number_of_workers(benchmark, tmp_path, capsys
     monkeypatch.setattr(benchmark, "progress_bar", bar)
     monkeypatch.setattr(benchmark, "ProcessPoolExecutor", lambda number, _: ThreadPoolExecutor(number))
     monkeypatch.setattr(benchmark, "LARGEST_TASK", 2)
-    arguments = [str(written(tmp_path, *votes)), "--repetitions", "5", "--ballots", "2", "--presentations", "4"]
+    arguments = [str(write_votes(tmp_path, *votes)), "--repetitions", "5", "--ballots", "2", "--presentations", "4"]
     printed = []
     for more in ([], ["--workers", "2"], ["--seed", "1"]):
         benchmark.main([*arguments, *more])
@@ -282,7 +282,7 @@ def paper(script):
 
 
 @pytest.fixture
-def small(paper, monkeypatch):
+def small_paper(paper, monkeypatch):
     """Reduce the table to 130 items; nothing else differs from the paper's."""
     monkeypatch.setattr(paper, "N_ITEMS", N_ITEMS)
     return paper
@@ -293,21 +293,21 @@ def row(similarity, n_simulations, seed):
     return simulate(plan, VoterPopulation(), similarity, n_simulations=n_simulations, seed=seed).to_dict()
 
 
-def as_dicts(table):
+def to_dicts(table):
     return {name: result.to_dict() for name, result in table.items()}
 
 
 @pytest.mark.wide
-def test_rows_are_those_of_simulate(small):
-    seeds = small.row_seeds(4)
+def test_rows_are_those_of_simulate(small_paper):
+    seeds = small_paper.row_seeds(4)
     expected = {name: row(similarity(N_ITEMS), 2, seeds[name]) for name, similarity in SIMILARITIES.items()}
-    assert as_dicts(small.table2(n_simulations=2, seed=4)) == expected
+    assert to_dicts(small_paper.table2(n_simulations=2, seed=4)) == expected
 
 
 @pytest.mark.wide
-def test_rows_are_independent_experiments(small):
+def test_rows_are_independent_experiments(small_paper):
     # With one seed for all rows, answers to the uniform ballots would correlate by .9 and more.
-    results = small.table2(n_simulations=60, seed=4).values()
+    results = small_paper.table2(n_simulations=60, seed=4).values()
     values = [result.statistics["uniform"]["tau_w"] for result in results]
     correlations = np.corrcoef(values)[np.triu_indices(3, 1)]
     assert np.abs(correlations).max() < 0.4  # 3 standard errors, 1 / sqrt(60) each
@@ -325,18 +325,18 @@ def test_adaptive_orders_the_top_better_in_the_papers_setting(paper, n_simulatio
 
 
 @pytest.mark.wide
-def test_an_embedding_of_another_size(small):
+def test_an_embedding_of_another_size(small_paper):
     cosines = np.linspace(0.9, -0.3, 150)
-    table = as_dicts(small.table2(n_simulations=2, seed=4, embedding=cosines.tolist()))
-    assert table["embedding"] == row(cosines, 2, small.row_seeds(4)["embedding"])
-    assert table["exponential"] == row(exponential_similarity(N_ITEMS), 2, small.row_seeds(4)["exponential"])
+    table = to_dicts(small_paper.table2(n_simulations=2, seed=4, embedding=cosines.tolist()))
+    assert table["embedding"] == row(cosines, 2, small_paper.row_seeds(4)["embedding"])
+    assert table["exponential"] == row(exponential_similarity(N_ITEMS), 2, small_paper.row_seeds(4)["exponential"])
 
 
 @pytest.mark.wide
-def test_an_executor_gives_the_same_numbers(small):
+def test_an_executor_gives_the_same_numbers(small_paper):
     with ThreadPoolExecutor(2) as executor:
-        parallel = small.table2(n_simulations=4, seed=4, executor=executor)
-    assert as_dicts(parallel) == as_dicts(small.table2(n_simulations=4, seed=4))
+        parallel = small_paper.table2(n_simulations=4, seed=4, executor=executor)
+    assert to_dicts(parallel) == to_dicts(small_paper.table2(n_simulations=4, seed=4))
 
 
 @pytest.mark.wide
@@ -355,18 +355,18 @@ def test_invalid_arguments_are_refused(paper, options, error, message):
 
 
 @pytest.mark.wide
-def test_text_has_mean_and_deviation_of_each_cell(small):
-    table = small.table2(n_simulations=3, seed=4)
-    text = small.table_text(table)
+def test_text_has_mean_and_deviation_of_each_cell(small_paper):
+    table = small_paper.table2(n_simulations=3, seed=4)
+    text = small_paper.table_text(table)
     header, *lines = [re.split(r" {2,}", line) for line in text.splitlines()]
     assert header == ["similarity", "approach", *COEFFICIENTS]
     assert lines == [
         [name, approach, *("{mean:.4f} +- {sd:.4f} ({se:.4f})".format(**cells[c]) for c in COEFFICIENTS)]
-        for name, approaches in as_dicts(table).items()
+        for name, approaches in to_dicts(table).items()
         for approach, cells in approaches.items()
     ]
     assert len({len(line) for line in text.splitlines()}) == 1
-    assert "+- nan" in small.table_text(small.table2(n_simulations=1, seed=4))
+    assert "+- nan" in small_paper.table_text(small_paper.table2(n_simulations=1, seed=4))
 
 
 @pytest.fixture(scope="module")
@@ -377,14 +377,10 @@ def result(paper):
 
 
 @pytest.fixture(scope="module")
-def written_figures(paper, tmp_path_factory):
+def figure_files(paper, tmp_path_factory):
     """The files of seed 1, in a new folder."""
     pytest.importorskip("matplotlib").use("Agg")
     return paper.write_figures(tmp_path_factory.mktemp("figures") / "new" / "folder", seed=1, n_items=N_ITEMS)
-
-
-def texts(path):
-    return {element.text for element in ET.fromstring(path.read_text()).iter("{http://www.w3.org/2000/svg}text")}
 
 
 @pytest.mark.wide
@@ -439,14 +435,15 @@ def test_figure_4_has_the_scores_of_five_ballots_and_the_final_ones(paper, resul
 
 
 @pytest.mark.wide
-def test_files_are_complete_with_labels_as_text(written_figures):
-    assert [path.name for path in written_figures] == NAMES
-    assert sorted(path.name for path in written_figures[0].parent.iterdir()) == NAMES  # no temporary files are left
-    for path in written_figures[::2]:
+def test_files_are_complete_with_labels_as_text(figure_files):
+    assert [path.name for path in figure_files] == NAMES
+    assert sorted(path.name for path in figure_files[0].parent.iterdir()) == NAMES  # no temporary files are left
+    for path in figure_files[::2]:
         data = path.read_bytes()
         assert data.startswith(b"\x89PNG\r\n\x1a\n")
         assert data.endswith(b"IEND\xaeB`\x82")
-    figure_2, figure_3, figure_4 = (texts(path) for path in written_figures[1::2])
+    tag = "{http://www.w3.org/2000/svg}text"
+    figure_2, figure_3, figure_4 = ({text.text for text in ET.parse(path).iter(tag)} for path in figure_files[1::2])
     assert {"Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾"} <= figure_2
     assert {"Item, most similar first", "exponential", "power law", "embedding"} <= figure_3
     assert {"Similarity z, relatedness |z|", "relatedness of pairs of one semantic area"} <= figure_3
@@ -454,9 +451,9 @@ def test_files_are_complete_with_labels_as_text(written_figures):
 
 
 @pytest.mark.wide
-def test_the_seed_determines_the_files(paper, tmp_path, written_figures):
+def test_the_seed_determines_the_files(paper, tmp_path, figure_files):
     other = paper.write_figures(tmp_path / "2", seed=2, n_items=N_ITEMS)
     again = paper.write_figures(tmp_path / "1", seed=1, n_items=N_ITEMS)
-    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written_figures]
-    same = [a.read_bytes() == b.read_bytes() for a, b in zip(written_figures, other, strict=True)]
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in figure_files]
+    same = [a.read_bytes() == b.read_bytes() for a, b in zip(figure_files, other, strict=True)]
     assert same == [False, False, True, True, False, False]

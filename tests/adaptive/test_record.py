@@ -39,7 +39,7 @@ from rankcorr._io.rankings import read_ranking
 from rankcorr._io.table import Record, TextTable
 from rankcorr.errors import TableError
 from tests.adaptive import naive
-from tests.adaptive.strategies import PAIRS, PLAN, PLANS, SEEDS, naive_ballot, run_and_watch
+from tests.adaptive.strategies import CELLS, PAIRS, PLAN, PLANS, SEEDS, naive_ballot, run_and_watch
 from tests.results import arrays_in, check_copies, check_equality
 
 
@@ -344,7 +344,6 @@ def test_votes_copy_their_arguments():
 
 TABLE = TextTable("f.csv")
 # One line of text without spaces around it; delimiters, quotes and other scripts are common.
-CELLS = st.text(st.sampled_from("aßЖ,;|\"' 1_-"), min_size=1, max_size=6).filter(lambda text: text == text.strip())
 
 
 FILE = "table.csv"

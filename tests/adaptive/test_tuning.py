@@ -39,11 +39,11 @@ pytestmark = pytest.mark.wide
 Z = exponential_similarity(12)
 VOTERS = VoterPopulation(n_voters=6)
 PLANS = [plan_ballots(12, n_ballots=2, fraction=0.5, presentations=m) for m in (1, 2, 8, 12)]
-FEW = [Candidate("adaptive", plan) for plan in PLANS]
+ADAPTIVE = [Candidate("adaptive", plan) for plan in PLANS]
 
 
 def tune(**arguments):
-    defaults = {"similarity": Z, "voters": VOTERS, "candidates": FEW, "simulations": 2, "fresh": 4, "seed": 3}
+    defaults = {"similarity": Z, "voters": VOTERS, "candidates": ADAPTIVE, "simulations": 2, "fresh": 4, "seed": 3}
     return tune_plan(120, **{**defaults, **arguments})
 
 
@@ -61,9 +61,9 @@ def test_each_round_drops_half_of_the_candidates():
 
 def test_candidates_have_the_same_voters_and_the_figures_are_those_of_simulations():
     trial = Trial(Z, VOTERS, True, TauW(), seed=3, stage=0)
-    (value,) = trial.accuracy(FEW[2], [FEW[2].plan.n_comparisons], 5)
+    (value,) = trial.accuracy(ADAPTIVE[2], [ADAPTIVE[2].plan.n_comparisons], 5)
     rng = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0, 5)))
-    ranking = simulate_ranking(FEW[2].plan, VOTERS, Z, "adaptive", rng)
+    ranking = simulate_ranking(ADAPTIVE[2].plan, VOTERS, Z, "adaptive", rng)
     assert value == weighted_tau(true_ranking(Z), ranking).statistic
 
 
@@ -97,8 +97,8 @@ def test_the_executor_does_not_change_the_winner():
 
 
 def test_one_candidate_needs_no_search():
-    result = tune(candidates=FEW[:1])
-    assert result.best == FEW[0]
+    result = tune(candidates=ADAPTIVE[:1])
+    assert result.best == ADAPTIVE[0]
     assert result.rows_tried[0].simulations == 0
     assert np.isnan(result.rows_tried[0].mean)
     assert np.isfinite(result.accuracy)
@@ -178,7 +178,7 @@ def test_a_candidate_is_named_by_its_options():
     )
 
 
-def needed(accuracy=0.7, **arguments):
+def find_votes(accuracy=0.7, **arguments):
     few = {"similarity": Z, "voters": VOTERS, "simulations": 4, "most": 60, "seed": 2}
     return votes_needed(accuracy, **{**few, **arguments})
 
@@ -194,7 +194,7 @@ def test_the_crossing_is_linear_in_the_logarithm_of_votes():
 
 
 def test_more_accuracy_takes_more_votes():
-    low, high = needed(0.5), needed(0.7)
+    low, high = find_votes(0.5), find_votes(0.7)
     assert low.reached
     assert high.reached
     assert low.votes < high.votes
@@ -206,25 +206,25 @@ def test_more_accuracy_takes_more_votes():
 
 
 def test_an_accuracy_beyond_the_voters_is_not_reached():
-    vague = needed(0.99, voters=VoterPopulation(3, (1.0, 1.5)), most=100)
+    vague = find_votes(0.99, voters=VoterPopulation(3, (1.0, 1.5)), most=100)
     assert not vague.reached
     assert not vague.possible
     assert "cannot be reached with these voters" in vague.verdict
     assert math.isnan(vague.votes)
     assert vague.interval == (math.inf, math.inf)
-    few = needed(0.97, voters=VoterPopulation(6, (0.0, 0.001), (0.0, 0.0)), most=12)
+    few = find_votes(0.97, voters=VoterPopulation(6, (0.0, 0.001), (0.0, 0.0)), most=12)
     assert not few.reached
     assert few.possible
     assert "takes more than 12 votes" in few.verdict
 
 
 def test_a_low_accuracy_is_reached_by_the_fewest_votes():
-    assert "takes at most 6 votes, the fewest that were tried" in needed(-0.99).verdict
+    assert "takes at most 6 votes, the fewest that were tried" in find_votes(-0.99).verdict
 
 
 @pytest.mark.parametrize("approach", ["adaptive", "uniform", "matched_ballots"])
 def test_other_approaches_run_once_for_each_checkpoint(approach):
-    result = needed(0.3, approach=approach, simulations=2)
+    result = find_votes(0.3, approach=approach, simulations=2)
     assert result.approach == approach
     assert result.budgets[-1] == 60
     assert np.isfinite(result.means).all()
@@ -232,10 +232,10 @@ def test_other_approaches_run_once_for_each_checkpoint(approach):
 
 def test_the_executor_does_not_change_the_votes_needed():
     counted = []
-    alone = needed(progress=counted.append)
+    alone = find_votes(progress=counted.append)
     assert sum(counted) == 8
     with ThreadPoolExecutor(2) as executor:
-        assert needed(executor=executor) == alone
+        assert find_votes(executor=executor) == alone
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_the_executor_does_not_change_the_votes_needed():
 )
 def test_invalid_arguments_of_votes_needed_are_refused(arguments, message):
     with pytest.raises(SimilarityError, match=message):
-        needed(**arguments)
+        find_votes(**arguments)
 
 
 PLAN = plan_ballots(30, n_ballots=3, fraction=0.5, presentations=8)

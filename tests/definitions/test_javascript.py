@@ -42,13 +42,13 @@ NAMES |= {'p, "greater"': "greater", 'p, "two-sided"': "pvalue"}
 pytestmark = [pytest.mark.wide, pytest.mark.needs_numba]
 
 
-def scores(rng, n_items):
+def draw_scores(rng, n_items):
     """Scores on two to four levels, or on many, so that ties of every kind are common."""
     levels = rng.choice([1, 2, 3, 2 * n_items])
     return [rng.randint(0, levels) for _ in range(n_items)]
 
 
-def options(rng):
+def draw_options(rng):
     weigher = rng.choice([None, None, None, *WEIGHERS])
     return {
         "coefficient": rng.choice(COEFFICIENTS),
@@ -59,28 +59,28 @@ def options(rng):
     }
 
 
-def labelled(rng):
+def draw_rankings(rng):
     """Two rankings of two to eight labels, at least two of them shared."""
     labels = rng.sample("abcdefgh", 8)
     n_common = rng.randint(2, 4)
     start, stop = sorted(rng.choices(range(n_common, 7), k=2))
     sides = labels[:start], rng.sample(labels[:n_common] + labels[start:stop], n_common + stop - start)
-    return [dict(zip(side, scores(rng, len(side)), strict=True)) for side in sides]
+    return [dict(zip(side, draw_scores(rng, len(side)), strict=True)) for side in sides]
 
 
 def questions():
     rng = random.Random(0)
     result = [{"x": X, "y": Y, "chance": True, **example} for example in EXAMPLES]
     for n_items in [*range(2, 7)] * 30 + [7, 7, 8] + [*range(9, 40)] * 3:
-        x, y = scores(rng, n_items), scores(rng, n_items)
-        result.append({"x": x, "y": y, "chance": n_items <= 8, **options(rng)})
+        x, y = draw_scores(rng, n_items), draw_scores(rng, n_items)
+        result.append({"x": x, "y": y, "chance": n_items <= 8, **draw_options(rng)})
     for missing in MISSING[1:] * 20:
-        x, y = labelled(rng)
-        result.append({"x": x, "y": y, "missing": missing, **options(rng)})
+        x, y = draw_rankings(rng)
+        result.append({"x": x, "y": y, "missing": missing, **draw_options(rng)})
     systems = []
     for n_items in [*range(3, 8)] * 6:
-        sides = {name: scores(rng, n_items) for name in ("gold", "a", "b")}
-        systems.append({**sides, "alternative": rng.choice(ALTERNATIVES), **options(rng)})
+        sides = {name: draw_scores(rng, n_items) for name in ("gold", "a", "b")}
+        systems.append({**sides, "alternative": rng.choice(ALTERNATIVES), **draw_options(rng)})
     runs = [{"differences": [rng.randint(-3, 5) / 7 for _ in range(n)]} for n in [*range(2, 11)] * 3]
     shares = [[rng.randint(0, 20) / 20 for _ in range(n)] for n in range(1, 20)]
     return {"correlations": result, "systems": systems, "runs": runs, "holm": shares}
@@ -109,7 +109,7 @@ def coefficient_of(question):
     return named_coefficient(question["coefficient"], **options)
 
 
-def agree(question, answer, figures_of_library):
+def check_figures(question, answer, figures_of_library):
     """Compare the figures of the program with those of the library; its null is nan."""
     for name, number in answer.items():
         expected = math.nan if number is None else number
@@ -143,7 +143,7 @@ def test_correlations_and_chance_agree(answers):
             else:
                 result["cost"] = contributions(*scores, coefficient=coefficient, missing=missing).cost
         n_saturated += math.isnan(result.get("exponent", 0.0))
-        agree(question, answer, result)
+        check_figures(question, answer, result)
     assert min(n_saturated, n_without) > 0
 
 
@@ -159,7 +159,7 @@ def test_comparisons_of_two_systems_agree(answers):
                 assert answer["difference"] is None
                 continue
         n_tested += answer["pvalue"] is not None
-        agree(question, answer, {name: getattr(result, name) for name in answer})
+        check_figures(question, answer, {name: getattr(result, name) for name in answer})
     assert n_tested > 10
 
 
@@ -168,7 +168,7 @@ def test_comparisons_of_two_runs_agree(answers):
     for question, answer in answers["runs"]:
         column = np.array(question["differences"])[:, np.newaxis]
         tail = pvalues(column, RANDOMIZATION, Draws(100, 0))[0]
-        agree(question, answer, {"pvalue": tail, "effect_size": effect_sizes(column)[0]})
+        check_figures(question, answer, {"pvalue": tail, "effect_size": effect_sizes(column)[0]})
 
 
 def test_corrections_by_holm_agree(answers):

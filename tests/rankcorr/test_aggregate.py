@@ -113,7 +113,7 @@ def sets_of_rankings(max_items):
     )
 
 
-def lacking(rows):
+def drop_one_item_each(rows):
     """Mappings of the items of each row, each without a different item."""
     return [{item: score for item, score in enumerate(row) if item != place} for place, row in enumerate(rows)]
 
@@ -149,7 +149,7 @@ def test_scores_are_the_means_of_points_ranks_and_reciprocals(case):
 @given(sets_of_rankings(5), st.booleans())
 def test_kemeny_is_the_best_of_all_orders(case, is_lacking):
     rows, weights = case
-    rankings = lacking(rows) if is_lacking else rows
+    rankings = drop_one_item_each(rows) if is_lacking else rows
     keyed = [ranks_by_item(ranking) for ranking in rankings]
     labels = sorted({item for ranks in keyed for item in ranks})
     if is_lacking and (len(labels) < 2 or any(len(ranking) < 2 for ranking in rankings)):
@@ -224,7 +224,7 @@ def test_consensus_is_the_best_of_all_orders_with_ties(case, is_lacking):
     rows, weights = case
     rows = [row for row in rows if len(set(row)) > 1]
     weights = weights[: len(rows)]
-    rankings = lacking(rows) if is_lacking else rows
+    rankings = drop_one_item_each(rows) if is_lacking else rows
     if not rows or (is_lacking and (len(rows) < 2 or any(len(set(row.values())) < 2 for row in rankings))):
         return
     merged = consensus(rankings, weights=weights, missing="skip" if is_lacking else "raise")

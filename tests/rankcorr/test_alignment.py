@@ -50,7 +50,7 @@ def items(labels):
 ACCEPT = r' \(accept them with missing="intersection", missing="bottom" or missing="gold"\)$'
 
 
-MISMATCH, FEW = LabelMismatchError, TooFewItemsError
+MISMATCH, TOO_FEW = LabelMismatchError, TooFewItemsError
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ MISMATCH, FEW = LabelMismatchError, TooFewItemsError
         ([1, 2, 3], [1, 2], "raise", LengthError, "same length; x has 3 items and y has 2"),
         ([1, 2, 3], [1, 2], "bottom", LengthError, "missing='bottom' needs labels.*; x has 3 items and y has 2"),
         ([1, 2, 3], [1, 2], "gold", LengthError, "missing='gold' needs labels.*; x has 3 items and y has 2"),
-        (items("abc"), items("cde"), "intersection", FEW, "^x and y must have .* 3 and 3 items, 1 in common$"),
-        (items("abc"), items("de"), "intersection", FEW, "at least two labels in common; .* 0 in common$"),
+        (items("abc"), items("cde"), "intersection", TOO_FEW, "^x and y must have .* 3 and 3 items, 1 in common$"),
+        (items("abc"), items("de"), "intersection", TOO_FEW, "at least two labels in common; .* 0 in common$"),
     ],
 )
 def test_rankings_that_cannot_be_aligned(x, y, missing, error, message):
@@ -85,7 +85,7 @@ def partial_rankings():
     )
 
 
-def naively_aligned(x, y, missing):
+def align_naively(x, y, missing):
     """Scores over common labels, those of x, or all labels; missing items are below all others."""
     if missing == "intersection":
         labels = [label for label in x if label in y]
@@ -104,7 +104,7 @@ def test_missing_items_are_removed_or_tied_last(missing, x, y):
         with pytest.raises(TooFewItemsError, match=r"x and y must have|y and x must have"):
             align(x, y, missing=missing)
         return
-    for ours, naive in zip(align(x, y, missing=missing), naively_aligned(x, y, missing), strict=True):
+    for ours, naive in zip(align(x, y, missing=missing), align_naively(x, y, missing), strict=True):
         expected = Ranking.from_scores(naive)
         assert ours == expected
         assert ours.n_ties == expected.n_ties
@@ -131,7 +131,7 @@ def test_missing_items_count_as_in_aligned_rankings(missing, pair, n_shared, n0)
     n_shared = min(n_shared, n_items)
     x = dict(zip(range(n_items), pair[0].tolist(), strict=True))
     y = dict(zip(range(n_items - n_shared, 2 * n_items - n_shared), pair[1].tolist(), strict=True))
-    spelt_out = naively_aligned(x, y, missing)
+    spelt_out = align_naively(x, y, missing)
     for coefficient in (weighted_rho, weighted_tau):
         with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             result = coefficient(x, y, n0=n0, missing=missing)

@@ -46,7 +46,7 @@ def brute_force(x, y, n_unlisted, coefficient, f, scheme="additive"):
     return values
 
 
-def check(bounds, values, unlisted):
+def check_bounds(bounds, values, unlisted):
     defined = [value for value in values if not math.isnan(value)]
     assert bounds.n_completions == len(values) / math.factorial(unlisted)
     ends = min(defined, default=math.nan), max(defined, default=math.nan)
@@ -61,7 +61,7 @@ def test_enumeration_equals_brute_force(lists, coefficient, scheme):
     n_items = len({*x, *y}) + unlisted
     bounds = coefficient_bounds(x, y, coefficient=named_coefficient(coefficient, n0=0, scheme=scheme), n_items=n_items)
     values = brute_force(x, y, unlisted, coefficient, naive.inverse_square(0), scheme)
-    check(bounds, values, unlisted)
+    check_bounds(bounds, values, unlisted)
     assert (bounds.method, bounds.n_items, bounds.n_computed) == ("enumeration", n_items, bounds.n_completions)
 
 
@@ -70,7 +70,7 @@ def test_enumeration_equals_brute_force(lists, coefficient, scheme):
 def test_equal_weights_need_only_two_completions(lists, coefficient):
     x, y, unlisted = lists
     bounds = coefficient_bounds(x, y, n_items=len({*x, *y}) + unlisted, coefficient=coefficient, max_completions=1)
-    check(bounds, brute_force(x, y, unlisted, f"{coefficient}_w", lambda _: 1.0), unlisted)
+    check_bounds(bounds, brute_force(x, y, unlisted, f"{coefficient}_w", lambda _: 1.0), unlisted)
     assert (bounds.method, bounds.n_computed) == ("order", 2)
     uniform = named_coefficient(f"{coefficient}_w", weigher=Uniform())
     weighted = coefficient_bounds(x, y, n_items=len({*x, *y}) + unlisted, coefficient=uniform, max_completions=1)

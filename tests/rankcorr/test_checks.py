@@ -60,14 +60,14 @@ def test_numbers_may_be_of_any_type(value, expected_whole):
     assert real_number(Fraction(10**400)) == math.inf
 
 
-def deep(n_levels):
+def nest_lists(n_levels):
     value = []
     for _ in range(n_levels):
         value = [value]
     return value
 
 
-class Broken:
+class BrokenRepr:
     def __repr__(self):
         raise RuntimeError("no")
 
@@ -75,14 +75,14 @@ class Broken:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (deep(100_000), "[" * 57 + "..."),
-        ({"key": deep(2_000)}, "{'key': " + "[" * 49 + "..."),
+        (nest_lists(100_000), "[" * 57 + "..."),
+        ({"key": nest_lists(2_000)}, "{'key': " + "[" * 49 + "..."),
         ("x" * 10**7, "'" + "x" * 56 + "..."),
         (b"x" * 10**7, "b'" + "x" * 55 + "..."),
         ("a" + " " * 1_000 + "b", "'a..."),
         (10**5_000, "int that cannot be shown"),
         ([1, 10**5_000], "[1, int that cannot be shown]"),
-        (Broken(), "Broken that cannot be shown"),
+        (BrokenRepr(), "Broken that cannot be shown"),
     ],
     ids=["deep", "deep in a dict", "text", "bytes", "blanks", "digits", "digits in a list", "broken"],
 )

@@ -12,7 +12,7 @@ from rankcorr.evaluation import MetricError, QueryEvaluator, compare_evaluated, 
 from rankcorr.inference._null import NullDistribution
 from rankcorr.plots import chance_levels, plot_null
 from tests.rankcorr.evaluation.comparison.test_compare import case
-from tests.rankcorr.inference.cases import data
+from tests.rankcorr.inference.cases import gold_and_systems
 
 X, Y, Z = np.random.default_rng(1).normal(size=(3, 12))
 LISTS = {"a": 2, "b": 1, "c": 0}, {"b": 2, "a": 1, "d": 0}
@@ -188,7 +188,7 @@ THREADED = [
     (rankcorr.null_distribution, LONG[:2], 100),
     (rankcorr.correlation_interval, LONG[:2], 300),
     (rankcorr.compare_systems, LONG, 400),
-    (rankcorr.leaderboard, data(noise={"a": 0.1, "b": 2.0}), 600),
+    (rankcorr.leaderboard, gold_and_systems(noise={"a": 0.1, "b": 2.0}), 600),
 ]
 
 

@@ -585,16 +585,12 @@ TYPES = (int, float, Fraction, Decimal, np.int64, np.uint64, np.float32, np.floa
 VALUES = (0, 1, 2**24, 2**24 + 1, BIG - 1, BIG, BIG + 1, BIG + 2, 2**62 + 1)
 
 
-def exact(number):
+def to_fraction(number):
     return Fraction(int(number)) if isinstance(number, np.integer) else Fraction(*number.as_integer_ratio())
 
 
-def is_exact(kind, value):
-    return exact(kind(value)) == value
-
-
 NUMBERS = st.one_of(
-    st.sampled_from([(kind, value) for kind in TYPES for value in VALUES if is_exact(kind, value)]).map(
+    st.sampled_from([(kind, value) for kind in TYPES for value in VALUES if to_fraction(kind(value)) == value]).map(
         lambda pair: pair[0](pair[1])
     ),
     st.sampled_from([Fraction(1, 3), 1 / 3, Decimal("0.1"), 0.1, np.float32(0.1), np.longdouble(1) / 3]),
@@ -604,7 +600,7 @@ NUMBERS = st.one_of(
 
 @given(st.lists(NUMBERS, min_size=2, max_size=8))
 def test_lists_of_all_types_of_numbers_are_ranked_exactly(scores):
-    expected = naive.midranks([exact(score) for score in scores])
+    expected = naive.midranks([to_fraction(score) for score in scores])
     assert Ranking.from_scores(scores).ranks.tolist() == expected
     assert Ranking.from_scores(np.array(scores, object)).ranks.tolist() == expected
     assert Ranking.from_scores(dict(enumerate(scores))).ranks.tolist() == expected
@@ -614,7 +610,7 @@ def test_lists_of_all_types_of_numbers_are_ranked_exactly(scores):
 def test_scores_of_two_systems_are_compared_exactly(first, second):
     systems = {"a": Ranking.from_scores(first), "b": Ranking.from_scores(np.array(second, object))}
     codes = np.concatenate(codes_of_scores(systems))
-    numbers = list(map(exact, first + second))
+    numbers = list(map(to_fraction, first + second))
     order = {number: place for place, number in enumerate(sorted(set(numbers), reverse=True))}
     assert codes.tolist() == [order[number] for number in numbers]
 
@@ -663,10 +659,10 @@ def test_integers_beyond_2_to_53_do_not_tie_in_exchanges(systems):
     gold = [4, 3, 2, 1] if labels is None else dict(zip(labels, [4, 3, 2, 1], strict=True))
     comparison = compare_systems(gold, *systems, swap="scores", coefficient="tau")
     scores = [system.values() if isinstance(system, dict) else list(system) for system in systems]
-    assert comparison.pvalue == exchange_pvalue([4, 3, 2, 1], *([*map(exact, row)] for row in scores))
+    assert comparison.pvalue == exchange_pvalue([4, 3, 2, 1], *([*map(to_fraction, row)] for row in scores))
 
 
-DISTINCT = (lambda row: exact(row[0]), lambda row: exact(row[1]))
+DISTINCT = (lambda row: to_fraction(row[0]), lambda row: to_fraction(row[1]))
 
 
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=3, max_size=4, unique_by=DISTINCT))
@@ -674,16 +670,18 @@ def test_exchanges_of_scores_of_all_types_are_exact(rows):
     first, second = ([row[place] for row in rows] for place in (0, 1))
     gold = list(range(len(rows), 0, -1))
     comparison = compare_systems(gold, first, second, swap="scores", coefficient="tau")
-    assert comparison.pvalue == exchange_pvalue(gold, *([exact(score) for score in row] for row in (first, second)))
+    assert comparison.pvalue == exchange_pvalue(
+        gold, *([to_fraction(score) for score in row] for row in (first, second))
+    )
 
 
 def test_numbers_without_an_order_raise_a_named_error():
-    numbers.Real.register(Unordered)
+    numbers.Real.register(UnorderedNumber)
     with pytest.raises(NonNumericError, match=r"^every score must be a real number that compares with the others: "):
-        Ranking.from_scores([Unordered(), 2**60])
+        Ranking.from_scores([UnorderedNumber(), 2**60])
 
 
-class Unordered:
+class UnorderedNumber:
     """A registered real number type without an order."""
 
 

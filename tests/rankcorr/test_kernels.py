@@ -18,7 +18,7 @@ from tests.results import with_coefficient
 JIT = hasattr(kernels.tau_of_rows, "signatures")
 
 
-def compiled_by_calls():
+def count_signatures():
     """For how many types the public functions compile each kernel."""
     labelled = [dict(enumerate(scores)) for scores in ([3.0, 1.0, 1.0], [1.0, 3.0, 2.0])]
     x, y = np.array([3.0, 1.0, 1.0, 2.0]), np.array([1, 4, 2, 2])

@@ -75,3 +75,6 @@ def with_value(request, pointer, value):
 
 def example(path):
     return document()["paths"][path]["post"]["requestBody"]["content"]["application/json"]["example"]
+
+
+POST_PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]

@@ -25,14 +25,14 @@ START_SECONDS = 1_200  # without numba's cache, compiling every kernel takes min
 STOP_SECONDS = 120
 PATIENCE = 120.0  # seconds for results that come at once unless the machine is busy or stalls
 # Variables that would change the service under test, such as NUMBA_DISABLE_JIT
-FOREIGN = ("RANKCORR_", "PROMETHEUS_", "GUNICORN_", "NUMBA_DISABLE_JIT", "COVERAGE_", "WEB_CONCURRENCY")
+FOREIGN_PREFIXES = ("RANKCORR_", "PROMETHEUS_", "GUNICORN_", "NUMBA_DISABLE_JIT", "COVERAGE_", "WEB_CONCURRENCY")
 
 COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-serve")
 
 Answer = tuple[int, dict[str, str], bytes]
 
 
-class Asked(ABC):
+class Endpoint(ABC):
     """A server that answers requests."""
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Asked(ABC):
 
 
 @dataclass(frozen=True)
-class Server(Asked):
+class Server(Endpoint):
     """A running service."""
 
     process: subprocess.Popen[bytes]
@@ -80,7 +80,7 @@ class Server(Asked):
     def supervisor(self) -> int:
         """The process that forks the processes for heavy requests."""
         guard = [pid for pid in children(self.process.pid) if pid not in self.workers()]
-        return eventually(lambda: [child for pid in guard for child in children(pid)], goal="the supervisor")[0]
+        return poll_until(lambda: [child for pid in guard for child in children(pid)], goal="the supervisor")[0]
 
     def folder(self, variable: str) -> Path:
         """A folder that the command put into the environment of the service."""
@@ -146,7 +146,7 @@ def resident_bytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def eventually(condition, seconds: float = PATIENCE, goal: str = "the condition"):
+def poll_until(condition, seconds: float = PATIENCE, goal: str = "the condition"):
     """Poll until a condition holds, and return its value; for changes without an event, such as a new process."""
     end = time.monotonic() + seconds
     while not (value := condition()):
@@ -157,12 +157,12 @@ def eventually(condition, seconds: float = PATIENCE, goal: str = "the condition"
 
 def clean_environment(**variables: str) -> dict[str, str]:
     """Environment of a service on a free loopback port, with default settings except these variables."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN_PREFIXES)}
     return {**inherited, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_DRAIN_SECONDS": "0", **variables}
 
 
 @contextlib.contextmanager
-def running(
+def run_service(
     folder: Path, environment: Mapping[str, str] | None = None, command: tuple[str, ...] = (), **options: object
 ) -> Iterator[Server]:
     """Run the service; all its processes end with the block, or when the test run dies.
@@ -180,7 +180,7 @@ def running(
         try:
             host, port = _address(process, errors)
             server = Server(process, host, port, output, errors)
-            eventually(lambda: len(server.workers()) == int(settings["RANKCORR_WORKERS"]), goal="the number of workers")
+            poll_until(lambda: len(server.workers()) == int(settings["RANKCORR_WORKERS"]), goal="the number of workers")
             assert server.ask("GET", "/health/live")[0] == 200
             yield server
         finally:
@@ -200,7 +200,7 @@ def _address(process: subprocess.Popen[bytes], errors: Path) -> tuple[str, int]:
 
 
 # Limits under which no request is refused because the machine is busy
-AMPLE = {"RANKCORR_CLIENT_SECONDS": "120", "RANKCORR_MAX_WAIT_SECONDS": "120", "RANKCORR_MAX_SECONDS": "600"}
+LONG_LIMITS = {"RANKCORR_CLIENT_SECONDS": "120", "RANKCORR_MAX_WAIT_SECONDS": "120", "RANKCORR_MAX_SECONDS": "600"}
 
 
 @pytest.fixture(scope="session")
@@ -209,12 +209,12 @@ def live_server(tmp_path_factory) -> Iterator[Server]:
 
     `live_server.url` is where it listens.
     """
-    with running(tmp_path_factory.mktemp("live"), AMPLE) as server:
+    with run_service(tmp_path_factory.mktemp("live"), LONG_LIMITS) as server:
         yield server
 
 
 PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
-BROKEN = (http.client.HTTPException, ConnectionError)
+CONNECTION_ERRORS = (http.client.HTTPException, ConnectionError)
 IN_PROGRESS = "rankcorr_requests_in_progress"
 LINGER = 2.0  # seconds for which gunicorn 27 keeps connections open when a worker stops
 
@@ -281,7 +281,7 @@ class Load:
     def wait_for(self, n_more: int) -> None:
         """Wait until this many more requests have been answered."""
         expected = self.n_answered + n_more
-        eventually(lambda: self.n_answered >= expected, goal=f"{n_more} more answers")
+        poll_until(lambda: self.n_answered >= expected, goal=f"{n_more} more answers")
 
     def _client(self) -> None:
         connection = self.server.connect()
@@ -291,7 +291,7 @@ class Load:
                 since, request_time = request_time, time.monotonic()
                 try:
                     status, headers, body = ask(connection, "POST", self.path, self.document)
-                except BROKEN:
+                except CONNECTION_ERRORS:
                     connection.close()
                     was_idle = time.monotonic() - since > LINGER
                     with self._lock:
@@ -308,7 +308,7 @@ class Load:
             connection.close()
 
 
-def in_threads(*calls):
+def run_in_threads(*calls):
     """Results of calls that run at the same time."""
     results: list = [None] * len(calls)
     failures: list[BaseException] = []

@@ -23,15 +23,15 @@ CHECKS = {
     "positive_data_acceptance": {"expected-statuses": ["2xx", "422"]},
     "negative_data_rejection": {"expected-statuses": ["4xx", "503"]},
 }
-OF_JOBS = {  # a job with a drawn name does not exist
+JOB_OPERATIONS = {  # a job with a drawn name does not exist
     "include-path": "/v1/jobs/{job}",
     "checks": {"positive_data_acceptance": {"expected-statuses": ["404"]}},
 }
-CONFIG = SchemathesisConfig.from_dict({"checks": CHECKS, "operations": [OF_JOBS]})
+CONFIG = SchemathesisConfig.from_dict({"checks": CHECKS, "operations": [JOB_OPERATIONS]})
 SCHEMA = schemathesis.openapi.from_wsgi("/openapi.json", APP, config=CONFIG)
 
 
-LONG = os.environ.get("HYPOTHESIS_PROFILE") == "ci"  # as make test-all sets it
+IS_NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "ci"  # as make test-all sets it
 
 
 def document():
@@ -283,7 +283,7 @@ def test_links_lead_from_a_plan_through_its_ballots_to_a_comparison():
 
 @SCHEMA.parametrize()
 @settings(
-    max_examples=30 if LONG else 15,  # a document takes 30 to 180 ms to draw, times 12 operations
+    max_examples=30 if IS_NIGHTLY else 15,  # a document takes 30 to 180 ms to draw, times 12 operations
     deadline=None,
     # hypothesis considers documents of labels and numbers too large and too slow to draw.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

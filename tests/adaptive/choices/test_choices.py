@@ -74,7 +74,7 @@ def test_the_advantage_of_baseball_at_home_is_as_published(data_dir):
     assert sorted(strengths.round(2)) == [0, 0.68, 1.11, 1.25, 1.29, 1.44, 1.58]
 
 
-def relative_to(fit, item):
+def subtract_item(fit, item):
     """Strengths less that of one item, and the standard errors of these differences."""
     place, n_items = fit.items.index(item), len(fit.items)
     contrasts = np.eye(n_items)
@@ -92,7 +92,7 @@ def test_the_choice_among_german_parties_is_as_published():
     left, right = np.repeat([pair for pair in pairs for _ in range(2)], counts, axis=0).T
     votes = Comparisons(parties, left, right, np.repeat([1, -1] * 15, counts))
     fit = Choices.from_pairs(votes).fit(prior=math.inf)
-    strengths, errors = relative_to(fit, "FDP")
+    strengths, errors = subtract_item(fit, "FDP")
     assert strengths.round(4).tolist() == [-0.3756, -0.6161, 1.1858, 0.8131, 0.1756, 0]
     assert errors.round(4).tolist() == [0.0890, 0.0910, 0.0951, 0.0907, 0.0875, 0]
     of_votes = bradley_terry(votes, prior=math.inf, oversight=0)
@@ -113,7 +113,7 @@ def test_grades_of_typewriter_ribbons_have_the_strengths_of_the_log_linear_model
     left, right = np.repeat(pairs, 7, axis=0).T
     choices = Choices.from_grades(range(5), left, right, list(range(3, -4, -1)) * 10, weights=np.ravel(rows))
     fit = choices.fit(prior=math.inf)
-    strengths, errors = relative_to(fit, 0)
+    strengths, errors = subtract_item(fit, 0)
     assert strengths.round(6).tolist() == [0, -0.554922, 1.367245, -2.290101, 0.212951]
     assert errors.round(6).tolist() == [0, 0.378992, 0.400484, 0.431708, 0.377169]
     expected = {"grade 0": (0.563752, 0.209057), "grade 1": (0.019378, 0.195705), "grade 2": (0.851986, 0.153200)}
@@ -127,14 +127,14 @@ FRUITS += [[["banana", "orange"], "apple"]] * 2
 def test_rankings_have_the_strengths_of_plackettluce():
     """Output of R's PlackettLuce 0.4: an example of its vignette, and its tests with half a pseudo-ranking."""
     fit = Choices.from_rankings([list(order) for order in ("AB", "CA", "BA", "BC")]).fit(prior=math.inf)
-    strengths, errors = relative_to(fit, "A")
+    strengths, errors = subtract_item(fit, "A")
     assert (strengths.round(4).tolist(), errors.round(4).tolist()) == ([0, 0.8392, 0.4196], [0, 1.3596, 1.5973])
     assert round(-2 * fit.log_likelihood, 4) == 5.1356
     # Half a win and half a loss of each item against a further one.
     pseudo = [pair for fruit in ("apple", "banana", "orange") for pair in ([fruit, "pseudo"], ["pseudo", fruit])]
     weights = [1.0] * len(FRUITS) + [0.5] * len(pseudo)
     fit = Choices.from_rankings([*FRUITS, *pseudo], weights=weights).fit(prior=math.inf)
-    assert relative_to(fit, "apple")[0][:3] == pytest.approx([0, 0.2867987, -0.4636687], abs=1e-6)
+    assert subtract_item(fit, "apple")[0][:3] == pytest.approx([0, 0.2867987, -0.4636687], abs=1e-6)
     assert fit.others["tie of 2"][0] == pytest.approx(-1.0701129, abs=1e-6)
 
 
@@ -149,7 +149,7 @@ def test_rankings_with_a_prior_have_the_strengths_of_plackettluce():
 def test_rankings_with_ties_have_the_errors_of_the_log_linear_model():
     """By statsmodels 0.15: Poisson counts of the outcomes, with a constant for each choice."""
     fit = Choices.from_rankings(FRUITS).fit(prior=math.inf)
-    strengths, errors = relative_to(fit, "apple")
+    strengths, errors = subtract_item(fit, "apple")
     assert strengths.round(6).tolist() == [0, 0.344049, -0.555564]
     assert errors.round(6).tolist() == [0, 1.042973, 1.074252]
     assert [round(value, 6) for value in fit.others["tie of 2"]] == [-0.734645, 0.833500]
@@ -161,7 +161,7 @@ def test_best_worst_answers_have_the_strengths_of_conditional_logit():
     answers += ["bcd bc", "bcd bc", "abe ae", "bcde ce"]
     rows = [(list(members), *chosen) for members, chosen in map(str.split, answers)]
     fit = Choices.from_best_worst(rows, items=list("abcde")).fit(prior=math.inf)
-    strengths, errors = relative_to(fit, "a")
+    strengths, errors = subtract_item(fit, "a")
     assert_allclose(strengths[1:], [-0.0217971231, -0.8643399597, -1.0669229104, -1.5990905823], atol=1e-9)
     assert_allclose(errors[1:], [0.6446549184, 0.6827569543, 0.7126480092, 0.7723289124], atol=1e-9)
     assert fit.log_likelihood == pytest.approx(-23.5233217152, abs=1e-9)
@@ -195,7 +195,7 @@ def test_the_fit_to_the_season_of_nascar_is_as_published(data_dir):
         Choices.from_rankings(races).fit(prior=math.inf)
 
 
-def drawn_orders(rng, n_items, number, n_tied):
+def draw_orders(rng, n_items, number, n_tied):
     orders = []
     for _ in range(number):
         items = rng.permutation(n_items)[: rng.integers(2, n_items + 1)].tolist()
@@ -212,7 +212,7 @@ def drawn_orders(rng, n_items, number, n_tied):
 @given(st.integers(2, 5), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32))
 def test_likelihood_of_rankings_equals_the_naive_one(n_items, number, n_tied, seed):
     rng = np.random.default_rng(seed)
-    orders = drawn_orders(rng, n_items, number, n_tied)
+    orders = draw_orders(rng, n_items, number, n_tied)
     choices = Choices.from_rankings(orders, items=range(n_items))
     parameters = rng.normal(size=choices.events.design.shape[1]) if choices.events.choice.size else np.zeros(0)
     assume(parameters.size)
@@ -237,7 +237,7 @@ def test_likelihood_of_grades_equals_the_naive_one(n_items, number, most, seed):
     of_grades = np.full(most, -np.inf)  # what no vote says is impossible
     of_grades[occurring] = parameters[n_items:]
     rows = zip(left.tolist(), right.tolist(), grades.tolist(), strict=True)
-    expected = sum(naive.graded(parameters[:n_items], *row, of_grades) for row in rows)
+    expected = sum(naive.log_chance_of_grade(parameters[:n_items], *row, of_grades) for row in rows)
     assert choices.events.probabilities(parameters)[0] == pytest.approx(expected, abs=1e-9)
 
 
@@ -814,11 +814,11 @@ def test_invalid_choices_are_named(call, message):
         call()
 
 
-def odds_at_400_points(built):
+def odds_at_400_points(choices):
     """Probability of each outcome of the first event over that of the last, if the first item is 400 points ahead."""
-    theta = np.zeros(built.events.design.shape[1])
+    theta = np.zeros(choices.events.design.shape[1])
     theta[0] = math.log(10)
-    probabilities = built.events.probabilities(theta)[1][: built.events.outcome_starts[1]]
+    probabilities = choices.events.probabilities(theta)[1][: choices.events.outcome_starts[1]]
     return probabilities / probabilities[::-1]
 
 

@@ -16,11 +16,11 @@ from adaptive.errors import DrawError, ModelError
 
 
 @cache
-def fitted(n_items, n_answers=30, seed=0):
+def fit_items(n_items):
     """Strengths of items whose order is that of their numbers, nearly always."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     answers = []
-    for _ in range(n_answers):
+    for _ in range(30):
         item_set = rng.choice(n_items, 3, replace=False).tolist()
         answers.append((item_set, min(item_set), max(item_set)))
     return Choices.from_best_worst(answers, items=range(n_items)).fit()
@@ -28,7 +28,7 @@ def fitted(n_items, n_answers=30, seed=0):
 
 @given(st.integers(3, 6), st.integers(0, 9), st.integers(1, 12), st.integers(0, 99))
 def test_each_set_has_different_items(set_size, n_more, size, seed):
-    strengths = fitted(set_size + n_more)
+    strengths = fit_items(set_size + n_more)
     sets = next_sets(strengths, size, set_size=set_size, rng=np.random.default_rng(seed))
     assert sets.shape == (size, set_size)
     assert all(len(set(row)) == set_size for row in sets.tolist())
@@ -42,7 +42,7 @@ def test_without_uncertainty_sets_hold_neighbours_with_frequencies_by_weight():
     """With no uncertainty, the distribution of sets follows from the weights alone."""
     n_items, set_size, n0, n_draws = 9, 3, 2.0, 3_000
     theta = -np.arange(n_items) * np.linspace(1, 1.5, n_items)  # so that no two distances are equal
-    strengths = fitted(n_items)
+    strengths = fit_items(n_items)
     exact = type(strengths).__new__(type(strengths))
     vars(exact).update(vars(strengths) | {"theta": theta})
     vars(exact)["standard_errors"] = np.zeros(n_items)
@@ -64,7 +64,7 @@ def test_without_uncertainty_sets_hold_neighbours_with_frequencies_by_weight():
 
 
 def test_items_of_a_set_are_in_random_order():
-    strengths = fitted(4)
+    strengths = fit_items(4)
     sets = next_sets(strengths, 1_200, set_size=4, rng=np.random.default_rng(2))
     shares = np.array([np.bincount(column, minlength=4) for column in sets.T]) / len(sets)
     assert_allclose(shares, 0.25, atol=0.05)
@@ -75,7 +75,7 @@ def test_sets_after_few_clusters_follow_students_t():
     groups = {"theta": np.repeat([8.0, 0.0], 3), "standard_errors": np.ones(6)}
     mixed = {}
     for df in (1.0, math.inf):
-        strengths = replace(fitted(6), **groups, degrees_of_freedom=df)
+        strengths = replace(fit_items(6), **groups, degrees_of_freedom=df)
         sets = next_sets(strengths, 2_000, set_size=3, rng=np.random.default_rng(7))
         mixed[df] = np.mean(np.ptp(sets // 3, axis=1))
     assert mixed[math.inf] < 0.005
@@ -124,6 +124,6 @@ def test_adaptive_sets_rank_the_top_better_than_balanced_ones(n_items):
     ],
 )
 def test_invalid_arguments_are_refused(options, error, message):
-    arguments = {"strengths": fitted(9), "size": 3, "rng": np.random.default_rng(1), **options}
+    arguments = {"strengths": fit_items(9), "size": 3, "rng": np.random.default_rng(1), **options}
     with pytest.raises(error, match=message):
         next_sets(**arguments)

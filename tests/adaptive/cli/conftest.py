@@ -12,13 +12,13 @@ import pytest
 
 from adaptive import read_comparisons
 from adaptive._cli.main import main
-from tests.commands import Called
+from tests.commands import Command
 
 TOKENS = "token,area\n" + "".join(f"{token},work\n" for token in ("tax", "wage", "bonus", "salary", "price"))
-PLANNED = ("--ballots", 2, "--presentations", 4)
-INIT = ("run", "init", "v.db", "--items", "items.csv", *PLANNED, "--voters", 3, "--seed", 1)
+BALLOT_OPTIONS = ("--ballots", 2, "--presentations", 4)
+INIT = ("run", "init", "v.db", "--items", "items.csv", *BALLOT_OPTIONS, "--voters", 3, "--seed", 1)
 
-BALLOTS = Called(main, "ballots")
+BALLOTS = Command(main, "ballots")
 invoke, run_ok, run_json, refusal = BALLOTS.run, BALLOTS.ok, BALLOTS.json, BALLOTS.refusal
 
 
@@ -26,12 +26,12 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def vote(path, out, *, tying=("2",), skipped=()):
-    """Scripted voters: the item first in the alphabet is better, but some voters call everything a tie."""
+def vote(path, out, *, skipped=()):
+    """Scripted voters: the item first in the alphabet is better, but voter 2 calls everything a tie."""
     rows = rows_of(path.read_text())
     for row in rows:
         left, right = (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])
-        answer = "tie" if row["voter"] in tying else "left" if left < right else "right"
+        answer = "tie" if row["voter"] == "2" else "left" if left < right else "right"
         row["winner"] = "" if row["comparison"] in skipped else answer
     out.write_text(as_csv(rows))
 
@@ -92,7 +92,7 @@ def items(folder):
 
 
 @pytest.fixture
-def opened(folder):
+def open_campaign(folder):
     """A campaign whose ballot 1 is open, and votes on all its comparisons in votes.csv."""
     run_ok("pair", "tokens.csv", "--out", "items.csv")
     run_ok(*INIT)

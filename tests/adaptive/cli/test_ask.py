@@ -22,9 +22,11 @@ WORDS = ("fig", "kiwi", "cherry", "grape", "banana", "apricot")
 PAIRS = "comparison,left,right,winner\n" + "".join(
     f"{n},{left},{right},\n" for n, (left, right) in enumerate(pairwise(WORDS))
 )
-LONGER = "winner = 'left' if len(pair['left']) > len(pair['right']) else 'right'"
-TIED = f"{LONGER} if len(pair['left']) < len(pair['right']) else 'tie'"
-STARTED = "with open('starts', 'a+') as file:\n    file.write('x')\n    file.seek(0)\n    starts = len(file.read())\n"
+PREFER_LONGER = "winner = 'left' if len(pair['left']) > len(pair['right']) else 'right'"
+PREFER_LONGER_OR_TIE = f"{PREFER_LONGER} if len(pair['left']) < len(pair['right']) else 'tie'"
+COUNT_STARTS = (
+    "with open('starts', 'a+') as file:\n    file.write('x')\n    file.seek(0)\n    starts = len(file.read())\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +35,8 @@ def pairs(folder):
     return folder / "p.csv"
 
 
-def judge(body, setup=""):
-    """A program that runs `first`, and `each` for every question, which sets the winner; its command."""
+def write_judge(body, setup=""):
+    """Write a program that runs `setup`, and `body` for every question, which sets the winner; return its command."""
     indented_body = "".join(f"    {line}\n" for line in body.splitlines())
     Path("judge.py").write_text(
         f"import json, os, sys\ncost = {{}}\n{setup}"
@@ -54,28 +56,28 @@ def winners():
 
 @pytest.mark.parametrize(("answer", "winner"), [("tie", "tie"), (None, "cannot say"), ("right", "right")])
 def test_answers_are_written_as_votes(answer, winner):
-    ask(judge(f"winner = {answer!r}"))
+    ask(write_judge(f"winner = {answer!r}"))
     assert winners() == [winner] * 5
     assert read_comparisons("v.csv").n_unanswered == (5 if answer is None else 0)
 
 
-def test_a_program_shares_a_campaign_with_people(opened, folder):
+def test_a_program_shares_a_campaign_with_people(open_campaign, folder):
     """The program is voter 1; it agrees with the people, whose answers are recorded from another file."""
-    alphabet = judge("winner = 'left' if pair['left'] < pair['right'] else 'right'")
+    alphabet = write_judge("winner = 'left' if pair['left'] < pair['right'] else 'right'")
     n_comparisons = sum(row["voter"] == "1" for row in rows_of((folder / "ballot.csv").read_text()))
     stdout = run_ok("ask", "ballot.csv", "--judge", alphabet, "--voter", "1", "--both-sides", "--out", "program.csv")
     assert stdout.startswith(f"{n_comparisons} comparisons asked, 0 skipped")
     people = [row for row in rows_of((folder / "votes.csv").read_text()) if row["voter"] != "1"]
     (folder / "people.csv").write_text(as_csv(people))
-    assert run_ok("run", "record", opened.name, "program.csv").startswith(f"{n_comparisons} new votes")
-    assert run_ok("run", "record", opened.name, "people.csv").endswith("20 of 20 comparisons answered\n")
-    report = run_json("run", "quality", opened.name)
+    assert run_ok("run", "record", open_campaign.name, "program.csv").startswith(f"{n_comparisons} new votes")
+    assert run_ok("run", "record", open_campaign.name, "people.csv").endswith("20 of 20 comparisons answered\n")
+    report = run_json("run", "quality", open_campaign.name)
     assert {row["voter"]: row["n_votes"] for row in report["voters"]}["1"] == n_comparisons
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_items_of_several_columns_are_lists(folder):
-    kinds = judge("winner = 'left' if type(pair['left']) is list and len(pair['left']) == 2 else 'right'")
+    kinds = write_judge("winner = 'left' if type(pair['left']) is list and len(pair['left']) == 2 else 'right'")
     run_ok("ask", "ballot.csv", "--judge", kinds, "--out", "v.csv")
     assert winners() == ["left"] * 20
     columns = ["comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner", "cost"]
@@ -85,7 +87,7 @@ def test_items_of_several_columns_are_lists(folder):
 def test_a_prompt_is_in_the_question_and_in_the_votes(folder):
     rows = [{"comparison": n, "prompt": f"p{n}", "left": "a", "right": "b", "winner": ""} for n in range(4)]
     (folder / "p.csv").write_text(as_csv(rows))
-    command = judge("winner = 'left' if pair['prompt'] in ('p1', 'p3') else 'right'")
+    command = write_judge("winner = 'left' if pair['prompt'] in ('p1', 'p3') else 'right'")
     assert invoke("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most", "2").exit_code == 0
     assert ask(command).startswith("2 comparisons asked, 2 skipped")
     votes = rows_of((folder / "v.csv").read_text())
@@ -107,7 +109,7 @@ def test_labels_may_be_any_text(folder):
     same, pairs = {"voter": 'Zoë, "Z"', "winner": ""}, enumerate(pairwise(LABELS))
     rows = [{"comparison": f"c {n}", "left": a, "right": b, **same} for n, (a, b) in pairs]
     (folder / "p.csv").write_text(as_csv(rows))
-    ask(judge(f"winner = 'left' if (pair['left'], pair['right'])[0] in {LABELS!r} else None"))
+    ask(write_judge(f"winner = 'left' if (pair['left'], pair['right'])[0] in {LABELS!r} else None"))
     assert rows_of((folder / "v.csv").read_text()) == [{**row, "winner": "left", "cost": ""} for row in rows]
     assert ask("false").startswith("0 comparisons asked, 5 skipped")
 
@@ -125,14 +127,14 @@ def interval(n_left, n_right, n):
     [
         ("winner = 'left'", ["tie"] * 5, (5, 0, 5)),
         ("winner = 'right'", ["tie"] * 5, (0, 5, 5)),
-        (TIED, ["right", "right", "left", "right", "right"], (0, 0, 5)),
+        (PREFER_LONGER_OR_TIE, ["right", "right", "left", "right", "right"], (0, 0, 5)),
         ("winner = 'tie'", ["tie"] * 5, (0, 0, 5)),
         ("winner = 'left' if n < 8 else None", [*["tie"] * 4, "cannot say"], (4, 0, 4)),
         ("winner = ['left', 'tie', 'right', 'right', 'left'][n % 5]", [*["tie"] * 4, "right"], (1, 1, 5)),
     ],
 )
 def test_answers_from_both_sides_are_merged_with_the_side_bias(body, expected, counts):
-    stdout = ask(judge(body), "--both-sides").splitlines()
+    stdout = ask(write_judge(body), "--both-sides").splitlines()
     assert winners() == expected
     n_left, n_right, n = counts
     low, high = interval(*counts)
@@ -144,12 +146,12 @@ def test_answers_from_both_sides_are_merged_with_the_side_bias(body, expected, c
 
 def test_each_side_has_its_own_id():
     first = "seen = set()\n"
-    ask(judge("winner = None if pair['id'] in seen else 'tie'\nseen.add(pair['id'])", first), "--both-sides")
+    ask(write_judge("winner = None if pair['id'] in seen else 'tie'\nseen.add(pair['id'])", first), "--both-sides")
     assert winners() == ["tie"] * 5
 
 
 def test_no_pair_with_two_answers_has_no_bias():
-    assert len(ask(judge("winner = None"), "--both-sides").splitlines()) == 1
+    assert len(ask(write_judge("winner = None"), "--both-sides").splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,23 +165,23 @@ def test_no_pair_with_two_answers_has_no_bias():
     ],
 )
 def test_a_program_that_ends_is_started_again(folder, failure, starts):
-    stdout = ask(judge(f"{failure}\n{LONGER}", STARTED))
+    stdout = ask(write_judge(f"{failure}\n{PREFER_LONGER}", COUNT_STARTS))
     assert f" {starts - 1} retr" in stdout
     assert (folder / "starts").read_text() == "x" * starts
     assert winners() == ["right", "right", "left", "right", "right"]
 
 
 def test_a_program_that_always_ends(folder):
-    command = judge(f"if pair['id'] == '2': sys.exit(7)\n{LONGER}", STARTED)
+    command = write_judge(f"if pair['id'] == '2': sys.exit(7)\n{PREFER_LONGER}", COUNT_STARTS)
     message = refusal("ask", "p.csv", "--judge", command, "--out", "v.csv", "--retries", 2)
     assert message == "comparison '2': the judge ended with status 7, 3 times; 2 votes kept in v.csv"
     assert (folder / "starts").read_text() == "xxx"
-    assert ask(judge(LONGER)).startswith("3 comparisons asked, 2 skipped")
+    assert ask(write_judge(PREFER_LONGER)).startswith("3 comparisons asked, 2 skipped")
     assert winners() == ["right", "right", "left", "right", "right"]
 
 
 def test_a_silent_program_is_started_again():
-    silent = judge(f"if n == 1 and starts == 1: sys.stdin.read()\n{LONGER}", STARTED)
+    silent = write_judge(f"if n == 1 and starts == 1: sys.stdin.read()\n{PREFER_LONGER}", COUNT_STARTS)
     stdout = ask(silent, "--timeout", 0.7, "--retries", 30)  # 30, because a machine may be slow
     assert re.match(r"5 comparisons asked, 0 skipped, [1-9]\d* retr", stdout)
     assert winners() == ["right", "right", "left", "right", "right"]
@@ -215,14 +217,14 @@ def test_a_silent_program_is_killed_with_its_children(folder):
 )
 def test_an_answer_that_is_not_valid(line, message):
     """The votes before it are kept, and it is not retried."""
-    command = judge(f'if n == 2: print("{line}", flush=True)\n{LONGER}', STARTED)
+    command = write_judge(f'if n == 2: print("{line}", flush=True)\n{PREFER_LONGER}', COUNT_STARTS)
     stopped = refusal("ask", "p.csv", "--judge", command, "--out", "v.csv")
     assert re.fullmatch(rf"comparison '2': the judge's answer {message}.*; 2 votes kept in v\.csv", stopped)
     assert (winners(), Path("starts").read_text()) == (["right", "right"], "x")
 
 
 def test_an_answer_that_is_not_text():
-    command = judge("sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); winner = None")
+    command = write_judge("sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); winner = None")
     assert r"is not JSON; got the line \xff;" in refusal("ask", "p.csv", "--judge", command, "--out", "v.csv")
 
 
@@ -240,7 +242,7 @@ def test_an_answer_that_is_not_text():
 )
 def test_asking_stops_at_the_cost_limit(cost, limit, n_asked):
     """Asking stops if an answer at the highest cost so far would exceed the limit; only a costlier one can."""
-    command = judge(f"{LONGER}\ncost = {{'cost': {cost}}}", STARTED)
+    command = write_judge(f"{PREFER_LONGER}\ncost = {{'cost': {cost}}}", COUNT_STARTS)
     result = invoke("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most-cost", limit)
     total = sum(float(row["cost"]) for row in rows_of(Path("v.csv").read_text()))
     assert result.stdout.startswith(f"{n_asked} comparisons asked,".replace("1 comparisons", "1 comparison"))
@@ -255,7 +257,7 @@ def test_asking_stops_at_the_cost_limit(cost, limit, n_asked):
 
 def test_the_cost_of_a_comparison_is_that_of_both_sides():
     result = invoke(
-        *("ask", "p.csv", "--judge", judge("winner = 'tie'\ncost = {'cost': 0.1 * (n + 1)}")),
+        *("ask", "p.csv", "--judge", write_judge("winner = 'tie'\ncost = {'cost': 0.1 * (n + 1)}")),
         *("--out", "v.csv", "--both-sides", "--most", 2),
     )
     assert [row["cost"] for row in rows_of(Path("v.csv").read_text())] == ["0.3", "0.7"]
@@ -263,7 +265,7 @@ def test_the_cost_of_a_comparison_is_that_of_both_sides():
 
 
 def test_a_limit_of_the_cost_needs_costs():
-    command = judge(LONGER)
+    command = write_judge(PREFER_LONGER)
     message = refusal("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most-cost", 1)
     assert 'the judge\'s answer must have a "cost", which --most-cost needs; got the line {"id": "0"' in message
 
@@ -275,39 +277,39 @@ def test_asking_stops_at_the_time_limit():
 
 def test_answered_pairs_are_skipped(pairs):
     pairs.write_text(PAIRS.replace("kiwi,cherry,", "kiwi,cherry,left"))
-    assert ask(judge(LONGER)).startswith("4 comparisons asked, 1 skipped")
+    assert ask(write_judge(PREFER_LONGER)).startswith("4 comparisons asked, 1 skipped")
     assert [row["comparison"] for row in rows_of(Path("v.csv").read_text())] == ["0", "2", "3", "4"]
 
 
 def test_the_progress_is_shown(bars):
-    ask(judge(LONGER))
-    ask(judge(LONGER))
+    ask(write_judge(PREFER_LONGER))
+    ask(write_judge(PREFER_LONGER))
     assert (bars.totals, bars.steps) == ([(5, "comparison"), (0, "comparison")], [1] * 5)
 
 
 def test_a_killed_run_is_continued(folder):
     """The program kills `ballots ask` at its fourth question."""
-    command = judge(f"if n == 3: os.kill(os.getppid(), 9); sys.exit()\n{LONGER}")
+    command = write_judge(f"if n == 3: os.kill(os.getppid(), 9); sys.exit()\n{PREFER_LONGER}")
     killed = subprocess.run(
         [sys.executable, "-m", "adaptive._cli.main", "ask", "p.csv", "--judge", command, "--out", "v.csv"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False,
     )  # fmt: skip
     assert killed.returncode == -9
     assert winners() == ["right", "right", "left"]
-    assert ask(judge(LONGER)).startswith("2 comparisons asked, 3 skipped, 0 retries; 5 votes in all")
+    assert ask(write_judge(PREFER_LONGER)).startswith("2 comparisons asked, 3 skipped, 0 retries; 5 votes in all")
     continued = (folder / "v.csv").read_bytes()
-    ask(judge(LONGER), out="whole.csv")
+    ask(write_judge(PREFER_LONGER), out="whole.csv")
     assert continued == (folder / "whole.csv").read_bytes()
 
 
 @pytest.mark.parametrize("cut", [0, 1, 20, 33, 34, 36, 45, 54, -20, -1])
 def test_a_torn_line_is_asked_again(pairs, folder, cut):
     pairs.write_text(PAIRS.replace("fig", '"f, ""i"""').replace("apricot", '"Zoë, x"'))
-    ask(judge(LONGER))
+    ask(write_judge(PREFER_LONGER))
     complete = (folder / "v.csv").read_bytes()
     remainder = complete[:cut]
     (folder / "v.csv").write_bytes(remainder)
-    result = invoke("ask", "p.csv", "--judge", judge(LONGER), "--out", "v.csv")
+    result = invoke("ask", "p.csv", "--judge", write_judge(PREFER_LONGER), "--out", "v.csv")
     assert (folder / "v.csv").read_bytes() == complete
     torn = remainder.rpartition(b"\n")[2]
     dropped = "ballots: note: v.csv: the last line was not complete and is dropped: "
@@ -344,8 +346,8 @@ def test_a_file_of_another_kind_is_not_continued(folder, votes, options, message
 
 def test_another_voter_does_not_continue_a_file(pairs):
     pairs.write_text("comparison,voter,left,right,winner\n0,Ann,a,bb,\n1,Bob,a,bb,\n")
-    assert ask(judge(LONGER), "--voter", "Ann").startswith("1 comparison asked")
-    assert ask(judge(LONGER), "--voter", "Bob").startswith("1 comparison asked")  # of the same pairs
+    assert ask(write_judge(PREFER_LONGER), "--voter", "Ann").startswith("1 comparison asked")
+    assert ask(write_judge(PREFER_LONGER), "--voter", "Bob").startswith("1 comparison asked")  # of the same pairs
     assert [row["voter"] for row in rows_of(Path("v.csv").read_text())] == ["Ann", "Bob"]
     pairs.write_text("comparison,left,right,winner\n0,a,bb,\n1,a,bb,\n")
     check_refused(["ask", "p.csv", "--judge", "false", "--out", "v.csv", "--voter", "Cem"], "'0' with this voter and")

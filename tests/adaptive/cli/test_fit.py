@@ -43,7 +43,7 @@ def notes_of(*args):
     return [line.removeprefix("ballots: note: ") for line in result.stderr.splitlines()]
 
 
-def fit_of_few(*args):
+def run_fit(*args):
     """Output of `fit` for six votes, with the note that they may be chance."""
     result = invoke("fit", *args)
     assert result.exit_code == 0
@@ -81,21 +81,21 @@ def table_of(fitted, level=0.9):
 def test_the_options_are_those_of_the_library(votes, folder, arguments, fit):
     fitted = fit(votes)
     expected = {**fitted.to_dict(), "items": table_of(fitted)}
-    result = json.loads(fit_of_few("v.csv", "--json", *arguments.split()))
+    result = json.loads(run_fit("v.csv", "--json", *arguments.split()))
     assert {name: result[name] for name in expected} == expected
     assert (result["n_items"], result["n_comparisons"], result["n_ties"], result["n_unanswered"]) == (3, 6, 1, 1)
     assert result["n_voters"] == 3
-    assert fit_of_few("v.csv", "--out", "r.csv", *arguments.split()) == "3 items written to r.csv\n"
+    assert run_fit("v.csv", "--out", "r.csv", *arguments.split()) == "3 items written to r.csv\n"
     rows = rows_of((folder / "r.csv").read_text())
     assert rows == [{name: str(value) for name, value in row.items()} for row in expected["items"]]
-    fit_of_few("v.csv", *arguments.split())
+    run_fit("v.csv", *arguments.split())
 
 
 @pytest.mark.usefixtures("votes")
 def test_the_best_items_can_be_printed_alone(folder):
-    assert fit_of_few("v.csv", "--top", 1).endswith("... and 2 more: --top N prints them, --out FILE writes them\n")
-    assert len(json.loads(fit_of_few("v.csv", "--top", 2, "--json"))["items"]) == 2
-    assert len(rows_of(fit_of_few("v.csv", "--top", 2, "--out", "-"))) == 2
+    assert run_fit("v.csv", "--top", 1).endswith("... and 2 more: --top N prints them, --out FILE writes them\n")
+    assert len(json.loads(run_fit("v.csv", "--top", 2, "--json"))["items"]) == 2
+    assert len(rows_of(run_fit("v.csv", "--top", 2, "--out", "-"))) == 2
     many = [{"left": f"item {n}", "right": f"item {n + 1}", "winner": "tie"} for n in range(30)]
     (folder / "many.csv").write_text(as_csv(many))
     stdout = invoke("fit", "many.csv").stdout
@@ -122,12 +122,12 @@ def test_several_files_are_one_list_of_votes(folder, votes):
     header, *rows = VOTES.splitlines(keepends=True)
     (folder / "1.csv").write_text(header + "".join(rows[:2]))
     (folder / "2.csv").write_text(header + "".join(rows[2:]))
-    result = json.loads(fit_of_few("1.csv", "2.csv", "--json"))
+    result = json.loads(run_fit("1.csv", "2.csv", "--json"))
     assert result["items"] == table_of(bradley_terry(votes))
     assert result["n_unanswered"] == 1
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_a_campaign_of_ballots_run(folder):
     vote(folder / "ballot.csv", folder / "some.csv", skipped={"b1-0-3", "b1-1-0"})
     run_ok("run", "record", "v.db", "some.csv")
@@ -199,13 +199,13 @@ def test_numbers_of_json_are_the_items_of_csv(folder):
 def test_the_level_of_intervals_and_pairs(votes):
     fitted = bradley_terry(votes)
     arguments = ("--level", 0.5, "--better", "fig", "plum", "--better", "plum", "fig")
-    result = json.loads(fit_of_few("v.csv", "--json", *arguments))
+    result = json.loads(run_fit("v.csv", "--json", *arguments))
     assert result["items"] == table_of(fitted, level=0.5)
     assert result["better"] == [
         fitted.better(*pair, level=0.5).to_dict() for pair in (("fig", "plum"), ("plum", "fig"))
     ]
     better = fitted.better("fig", "plum")
-    assert fit_of_few("v.csv", "--better", "fig", "plum").splitlines()[-1] == (
+    assert run_fit("v.csv", "--better", "fig", "plum").splitlines()[-1] == (
         f"fig is better than plum with probability {better.probability:.3f} +- {better.standard_error:.3f}; strengths "
         f"differ by {better.difference:+.3f} (90 % interval {better.interval[0]:+.3f} to {better.interval[1]:+.3f})"
     )
@@ -221,17 +221,17 @@ def test_the_level_of_intervals_and_pairs(votes):
 def test_reliability_is_printed_with_the_infit_of_items(votes):
     fitted = bradley_terry(votes)
     measures = reliability(fitted)
-    result = json.loads(fit_of_few("v.csv", "--json", "--reliability"))
+    result = json.loads(run_fit("v.csv", "--json", "--reliability"))
     assert result["reliability"]["separation"] == pytest.approx(measures.separation)
     assert result["reliability"]["scale_separation"] == pytest.approx(measures.scale_separation)
     infit = dict(zip(votes.items, measures.infit.tolist(), strict=True))
     assert {row["item"]: row["infit"] for row in result["items"]} == pytest.approx(infit)
     of_voters = [row["infit"] for row in result["reliability"]["voters"] or ()]
     assert of_voters == pytest.approx([] if measures.voter_infit is None else measures.voter_infit.tolist())
-    lines = fit_of_few("v.csv", "--reliability").splitlines()
+    lines = run_fit("v.csv", "--reliability").splitlines()
     assert lines[2].startswith(f"separation {measures.separation:.2f}, scale separation reliability ")
     assert lines[4].endswith("infit")
-    assert fit_of_few("v.csv").splitlines()[2] == ""
+    assert run_fit("v.csv").splitlines()[2] == ""
     assert "--reliability needs a model with strengths, not borda" in refusal(
         "fit", "v.csv", "--reliability", "--model", "borda"
     )
@@ -242,7 +242,7 @@ NEXT_VOTES = "comparison,voter,left,right,winner\n" + "".join(
 )
 
 
-def matched(votes, size, seed, **options):
+def match_rows(votes, size, seed, **options):
     matches = next_comparisons(bradley_terry(votes), size, rng=np.random.default_rng(seed), **options)
     return [
         {"comparison": str(votes.n_comparisons + n), "voter": matches.voters[who], "left": a, "right": b, "winner": ""}
@@ -257,13 +257,13 @@ def next_votes(folder):
 
 
 def test_the_comparisons_are_those_of_the_library(next_votes, folder):
-    assert rows_of(run_ok("next", "v.csv", "--size", 5, "--seed", 3)) == matched(next_votes, 5, 3)
+    assert rows_of(run_ok("next", "v.csv", "--size", 5, "--seed", 3)) == match_rows(next_votes, 5, 3)
     options = ("--voter", "Zoë", "--n0", 5, "--focus", 0.1, "--out", "n.csv")
     assert run_ok("next", "v.csv", "--size", 5, "--seed", 3, *options) == "5 comparisons written to n.csv\n"
-    assert rows_of((folder / "n.csv").read_text()) == matched(next_votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
+    assert rows_of((folder / "n.csv").read_text()) == match_rows(next_votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_a_campaign_continues_with_matched_comparisons(folder):
     vote(folder / "ballot.csv", folder / "some.csv", skipped={"b1-0-0", "b1-0-1", "b1-0-2", "b1-0-3"})
     run_ok("run", "record", "v.db", "some.csv")

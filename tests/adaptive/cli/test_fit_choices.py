@@ -31,7 +31,7 @@ def _files(tmp_path, monkeypatch):
     (tmp_path / "votes.csv").write_text(VOTES)
 
 
-def printed_by(*args):
+def run_quietly(*args):
     """Standard output of a successful command; notes on few voters go to stderr."""
     result = invoke(*args)
     assert result.exit_code == 0, result.stderr
@@ -41,7 +41,7 @@ def printed_by(*args):
 @pytest.mark.parametrize("kind", FILES)
 def test_strengths_are_those_of_the_library(kind):
     options = ["--both-bad", "tie"] if kind == "pairs" else []
-    content = json.loads(printed_by("fit", f"{kind}.csv", *options, "--json"))
+    content = json.loads(run_quietly("fit", f"{kind}.csv", *options, "--json"))
     fit = read_choices(f"{kind}.csv").choices().fit()
     strengths = {row["item"]: row["strength"] for row in content["items"]}
     assert content["kind"] == kind
@@ -53,7 +53,7 @@ def test_strengths_are_those_of_the_library(kind):
 
 def test_a_strength_of_zero_has_no_sign(tmp_path):
     (tmp_path / "sets.csv").write_text("items,best,worst\na|b|c|d,,\na|b|c|e,b,e\nb|c|d|e,b,e\n")
-    printed = printed_by("fit", "sets.csv")
+    printed = run_quietly("fit", "sets.csv")
     assert " 0.000 " in printed
     assert "-0.000" not in printed
 
@@ -65,7 +65,7 @@ def test_selected_voters_are_fitted_like_a_file_of_their_votes(form, tmp_path):
     for voter, file, option in (("J", "program.csv", "--only"), ("Ann", "people.csv", "--without")):
         (tmp_path / file).write_text("".join([rows[0], *(row for row in rows if f",{voter}" in row)]))
         options = ["--both-bad", "tie", "--prior", "1", "--json"] if form == "pairs" else ["--json"]
-        assert printed_by("fit", f"{form}.csv", option, "J", *options) == printed_by("fit", file, *options)
+        assert run_quietly("fit", f"{form}.csv", option, "J", *options) == run_quietly("fit", file, *options)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def _people_and_judge(tmp_path):
 @pytest.mark.usefixtures("_people_and_judge")
 def test_a_judge_makes_the_ranking_of_people_more_precise():
     files = ("people.csv", "judge.jsonl")
-    content = json.loads(printed_by("fit", *files, "--powered-by", "gpt", "--both-bad", "left out", "--json"))
+    content = json.loads(run_quietly("fit", *files, "--powered-by", "gpt", "--both-bad", "left out", "--json"))
     answers = joined_answers([read_choices(file) for file in files])
     human = answers.of_voters(["gpt"], others=True).without_both_bad()
     both = prediction_powered(human, answers.of_voters(["gpt"]))
@@ -101,8 +101,9 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
     rows = {row["item"]: (row["strength"], row["standard_error"]) for row in content["items"]}
     assert [rows[item] for item in both.items] == list(zip(both.theta, both.standard_errors, strict=True))
     assert content["n_answers"] == 61
-    text = printed_by("fit", *files, "--powered-by", "gpt", "--judge", "gpt")
-    assert f"240 of the judge with the weight {prediction_powered(*_parts(answers)).weight:.2f}" in text
+    text = run_quietly("fit", *files, "--powered-by", "gpt", "--judge", "gpt")
+    weight = prediction_powered(answers.of_voters(["gpt"], others=True), answers.of_voters(["gpt"])).weight
+    assert f"240 of the judge with the weight {weight:.2f}" in text
     assert "clustered by prompt, 61 of which have votes of people and the judge" in text
     assert "with gpt " in text
     assert "1 voter other than 'gpt' counts as people: 'Ann'; leave out programs among them" in content["warnings"]
@@ -121,8 +122,8 @@ def test_votes_are_never_written_over(tmp_path):
     votes.write_text("item,rank\na,1\nb,2\n")
     assert "votes.csv: this command reads the file; write to another one" in refusal("fit", votes, "--out", "votes.csv")
     assert votes.read_text() == "item,rank\na,1\nb,2\n"
-    assert printed_by("fit", votes, "--out", "ranking.csv").startswith("2 items, 1 ranking, voters not known\n")
-    assert "2 items written" in printed_by("fit", votes, "--out", "ranking.csv")
+    assert run_quietly("fit", votes, "--out", "ranking.csv").startswith("2 items, 1 ranking, voters not known\n")
+    assert "2 items written" in run_quietly("fit", votes, "--out", "ranking.csv")
 
 
 @pytest.mark.usefixtures("_people_and_judge")
@@ -134,23 +135,19 @@ def test_files_may_have_different_columns(tmp_path):
     lines = [rows[0], *(f"{row.rstrip(',')}," for row in rows[1:])]
     (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
     options = ["--ignore", "grade", "--columns", "winner=preferred", "--powered-by", "gpt"]
-    assert "61 votes on pairs, 240 of the judge" in printed_by("fit", "people.csv", "judge.jsonl", *options)
+    assert "61 votes on pairs, 240 of the judge" in run_quietly("fit", "people.csv", "judge.jsonl", *options)
     assert "there is no column 'x'" in refusal("fit", "people.csv", "judge.jsonl", *options, "--ignore", "x")
     for option in ("--powered-by", "--judge"):
         assert "no voter is called ''" in refusal("fit", "judge.jsonl", option, "")
 
 
-def _parts(answers):
-    return answers.of_voters(["gpt"], others=True), answers.of_voters(["gpt"])
-
-
 def test_files_have_the_side_bias_and_the_judge_too():
     options = ["pairs.csv", "--swapped", "tie", "--judge", "J", "--prior", "1", "--both-bad", "tie"]
-    lines = printed_by("fit", *options, "--out", "ranking.csv").splitlines()
+    lines = run_quietly("fit", *options, "--out", "ranking.csv").splitlines()
     assert lines[0].startswith("3 items, 5 votes on pairs")
     assert "3 items written to ranking.csv" in lines
     assert [line for line in lines if line.startswith("J")] == [
-        line for line in printed_by("fit", *options).splitlines() if line.startswith("J")
+        line for line in run_quietly("fit", *options).splitlines() if line.startswith("J")
     ]
 
 
@@ -169,7 +166,7 @@ def test_limits_of_a_ranking_by_few_voters_are_noted(tmp_path):
 @pytest.mark.parametrize("kind", FILES)
 def test_everything_on_pairs_is_printed(kind, tmp_path):
     options = "--swapped tie --cluster both --covariate length --judge J --prior 1 --elo --better a b"
-    text = printed_by("fit", "pairs.csv", *options.split())
+    text = run_quietly("fit", "pairs.csv", *options.split())
     assert "3 items, 5 votes on pairs, made of 6 by merging swapped pairs, 1 both bad (a tie), 2 voters" in text
     assert "clustered by voter and prompt" in text
     assert "length " in text
@@ -178,7 +175,7 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
     assert "Equal votes on the same pair and prompt, with 90 % intervals:\n" in text
     assert re.search(r"^with J +0\.25 +0\.\d\d +0\.\d\d +2$", text, re.MULTILINE)
     assert "a is better than b with probability " in text
-    printed_by("fit", f"{kind}.csv", "--prior", "1", "--both-bad", "left out", "--out", "ranking.csv")
+    run_quietly("fit", f"{kind}.csv", "--prior", "1", "--both-bad", "left out", "--out", "ranking.csv")
     header, first = (tmp_path / "ranking.csv").read_text().splitlines()[:2]
     counts = ",presentations,wins,ties,losses" if kind == "pairs" else ""
     assert header == f"item,rank,strength,standard_error,rank_low,rank_high,strength_low,strength_high{counts}"
@@ -218,7 +215,7 @@ def test_a_wrong_option_is_refused(args, message):
 def test_answers_of_any_kind_are_drawn(command, kind, tmp_path):
     pytest.importorskip("matplotlib")
     clusters = {"pairs": ["--cluster", "prompt"]}.get(kind, [])
-    printed_by("plot", command[0], f"{kind}.csv", *command[1:], *clusters, "--prior", "1", "--out", "figure.svg")
+    run_quietly("plot", command[0], f"{kind}.csv", *command[1:], *clusters, "--prior", "1", "--out", "figure.svg")
     assert "svg" in (tmp_path / "figure.svg").read_text()[:400]
 
 
@@ -229,10 +226,10 @@ def test_figures_use_the_voters_and_the_model_of_the_options(monkeypatch):
         fit_commands, "plot_strengths", lambda fitted, **_: plotted_strengths.append(fitted) or plot_strengths(fitted)
     )
     options = ["--cluster", "prompt", "--covariate", "length", "--prior", "1", "--both-bad", "tie"]
-    printed_by("plot", "strengths", "pairs.csv", "--without", "J", *options, "--out", "figure.svg")
+    run_quietly("plot", "strengths", "pairs.csv", "--without", "J", *options, "--out", "figure.svg")
     people = read_choices("pairs.csv", covariates=["length"]).of_voters(["J"], others=True)
     assert plotted_strengths[0].theta.tolist() == people.choices(cluster="prompt").fit(prior=1).theta.tolist()
-    printed_by("plot", "strengths", "votes.csv", "--only", "J", "--out", "figure.svg")
+    run_quietly("plot", "strengths", "votes.csv", "--only", "J", "--out", "figure.svg")
     assert plotted_strengths[1].comparisons.n_comparisons == 3
     for files in ("grades.csv", "votes.csv"):
         options = ["--only", "J", "--without", "Ann", "--out", "figure.svg"]
@@ -253,14 +250,14 @@ def test_columns_and_answers_of_arenas_with_other_names(tmp_path):
     (tmp_path / "own.csv").write_text("\n".join(rows))
     columns = "left=first,right=second,winner=pick"
     options = ["--answers", "A=left,B=right,neither=both bad", "--prior", "1"]
-    text = printed_by("fit", "own.csv", "--columns", f"{columns},weight=importance", *options, "--covariate", "length")
+    text = run_quietly("fit", "own.csv", "--columns", f"{columns},weight=importance", *options, "--covariate", "length")
     assert "5 votes on pairs, their weights 6 in all, 1 both bad (a tie)" in text
     assert "length " in text
     refused = refusal("fit", "own.csv", "--columns", columns, *options)
     assert "a count of votes must be a whole number of 0 or more; got '0.5'. Leave the column out" in refused
     assert "or read weights that are no counts by read_choices or the role weight" in refused
     plain = ["--columns", columns, *options, "--ignore", "importance"]
-    assert "(1 tie)" in printed_by("fit", "own.csv", *plain)
+    assert "(1 tie)" in run_quietly("fit", "own.csv", *plain)
     for word, answers in (("-2", {"-2": "both bad", "1": "left"}), ("nein", {"nein": "both bad", "1": "left"})):
         (tmp_path / "codes.csv").write_text(f"left,right,winner\na,b,1\nb,c,{word}\n")
         assert read_choices(tmp_path / "codes.csv", answers=answers).n_both_bad == 1
@@ -268,7 +265,7 @@ def test_columns_and_answers_of_arenas_with_other_names(tmp_path):
 
 def test_counts_of_millions_have_all_their_digits(tmp_path):
     (tmp_path / "many.csv").write_text("left,right,winner,n\na,b,left,1234567\nb,a,left,1000001\n")
-    text = printed_by("fit", "many.csv", "--both-bad", "tie", "--prior", "1")
+    text = run_quietly("fit", "many.csv", "--both-bad", "tie", "--prior", "1")
     assert "2 votes on pairs, their weights 2,234,568 in all" in text
     assert re.search(r"^a +1 .* 1,234,567 +0 +1,000,001$", text, re.MULTILINE)
 
@@ -279,9 +276,9 @@ def test_items_of_several_columns_keep_their_columns(tmp_path):
     (tmp_path / "tuples.csv").write_text("\n".join(["left_1,left_2,right_1,right_2,winner,voter", *rows]))
     for options in ([], ["--cluster", "voter"]):
         out = tmp_path / "ranking.csv"
-        text = printed_by("fit", "tuples.csv", *options, "--better", "a, b", "c, d")
+        text = run_quietly("fit", "tuples.csv", *options, "--better", "a, b", "c, d")
         assert re.findall(r"^\w, \w(?= )", text, re.MULTILINE) == ["a, b", "c, d", "e, f", "a, b"]
-        printed_by("fit", "tuples.csv", *options, "--out", str(out))
+        run_quietly("fit", "tuples.csv", *options, "--out", str(out))
         assert out.read_text().startswith("item_1,item_2,rank,strength,")
 
 

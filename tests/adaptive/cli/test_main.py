@@ -68,7 +68,7 @@ SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
 TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

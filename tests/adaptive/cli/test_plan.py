@@ -210,14 +210,14 @@ def test_simulate_advances_a_progress_bar(bars, workers):
 
 SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
 TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2, "--fresh", 2, "--approach", "matched", "--batch", 20)
-SIMULATED = {"similarity": exponential_similarity(10), "voters": VoterPopulation(5), "simulations": 2}
-NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)
+SIMULATION_OPTIONS = {"similarity": exponential_similarity(10), "voters": VoterPopulation(5), "simulations": 2}
+VOTES_NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)
 
 
 def test_tune_as_json_is_that_of_the_library():
     printed = run_json(*TUNE, "--n-items", 10)
     candidates = candidates_for(10, 80, approaches=["matched"], batch=20)
-    expected = tune_plan(80, **SIMULATED, candidates=candidates, fresh=2)
+    expected = tune_plan(80, **SIMULATION_OPTIONS, candidates=candidates, fresh=2)
     assert printed["best"]["candidate"] == expected.best.name
     assert printed["best"]["mean"] == expected.accuracy
     assert printed["gain"]["interval"] == list(expected.gain_interval)
@@ -246,13 +246,15 @@ def test_tune_takes_pilot_votes(folder):
 
 
 def test_votes_needed_as_json_are_those_of_the_library():
-    result = votes_needed(0.5, **SIMULATED, matching=Matching())
-    printed = run_json(*NEEDED, "--n-items", 10)
+    result = votes_needed(0.5, **SIMULATION_OPTIONS, matching=Matching())
+    printed = run_json(*VOTES_NEEDED, "--n-items", 10)
     assert printed["votes"] == result.votes
     assert printed["verdict"] == result.verdict
 
 
-@pytest.mark.parametrize(("command", "total"), [((*TUNE, "--n-items", 10), 6 * 2 + 3 * 2 + 2 * 4 + 4), (NEEDED, 4)])
+@pytest.mark.parametrize(
+    ("command", "total"), [((*TUNE, "--n-items", 10), 6 * 2 + 3 * 2 + 2 * 4 + 4), (VOTES_NEEDED, 4)]
+)
 def test_progress_counts_all_runs(bars, command, total):
     assert invoke(*command, *(() if "--n-items" in command else ("--n-items", 10)), "--workers", 2).exit_code == 0
     assert (bars.totals, sum(bars.steps)) == ([(total, "run")], total)

@@ -39,16 +39,16 @@ def record_all(folder, *, part=None):
     return run_ok("run", "record", "v.db", "votes.csv")
 
 
-def test_run_init_keeps_the_plan(opened):
-    info = info_of(opened)
+def test_run_init_keeps_the_plan(open_campaign):
+    info = info_of(open_campaign)
     assert info.plan == plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
     assert (info.seed, info.slots, info.items[0]) == (1, (0, 1, 2), ("tax", "wage"))
 
 
-def test_a_ledger_is_never_replaced(opened):
-    before = rows_in(opened)
+def test_a_ledger_is_never_replaced(open_campaign):
+    before = rows_in(open_campaign)
     assert refusal(*INIT) == "v.db: already exists and is never overwritten; choose another name"
-    assert rows_in(opened) == before
+    assert rows_in(open_campaign) == before
 
 
 @pytest.mark.usefixtures("items")
@@ -60,7 +60,7 @@ def test_run_open_prints_the_ballot_and_prints_it_again(folder):
     assert (folder / "ballot.csv").read_text() == printed
 
 
-def test_run_record_in_parts_and_again(folder, opened):
+def test_run_record_in_parts_and_again(folder, open_campaign):
     loads = Counter(row["voter"] for row in rows_of((folder / "votes.csv").read_text())).most_common()
     assert sorted(load for _, load in loads) == [6, 7, 7]
     for voter, n_new in loads:
@@ -68,16 +68,16 @@ def test_run_record_in_parts_and_again(folder, opened):
         (folder / "part.csv").write_text(as_csv([row for row in rows if row["voter"] == voter]))
         result = run_json("run", "record", "v.db", "part.csv")
         assert (result["n_new"], result["status"]["state"]) == (n_new, "open")
-    before = rows_in(opened)
+    before = rows_in(open_campaign)
     assert run_ok("run", "record", "v.db", "votes.csv") == (
         "0 new votes; ballot 1 of 2 is open: 20 of 20 comparisons answered\n"
     )
-    assert rows_in(opened) == before
+    assert rows_in(open_campaign) == before
     # An id and a winner are enough.
     assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,\n").startswith("0 new votes")
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_run_status_at_every_step(folder):
     assert run_ok("run", "status", "v.db") == "ballot 1 of 2 is open: 0 of 20 comparisons answered\n"
     run_ok("run", "record", "v.db", "votes.csv")
@@ -95,8 +95,8 @@ def test_run_status_at_every_step(folder):
     assert refusal("run", "open", "v.db", "--again") == "no ballot is open: there is nothing to show"
 
 
-def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
-    info = info_of(opened)
+def test_the_papers_result_is_that_of_a_protocol_in_python(folder, open_campaign):
+    info = info_of(open_campaign)
     protocol = Voting(info.plan, info.items, 3, 1)
     for number in (1, 2):
         protocol.open_ballot()
@@ -127,7 +127,7 @@ def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
     assert re.fullmatch(r"ballots: note: the top 5 are correct with probability 0\.\d\d", top)
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_an_interim_result_ranks_by_the_votes_so_far(folder):
     assert refusal("run", "result", "v.db", "--interim") == "there are no votes yet, so there is no ranking"
     record_all(folder)
@@ -140,16 +140,16 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
 
 
 @pytest.mark.parametrize("command", [["result", "v.db", "--interim"], ["close", "v.db", "--preview"]])
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_draws_advance_a_progress_bar(command, folder, bars):
     record_all(folder)
     assert invoke("run", *command).exit_code == 0
     assert (bars.totals, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
 
 
-def test_a_ballot_with_few_answers_is_closed_only_on_request(folder, opened):
+def test_a_ballot_with_few_answers_is_closed_only_on_request(folder, open_campaign):
     record_all(folder, part=("0", "1"))
-    before = rows_in(opened)
+    before = rows_in(open_campaign)
     few = "13 of 20 comparisons are answered, 65%, and 65.1% are required"
     assert refusal("run", "close", "v.db", "--least-answered", 0.651) == (
         f"ballot 1: {few}; nothing was closed (--least-answered 0.65 closes it)"
@@ -157,13 +157,13 @@ def test_a_ballot_with_few_answers_is_closed_only_on_request(folder, opened):
     preview = run_ok("run", "close", "v.db", "--preview", "--least-answered", 0.651)
     assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 65.1% are needed)\n")
     assert preview.endswith(f"it cannot be closed yet: {few}\n")
-    now = rows_in(opened)
+    now = rows_in(open_campaign)
     changed = {name for name in now if now[name] != before[name]}
     assert changed <= {"ballot"}  # the process that was closing it has died
     assert run_ok("run", "close", "v.db", "--least-answered", "0.6").startswith("ballot 1 is closed with 13 of 20")
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_a_ballot_is_opened_again_until_the_next_one(folder):
     record_all(folder, part=("0", "1"))
     run_ok("run", "close", "v.db", "--least-answered", "0.6")
@@ -175,7 +175,7 @@ def test_a_ballot_is_opened_again_until_the_next_one(folder):
     assert message == "ballot 2 is not closed: there is nothing to open again"
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_contradicting_votes_are_kept_until_the_organiser_decides():
     run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,left\n1-0-1,left\n")
     assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,right\n1-0-2,tie\n1-0-1,left\n") == (
@@ -199,7 +199,7 @@ def test_contradicting_votes_are_kept_until_the_organiser_decides():
     assert message == "comparison 1-0-3 has no vote to correct"
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_a_voter_is_excluded_and_included_again(folder):
     finish(folder)
     run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random")
@@ -213,7 +213,7 @@ def test_a_voter_is_excluded_and_included_again(folder):
     assert refusal("run", "exclude", "v.db", "Nobody", "--reason", "x") == "no voter is called 'Nobody'"
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_others_are_asked_the_comparisons_of_an_excluded_voter(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     run_ok("run", "exclude", "v.db", "2", "--reason", "answers at random")
@@ -236,7 +236,7 @@ def test_others_are_asked_the_comparisons_of_an_excluded_voter(folder):
     run_ok("run", "close", "v.db")
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_a_voided_vote_that_is_recorded_again_is_reported():
     run_ok("run", "record", "v.db", "votes.csv")
     run_ok("run", "correct", "v.db", "b1-0-0", "none", "--reason", "not read")
@@ -247,7 +247,7 @@ def test_a_voided_vote_that_is_recorded_again_is_reported():
     assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes; ballot 1 of 2 is open: 20 of 20")
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_unknown_columns_are_kept_with_the_votes(folder):
     rows = [row | {"seconds": "1.25", "worker": "w7"} for row in rows_of((folder / "votes.csv").read_text())]
     (folder / "votes.csv").write_text(as_csv(rows))
@@ -286,19 +286,19 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
     assert refusal("run", "open", "c.db") == "the campaign has ended: no further comparisons are drawn"
 
 
-NEW = ["run", "init", "new.db", *INIT[3:]]
+INIT_NEW = ["run", "init", "new.db", *INIT[3:]]
 EXCLUDE = ["run", "exclude", "v.db", "2"]
-NEED_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "reopen", "v.db"])
+COMMANDS_WITH_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "reopen", "v.db"])
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*NEW, "--items", "none.csv"], r"none\.csv: cannot be read"),
-        ([*NEW, "--sheet-size", 0], r"'--sheet-size': 0 is not in the range x>=1"),
-        ([*NEW, "--least-answered", 2], r"'--least-answered': 2.0 is not in the range 0<=x<=1"),
-        ([*NEW, "--continuous"], r"--continuous does not take --presentations or --top"),
+        ([*INIT_NEW, "--items", "none.csv"], r"none\.csv: cannot be read"),
+        ([*INIT_NEW, "--sheet-size", 0], r"'--sheet-size': 0 is not in the range x>=1"),
+        ([*INIT_NEW, "--least-answered", 2], r"'--least-answered': 2.0 is not in the range 0<=x<=1"),
+        ([*INIT_NEW, "--continuous"], r"--continuous does not take --presentations or --top"),
         (["run", "init", "none/new.db", *INIT[3:]], r"none/new\.db: unable to open database file"),
         (["run", "open", "none.db"], r"none\.db: does not exist"),
         (["run", "open", "/"], r"^/: is a folder, not a file"),
@@ -318,14 +318,14 @@ NEED_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["run", "re
         (["run", "result", "v.db", "--paper", "--interim"], r"--paper cannot be combined"),
         (["run", "result", "v.db", "--out", "v.db"], r"v\.db: this command reads the file"),
         (["run", "migrate", "none.db"], r"none\.db: does not exist"),
-        ([*NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is not an item"),
-        ([*NEW, "--checks-per-sheet", 2], r"--checks-per-sheet requires --checks"),
-        ([*NEW, "--checks-per-sheet", -1], r"'--checks-per-sheet': -1 is not in the range"),
-        ([*NEW, "--repeats", 0.6], r"'--repeats': 0\.6 is not in the range 0<=x<=0\.5"),
-        ([*NEW, "--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay or --pay-per-vote; got both"),
-        ([*NEW, "--pay-per-hour", 1], r"--pay needs --seconds"),
-        ([*NEW, "--fee", 0.1], r"--fee and --currency require --pay or --pay-per-vote"),
-        *(([*command, "--reason", " "], r"--reason must not be empty") for command in NEED_REASON),
+        ([*INIT_NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is not an item"),
+        ([*INIT_NEW, "--checks-per-sheet", 2], r"--checks-per-sheet requires --checks"),
+        ([*INIT_NEW, "--checks-per-sheet", -1], r"'--checks-per-sheet': -1 is not in the range"),
+        ([*INIT_NEW, "--repeats", 0.6], r"'--repeats': 0\.6 is not in the range 0<=x<=0\.5"),
+        ([*INIT_NEW, "--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay or --pay-per-vote; got both"),
+        ([*INIT_NEW, "--pay-per-hour", 1], r"--pay needs --seconds"),
+        ([*INIT_NEW, "--fee", 0.1], r"--fee and --currency require --pay or --pay-per-vote"),
+        *(([*command, "--reason", " "], r"--reason must not be empty") for command in COMMANDS_WITH_REASON),
         (EXCLUDE, r"--reason is required; to see the effect first, use --preview"),
         ([*EXCLUDE, "--reason", "x", "--json"], r"--json requires --preview"),
         ([*EXCLUDE, "--preview", "--back"], r"--preview changes nothing, so leave out --reason, --back"),
@@ -368,10 +368,10 @@ VOTES = "comparison,winner\n1-0-0,left\n"
         ),
     ],
 )
-def test_refused_votes_change_nothing(opened, votes, message):
-    before = rows_in(opened)
+def test_refused_votes_change_nothing(open_campaign, votes, message):
+    before = rows_in(open_campaign)
     assert re.search(message, refusal("run", "record", "v.db", "-", stdin=votes))
-    assert rows_in(opened) == before
+    assert rows_in(open_campaign) == before
 
 
 @pytest.mark.usefixtures("items")
@@ -394,20 +394,20 @@ def test_a_preview_of_a_continuous_campaign_does_not_end_it(folder):
     assert run_ok("run", "close", "c.db", "--least-answered", 0.5).startswith("the campaign has ended with 6 votes")
 
 
-def test_status_by_voter_has_whole_seconds_and_no_blanks_at_the_end(opened):
+def test_status_by_voter_has_whole_seconds_and_no_blanks_at_the_end(open_campaign):
     run_ok("run", "record", "v.db", "votes.csv")
-    lines = run_ok("run", "status", opened, "--by", "voter").splitlines()
+    lines = run_ok("run", "status", open_campaign, "--by", "voter").splitlines()
     assert all(line == line.rstrip() for line in lines)
     assert re.fullmatch(r"0 +\d of \d +\d+ +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", lines[1])
     run_ok("run", "exclude", "v.db", "0", "--reason", "too fast")
-    assert run_ok("run", "status", opened, "--by", "voter").splitlines()[1].endswith("Z  excluded")
+    assert run_ok("run", "status", open_campaign, "--by", "voter").splitlines()[1].endswith("Z  excluded")
 
 
-def test_status_by_ballot_has_a_line_for_each(opened):
+def test_status_by_ballot_has_a_line_for_each(open_campaign):
     run_ok("run", "record", "v.db", "votes.csv")
     run_ok("run", "close", "v.db")
     run_ok("run", "open", "v.db", "--out", "ballot.csv")
-    header, first, second = run_ok("run", "status", opened, "--by", "ballot").splitlines()
+    header, first, second = run_ok("run", "status", open_campaign, "--by", "ballot").splitlines()
     assert header.split() == ["ballot", "state", "items", "answered", "sheets", "done", "opened", "closed"]
     time = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
     assert re.fullmatch(rf"1 +closed +10 +20 of 20 +3 of 3  {time}  {time}", first)
@@ -423,16 +423,16 @@ def test_status_by_ballot_has_a_line_for_each(opened):
         (b"SQLite format 3\0", "is an SQLite database: export the table as "),
     ],
 )
-def test_record_names_the_format_of_files_that_are_no_tables(data, message, opened, folder):
+def test_record_names_the_format_of_files_that_are_no_tables(data, message, open_campaign, folder):
     (folder / "other").write_bytes(data)
-    assert re.fullmatch(rf"other(:1)?: {message}.*", refusal("run", "record", opened, "other"))
+    assert re.fullmatch(rf"other(:1)?: {message}.*", refusal("run", "record", open_campaign, "other"))
 
 
 @pytest.fixture
-def closed_ledger(folder, opened):
+def closed_ledger(folder, open_campaign):
     """A ledger with both ballots closed."""
     finish(folder)
-    return opened
+    return open_campaign
 
 
 @pytest.mark.usefixtures("closed_ledger")
@@ -452,7 +452,7 @@ def test_a_bundle_is_verified_and_restored_exactly(folder):
     assert re.search("campaign", refusal("run", "import", "copy.db", "c.zip"))
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_exported_votes_are_imported_again(folder):
     run_ok("run", "record", "v.db", "votes.csv")
     assert run_ok("run", "export", "v.db", "--format", "csv", "--out", "out.csv") == "20 votes in out.csv\n"
@@ -471,14 +471,14 @@ def test_exported_votes_are_imported_again(folder):
     assert run_ok("run", "import", "v.db", "more.csv") == "0 new votes, 1 set aside\n"
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("open_campaign")
 def test_a_file_of_votes_creates_no_ledger(folder):
     expected = "new.db: does not exist; only a bundle can be imported into a new ledger, and votes.csv is not one"
     assert refusal("run", "import", "new.db", "votes.csv") == expected
     assert not (folder / "new.db").exists()
 
 
-def test_a_backup_while_votes_arrive_is_a_consistent_snapshot(folder, opened):
+def test_a_backup_while_votes_arrive_is_a_consistent_snapshot(folder, open_campaign):
     rows = rows_of((folder / "votes.csv").read_text())
     is_finished = threading.Event()
 
@@ -505,7 +505,7 @@ def test_a_backup_while_votes_arrive_is_a_consistent_snapshot(folder, opened):
     assert copies > 1
     assert refusal("run", "backup", "v.db", "copy0.db") == "copy0.db: already exists; a backup never replaces a file"
     assert not list(folder.glob(".*.tmp"))
-    with sqlite3.connect(opened) as connection:
+    with sqlite3.connect(open_campaign) as connection:
         assert connection.execute("SELECT count(*) FROM vote_event").fetchone() == (20,)
     connection.close()
 
@@ -531,16 +531,16 @@ def test_a_failed_import_leaves_no_ledger(folder):
 PROBES = (
     "left_1,left_2,right_1,right_2,winner,kind\nbonus,price,tax,wage,left,attention\nbonus,salary,tax,price,left,gold\n"
 )
-ASKING = ("--checks", "checks.csv", "--repeats", 0.25, "--overlap", 0.25)
-PAID = ("--pay-per-hour", 12, "--seconds", 6, "--fee", 0.25, "--currency", "EUR")
+CHECK_OPTIONS = ("--checks", "checks.csv", "--repeats", 0.25, "--overlap", 0.25)
+PAY_OPTIONS = ("--pay-per-hour", 12, "--seconds", 6, "--fee", 0.25, "--currency", "EUR")
 
 
 @pytest.fixture
-def asking(folder):
+def campaign_with_checks(folder):
     """A campaign with checks and pay, whose ballot 1 is open."""
     run_ok("pair", "tokens.csv", "--out", "items.csv")
     (folder / "checks.csv").write_text(PROBES)
-    printed = run_ok(*INIT, *ASKING, *PAID)
+    printed = run_ok(*INIT, *CHECK_OPTIONS, *PAY_OPTIONS)
     run_ok("run", "open", "v.db", "--out", "ballot.csv")
     return printed
 
@@ -556,7 +556,7 @@ def answer(folder, *, part=("0", "1", "2")):
     return run_ok("run", "record", "v.db", "votes.csv")
 
 
-@pytest.mark.usefixtures("asking")
+@pytest.mark.usefixtures("campaign_with_checks")
 def test_probes_are_among_the_comparisons_and_look_like_them(folder):
     rows = rows_of((folder / "ballot.csv").read_text())
     stored = rows_in(folder / "v.db")["comparison"]
@@ -575,7 +575,7 @@ def test_probes_are_among_the_comparisons_and_look_like_them(folder):
     assert run_ok("run", "open", "v.db", "--again") == (folder / "ballot.csv").read_text()
 
 
-@pytest.mark.usefixtures("asking")
+@pytest.mark.usefixtures("campaign_with_checks")
 def test_answers_to_probes_come_with_the_votes(folder):
     checks = [row for row in rows_in(folder / "v.db")["comparison"] if row.probe is not None]
     n_probes = len(checks)
@@ -598,7 +598,7 @@ def test_answers_to_probes_come_with_the_votes(folder):
     assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith(f"{name} ")
 
 
-@pytest.mark.usefixtures("asking")
+@pytest.mark.usefixtures("campaign_with_checks")
 def test_quality_flags_suspicious_voters(folder, monkeypatch):
     assert run_ok("run", "quality", "v.db") == "no voter has answered yet\n"
     answer(folder)
@@ -623,7 +623,7 @@ def test_quality_flags_suspicious_voters(folder, monkeypatch):
     assert re.fullmatch(rf"{pattern} \(\d+%, 90 % interval {ends}\); Krippendorff's alpha {re.escape(alpha)}", line)
 
 
-@pytest.mark.usefixtures("asking")
+@pytest.mark.usefixtures("campaign_with_checks")
 def test_an_exclusion_can_be_previewed(folder):
     answer(folder)
     before = rows_in(folder / "v.db")
@@ -639,7 +639,7 @@ def test_an_exclusion_can_be_previewed(folder):
     assert " excluded" in run_ok("run", "quality", "v.db").splitlines()[3]
 
 
-@pytest.mark.usefixtures("asking")
+@pytest.mark.usefixtures("campaign_with_checks")
 def test_link_creates_another_organiser_link():
     links = [run_ok("run", "link", "v.db", "--url", "https://votes.example.org/").strip() for _ in range(2)]
     assert links[0] != links[1]

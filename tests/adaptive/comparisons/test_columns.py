@@ -185,7 +185,7 @@ def test_messages_use_singular_and_plural(items, message):
         Comparisons(items, [2], [1], [LEFT])
 
 
-ONE_KIND = st.sampled_from([CELLS, st.tuples(CELLS), st.tuples(CELLS, CELLS)])
+LABEL_KIND = st.sampled_from([CELLS, st.tuples(CELLS), st.tuples(CELLS, CELLS)])
 ARENA = (
     "model_a,model_b,winner,judge\na,b,model_a,j1\nb,c,model_b,j1\nc,a,tie,j2\na,c,tie (bothbad),j2\na,b,both_bad,j2\n"
 )
@@ -203,7 +203,7 @@ def lines_of(votes):
     return "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
 
 
-@given(comparisons(labels=ONE_KIND, min_size=1), st.booleans())
+@given(comparisons(labels=LABEL_KIND, min_size=1), st.booleans())
 def test_written_comparisons_are_read_unchanged(file, votes, as_json):
     file.write_text(lines_of(votes) if as_json else votes.to_csv(), encoding="utf-8")
     for kind in ("auto", "csv"):
@@ -300,7 +300,7 @@ def test_items_of_pairs_may_have_labels_and_voters(write):
 
 
 HEAD = "comparison,voter,left,right,winner\n"
-PLAIN = "left,right,winner\n"
+SHORT_HEAD = "left,right,winner\n"
 
 
 @pytest.mark.parametrize(
@@ -316,18 +316,18 @@ PLAIN = "left,right,winner\n"
         ("left,right,winner,winner\na,b,tie,tie\n", TableError, 'column "winner": more than one column'),
         ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, r"\(csv and arena\); choose one with format="),
         ("left,right,winner,loser\n0,1,0,1\n", TableError, r"formats \(csv and pairs\)"),
-        (PLAIN, TableError, r"votes\.csv:1: no votes, only the names"),
-        (PLAIN + "a,b\n", TableError, r'votes\.csv:2: expected 3 cells.*got 2 \(none for "winner"\)'),
-        (PLAIN + "a,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
-        (PLAIN + "a, b,left\n", TableError, r'votes\.csv:2: column "right": \' b\' begins or ends with a space'),
-        (PLAIN + 'a,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
-        (PLAIN + "a,b,left\n\na,b,Tie\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Tie\''),
+        (SHORT_HEAD, TableError, r"votes\.csv:1: no votes, only the names"),
+        (SHORT_HEAD + "a,b\n", TableError, r'votes\.csv:2: expected 3 cells.*got 2 \(none for "winner"\)'),
+        (SHORT_HEAD + "a,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
+        (SHORT_HEAD + "a, b,left\n", TableError, r'votes\.csv:2: column "right": \' b\' begins or ends with a space'),
+        (SHORT_HEAD + 'a,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
+        (SHORT_HEAD + "a,b,left\n\na,b,Tie\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Tie\''),
         (
             "left,right,winner\na,b,draw\n",
             VoteError,
             r"the winner must be 'left', 'right', 'tie' or 'cannot say'; got 'draw'\. For other answers, set answers=",
         ),
-        (PLAIN + "a,b,1\n", VoteError, "got '1'"),
+        (SHORT_HEAD + "a,b,1\n", VoteError, "got '1'"),
         (
             HEAD + "1,x,a,b,?\n",
             VoteError,
@@ -338,7 +338,7 @@ PLAIN = "left,right,winner\n"
             VoteError,
             r"the winner must be 'model_a', .* 'tie \(inconsistent\)'; got 'left'",
         ),
-        (PLAIN + "a,b,left\nc,c,left\n", ComparisonError, r'votes\.csv:3: column "right": item \'c\' is compared'),
+        (SHORT_HEAD + "a,b,left\nc,c,left\n", ComparisonError, r'votes\.csv:3: column "right": item \'c\' is compared'),
         (HEAD + "1,x,a,b,tie\n2,x,b,b,\n", ComparisonError, r'votes\.csv:3: column "right": item \'b\' is compared'),
         (
             HEAD + "1,x,a,b,tie\n1,y,a,b,tie\n",

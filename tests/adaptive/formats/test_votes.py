@@ -38,7 +38,7 @@ def file(tmp_path_factory):
     return tmp_path_factory.mktemp("votes") / "votes.csv"
 
 
-PLAIN = "left,right,winner\na,b,left\n"
+ONE_VOTE = "left,right,winner\na,b,left\n"
 
 
 def winners_of(votes):
@@ -112,12 +112,12 @@ def test_a_wrong_encoding_is_refused(write, written, read, message):
 )
 def test_invalid_options_are_refused(write, options, message):
     with pytest.raises(OptionError, match=message):
-        read_comparisons(write(PLAIN), **options)
+        read_comparisons(write(ONE_VOTE), **options)
 
 
 def test_a_role_that_no_column_has(write):
     with pytest.raises(OptionError, match="columns: unknown role 'loser'; use left, right, winner, voter"):
-        read_votes(write(PLAIN), columns={"loser": "b"})
+        read_votes(write(ONE_VOTE), columns={"loser": "b"})
     with pytest.raises(TableError, match=':1: no column "judge"; the columns are "a", "b"'):
         read_votes(write("a,b\nx,y\n"), columns={"voter": "judge"})
 
@@ -207,10 +207,10 @@ def task(number, left, right, answers, kind="pairwise", value=lambda side: {"sel
 
 
 TASKS = [task(1, "one\nfig ", "plum", [(7, "left"), (8, "right")]), task(2, "plum", "kiwi", [(7, "left")])]
-LABELLED = [("7", "one\nfig ", "plum", "left"), ("8", "one\nfig ", "plum", "right"), ("7", "plum", "kiwi", "left")]
+TASK_ROWS = [("7", "one\nfig ", "plum", "left"), ("8", "one\nfig ", "plum", "right"), ("7", "plum", "kiwi", "left")]
 
 
-def flat(tasks, result):
+def flatten_tasks(tasks, result):
     """What Label Studio's converter writes as CSV and JSON-MIN: inputs and results by name."""
     rows = []
     for one_task in tasks:
@@ -221,17 +221,17 @@ def flat(tasks, result):
     return pd.DataFrame(rows)
 
 
-def as_labelled(votes):
+def rows_with_text_voters(votes):
     return [(str(row[0]), *row[1:]) for row in rows_of(votes)]
 
 
 @pytest.mark.parametrize("kind", ["auto", "label_studio"])
 def test_exports_of_label_studio_are_read(write, kind):
-    table = flat(TASKS, lambda value: json.dumps([value]))
-    minimal = flat(TASKS, lambda value: [value]).to_json(orient="records")
+    table = flatten_tasks(TASKS, lambda value: json.dumps([value]))
+    minimal = flatten_tasks(TASKS, lambda value: [value]).to_json(orient="records")
     for text in (json.dumps(TASKS), json.dumps(TASKS, indent=2), table.to_csv(index=False), minimal):
-        assert as_labelled(read_comparisons(write(text), format=kind)) == LABELLED
-    assert as_labelled(Comparisons.from_frame(table, format=kind)) == LABELLED
+        assert rows_with_text_voters(read_comparisons(write(text), format=kind)) == TASK_ROWS
+    assert rows_with_text_voters(Comparisons.from_frame(table, format=kind)) == TASK_ROWS
 
 
 def test_choices_of_label_studio_may_be_ties(write):
@@ -246,7 +246,7 @@ def test_choices_of_label_studio_may_be_ties(write):
         VoteError, match=r"column \"pw\": the winner must be 'left' or 'right'; got 'same' \(also 'B'\)"
     ):
         read_comparisons(write(json.dumps(tasks)))
-    table = flat(tasks, lambda value: value["choices"][0])
+    table = flatten_tasks(tasks, lambda value: value["choices"][0])
     for content in (table.to_csv(index=False), table.to_json(orient="records")):
         votes = read_comparisons(write(content), winner="pw", answers=answers)
         assert winners_of(votes) == ["tie", "right", "tie"]
@@ -540,7 +540,7 @@ VOTES = {
 }
 
 
-def written_as(kind, table, path):
+def write_table(kind, table, path):
     if kind == "parquet":
         parquet.write_table(table, path, row_group_size=2)
     elif kind == "feather":
@@ -559,7 +559,7 @@ def test_parquet_and_arrow_are_read(tmp_path, kind, is_coded):
         unordered = pa.DictionaryArray.from_arrays([2, 1, 2], ["kiwi", "plum", "fig", "unused"])
         repeated = pa.DictionaryArray.from_arrays([0, 1, 2], ["plum", "kiwi", "kiwi"])
         table = table.set_column(2, "left", unordered).set_column(3, "right", repeated)
-    path = written_as(kind, table, tmp_path / "votes.bin")
+    path = write_table(kind, table, tmp_path / "votes.bin")
     votes = read_comparisons(path)
     assert votes == Comparisons.from_frame(pd.DataFrame(VOTES).drop(columns="turns"))
     assert votes.items == ("fig", "plum", "kiwi")
@@ -583,20 +583,20 @@ def test_parquet_and_arrow_are_read(tmp_path, kind, is_coded):
 )
 def test_faults_in_parquet_have_the_row(tmp_path, columns, error, message):
     columns = {name: column for name, column in {**VOTES, **columns}.items() if column is not None}
-    path = written_as("parquet", pa.table(columns), tmp_path / "votes.parquet")
+    path = write_table("parquet", pa.table(columns), tmp_path / "votes.parquet")
     with pytest.raises(error, match=message):
         read_comparisons(path)
 
 
 def test_damaged_and_empty_parquet_is_refused(tmp_path):
-    path = written_as("parquet", pa.table(VOTES), tmp_path / "votes.parquet")
+    path = write_table("parquet", pa.table(VOTES), tmp_path / "votes.parquet")
     content = path.read_bytes()
     path.write_bytes(content[:60])
     with pytest.raises(TableError, match=r"votes\.parquet: cannot be read as Parquet or Arrow"):
         read_comparisons(path)
     path.write_bytes(gzip.compress(content))
     assert read_comparisons(path).n_comparisons == 2
-    written_as("parquet", pa.table(VOTES).slice(0, 0), path)
+    write_table("parquet", pa.table(VOTES).slice(0, 0), path)
     with pytest.raises(TableError, match=r"votes\.parquet: no votes, only the names of the columns"):
         read_comparisons(path)
 

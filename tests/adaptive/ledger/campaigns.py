@@ -61,7 +61,7 @@ def change(ledger, statement, **values):
         connection.execute(sa.text(statement), values)
 
 
-def asked_comparisons(campaign, number=1):
+def comparisons_of(campaign, number=1):
     """(place, sheet, voter) of each comparison of a ballot; the voter is None if the sheet is not leased."""
     rows = query(
         campaign,
@@ -75,7 +75,7 @@ def asked_comparisons(campaign, number=1):
     return rows
 
 
-def in_ballots(campaign, columns, table, rest=""):
+def query_ballots(campaign, columns, table, rest=""):
     """Columns of the rows t of a table, and of their ballots b."""
     joined = f"SELECT {columns} FROM {table} t JOIN ballot b ON b.id = t.ballot_id WHERE b.campaign_id = :id {rest}"
     return query(campaign, joined, id=campaign.info.id)
@@ -83,7 +83,7 @@ def in_ballots(campaign, columns, table, rest=""):
 
 def pair_ids(campaign, number=1):
     """Id of each pair of a ballot, by place: comparisons, then checks."""
-    rows = in_ballots(campaign, "t.sheet, t.position", "comparison", f"AND b.number = {number} ORDER BY t.place")
+    rows = query_ballots(campaign, "t.sheet, t.position", "comparison", f"AND b.number = {number} ORDER BY t.place")
     return [f"{number}-{sheet}-{position}" for sheet, position in rows]
 
 
@@ -103,15 +103,14 @@ def vote(voter, place, answer="left", *, number=1, event_id=None, extra=None):
 def answer_all(campaign, number=1, answer="left"):
     """Votes on all comparisons by the voters who hold them."""
     return [
-        campaign.cast(vote(voter, place, answer, number=number))
-        for place, _, voter in asked_comparisons(campaign, number)
+        campaign.cast(vote(voter, place, answer, number=number)) for place, _, voter in comparisons_of(campaign, number)
     ]
 
 
 def first_comparison(ledger):
     """A campaign, and the place and the voter of its first comparison."""
     campaign = campaign_of(ledger)
-    place, _, voter = asked_comparisons(campaign)[0]
+    place, _, voter = comparisons_of(campaign)[0]
     return campaign, place, voter
 
 
@@ -127,7 +126,7 @@ def campaign_in_second_ballot(ledger):
     campaign = answered_campaign(ledger)
     campaign.close(1)
     campaign.open_next()
-    place, _, voter = asked_comparisons(campaign, 2)[0]
+    place, _, voter = comparisons_of(campaign, 2)[0]
     campaign.cast(vote(voter, place, number=2))
     return campaign
 

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import Ledger
-from tests.adaptive.ledger.databases import SERVER, PostgreSQL, empty_file, own_server, postgres, sqlite, target
+from tests.adaptive.ledger.databases import SERVER, PostgreSQL, empty_file, postgres, run_server, sqlite, target
 
 __all__ = ["postgres", "sqlite", "target"]  # fixtures, for the folders below
 
@@ -46,11 +46,11 @@ def ledger(request, tmp_path):
 @pytest.fixture
 def server():
     """A PostgreSQL server that the test may stop."""
-    with own_server() as postgres_server:
+    with run_server() as postgres_server:
         yield postgres_server
 
 
 @pytest.fixture
-def other(tmp_path):
+def other_path(tmp_path):
     """Path for another ledger, which does not exist yet."""
     return str(tmp_path / "other.db")

@@ -39,11 +39,11 @@ from tests.processes import guard
 SERVER = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")
 PATIENCE = 120.0  # seconds for a server to start or to end
 # No commit waits for the disk: this server is not killed. Tests that kill one start their own.
-NO_DISK = "ALTER DATABASE {} SET synchronous_commit = off"
+SKIP_FLUSHES = "ALTER DATABASE {} SET synchronous_commit = off"
 
 
 # Disables triggers, which would forbid it, and creates no files for new tables.
-EMPTY = """
+EMPTY_TABLES = """
 SET session_replication_role = replica;
 SET lock_timeout = '120s';
 DO $$ DECLARE name text; BEGIN
@@ -63,7 +63,7 @@ class PostgreSQL:
     def __init__(self, url: str = SERVER) -> None:
         self.server = sa.make_url(url).set(drivername="postgresql+psycopg")
         self.name = f"rankcorr_test_{secrets.token_hex(8)}"
-        self._run(self.server, f"CREATE DATABASE {self.name} TEMPLATE template0", NO_DISK.format(self.name))
+        self._run(self.server, f"CREATE DATABASE {self.name} TEMPLATE template0", SKIP_FLUSHES.format(self.name))
         self._tables = ""
 
     def run_on_server(self, statement: str) -> None:
@@ -89,7 +89,7 @@ class PostgreSQL:
     def empty_tables(self) -> str:
         """URL of the tables of a ledger without rows, which all tests use; one that changes tables takes a schema."""
         if self._tables:
-            self._run(sa.make_url(self._tables).set(drivername="postgresql+psycopg"), EMPTY)
+            self._run(sa.make_url(self._tables).set(drivername="postgresql+psycopg"), EMPTY_TABLES)
         else:
             self._tables = self.new_schema()
             Ledger.create(self._tables).close()
@@ -108,7 +108,7 @@ def binaries() -> Path | None:
     return Path(on_path).resolve().parent if on_path else None
 
 
-class OwnServer:
+class TemporaryServer:
     """A PostgreSQL server in a new folder, on loopback, which stops with the test."""
 
     def __init__(self, folder: Path) -> None:
@@ -163,10 +163,10 @@ class OwnServer:
 
 
 @contextmanager
-def own_server() -> Iterator[OwnServer]:
+def run_server() -> Iterator[TemporaryServer]:
     folder = Path(tempfile.mkdtemp(prefix="rankcorr-postgresql-"))
     try:
-        server = OwnServer(folder)
+        server = TemporaryServer(folder)
         server.start()
         try:
             yield server
@@ -273,7 +273,7 @@ def run(work: Callable[[Callable[[str], None]], object]) -> list[str]:
     return lines
 
 
-def survives(work: Callable[[], object]) -> bool:
+def run_to_end(work: Callable[[], object]) -> bool:
     """Run `work` in a child, and return whether it finished; otherwise it was killed."""
 
     def report_end(report: Callable[[str], None]) -> None:
@@ -299,15 +299,15 @@ VOTERS = ["Ann", "Bob", "@Eve"]
 WORDS = ["left", "right", "tie", "cannot say"]
 
 
-_OPENED = []
+_LEDGERS = []
 
 
 def ledger_at(target):
     """A ledger that is closed after the test."""
     if "://" not in target and not os.path.exists(target):
         shutil.copy(empty_file(), target)
-    _OPENED.append(Ledger.create(target))
-    return _OPENED[-1]
+    _LEDGERS.append(Ledger.create(target))
+    return _LEDGERS[-1]
 
 
 @cache
@@ -321,8 +321,8 @@ def empty_file():
 
 
 def _close_all():
-    while _OPENED:
-        _OPENED.pop().close()
+    while _LEDGERS:
+        _LEDGERS.pop().close()
 
 
 @pytest.fixture
@@ -343,7 +343,7 @@ def postgres():
         return
     with server:
         server.execute(f"CREATE DATABASE {name}")
-        server.execute(NO_DISK.format(name))
+        server.execute(SKIP_FLUSHES.format(name))
         yield f"{SERVER.rsplit('/', 1)[0]}/{name}"
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -383,7 +383,9 @@ def record(campaign, rows):
     return record_file(campaign, VoteFile("votes.csv", tuple(rows)))
 
 
-def voted_campaign(target, n_closed=1, *, n_opened=None, items=ITEMS, voters=VOTERS, seed=1, plan=PLAN, **settings):
+def campaign_with_votes(
+    target, n_closed=1, *, n_opened=None, items=ITEMS, voters=VOTERS, seed=1, plan=PLAN, **settings
+):
     """A campaign with some closed ballots, and votes on the open one."""
     campaign = ledger_at(target).new_campaign(
         plan, items, voters, seed, name="Fruit", settings=CampaignSettings(least_answered=0.5, **settings)

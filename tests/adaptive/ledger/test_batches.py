@@ -32,7 +32,7 @@ from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
 from tests.adaptive.ledger.test_participation import PAGES, answer, claim_sheet, join_campaign, journey
 
 
-def continuous(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options):
+def continuous_campaign(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options):
     plan = ContinuousPlan(n_items, budget, batch=batch)
     settings = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, **options)
     return ledger.new_campaign(plan, n_items, n_slots, 1, settings=settings)
@@ -49,7 +49,7 @@ def next_sheet(campaign, voter):
     return hand
 
 
-def waits(campaign):
+def waiting_reason(campaign):
     """Why the overview says that no more comparisons are asked."""
     return campaign.status().waits
 
@@ -60,7 +60,7 @@ def vote_on(campaign, voter):
         answer(campaign, voter, hand)
 
 
-def sizes(campaign):
+def sheet_sizes(campaign):
     return [n for (n,) in query(campaign, "SELECT n_comparisons FROM sheet ORDER BY ballot_id, number")]
 
 
@@ -79,10 +79,10 @@ def test_batches_grow_with_the_number_of_items(n_items, batch):
 
 
 def test_forty_slots_do_not_split_a_batch_into_sheets_of_one_pair(ledger):
-    campaign = continuous(ledger, 30, 40, batch=50, budget=200, sheet_size=20)
+    campaign = continuous_campaign(ledger, 30, 40, batch=50, budget=200, sheet_size=20)
     vote_on(campaign, join_campaign(campaign))
-    assert sum(sizes(campaign)) == 200
-    assert set(sizes(campaign)) <= {16, 17}
+    assert sum(sheet_sizes(campaign)) == 200
+    assert set(sheet_sizes(campaign)) <= {16, 17}
 
 
 # All examples share a database; each creates its own campaign.
@@ -98,7 +98,9 @@ def test_forty_slots_do_not_split_a_batch_into_sheets_of_one_pair(ledger):
 )
 def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overlap, order, ledger):
     options = {"probing": Probing(overlap=overlap)} if overlap else {}
-    campaign = continuous(ledger, n_items, 8, batch=batch, budget=20 * n_voters, sheet_size=sheet_size, **options)
+    campaign = continuous_campaign(
+        ledger, n_items, 8, batch=batch, budget=20 * n_voters, sheet_size=sheet_size, **options
+    )
     waiting = [join_campaign(campaign) for _ in range(n_voters)]
     pair_counts = {voter: Counter() for voter in waiting}
     while waiting:
@@ -116,11 +118,11 @@ def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overla
     if sum(ballot.n_comparisons for ballot in campaign.ballots()) < 20 * n_voters:
         # No voter stops while a pair could still be asked.
         assert {len(pairs) for pairs in pair_counts.values()} == {n_pairs}
-        assert waits(campaign) == "pairs"
+        assert waiting_reason(campaign) == "pairs"
 
 
 def test_sheets_held_by_others_delay_no_voter(ledger):
-    campaign = continuous(ledger, 12, 3, batch=10, budget=100, sheet_size=10)
+    campaign = continuous_campaign(ledger, 12, 3, batch=10, budget=100, sheet_size=10)
     hands = [next_sheet(campaign, join_campaign(campaign)) for _ in range(4)]
     assert [hand is not None for hand in hands] == [True] * 4  # three voters are planned, and half a batch may be open
     assert next_sheet(campaign, join_campaign(campaign)) is None
@@ -132,7 +134,7 @@ def test_sheets_held_by_others_delay_no_voter(ledger):
 
 
 def test_the_organiser_opens_the_first_batch_and_voters_the_others(ledger):
-    campaign = continuous(ledger, 12, 2, batch=10, budget=40, sheet_size=20)
+    campaign = continuous_campaign(ledger, 12, 2, batch=10, budget=40, sheet_size=20)
     voter = campaign.voter(join_campaign(campaign))
     state = voter.next_sheet(PAGES)
     assert (state.sheet, state.available, state.reason) == (None, False, "not open")
@@ -146,17 +148,17 @@ def test_the_organiser_opens_the_first_batch_and_voters_the_others(ledger):
 
 
 def test_a_batch_with_an_overlap_has_a_sheet_for_a_second_voter(ledger):
-    campaign = continuous(ledger, 12, 5, batch=10, budget=40, sheet_size=20, probing=Probing(overlap=0.4))
+    campaign = continuous_campaign(ledger, 12, 5, batch=10, budget=40, sheet_size=20, probing=Probing(overlap=0.4))
     draw_batch(campaign)
-    assert sizes(campaign) == [5, 5]
+    assert sheet_sizes(campaign) == [5, 5]
     assert query(campaign, "SELECT count(*) FROM comparison WHERE probe = 'overlap'") == [(4,)]
 
 
 def test_a_voter_who_has_seen_all_pairs_is_done_and_others_continue(ledger):
-    campaign = continuous(ledger, 4, 2, batch=10, budget=500, sheet_size=10)
+    campaign = continuous_campaign(ledger, 4, 2, batch=10, budget=500, sheet_size=10)
     voters = [join_campaign(campaign) for _ in range(2)]
     for number, voter in enumerate(voters, start=1):
-        assert waits(campaign) == (None if number == 1 else "pairs")
+        assert waiting_reason(campaign) == (None if number == 1 else "pairs")
         vote_on(campaign, voter)
         assert query(campaign, "SELECT sum(n_answered) FROM sheet") == [(6 * number,)]
     assert [journey(campaign, voter).reason for voter in voters] == ["none left"] * 2
@@ -166,11 +168,11 @@ def test_a_voter_who_has_seen_all_pairs_is_done_and_others_continue(ledger):
     rows = query(campaign, "SELECT DISTINCT voter_id FROM audit_event WHERE kind = 'no batch' ORDER BY voter_id")
     assert rows == [(voter,) for voter in voters]
     assert next_sheet(campaign, join_campaign(campaign)) is not None
-    assert waits(campaign) is None
+    assert waiting_reason(campaign) is None
 
 
 def test_pairs_left_on_the_sheet_of_an_excluded_voter_go_to_others(ledger):
-    campaign = continuous(ledger, 4, 2, batch=4, budget=4, sheet_size=4)
+    campaign = continuous_campaign(ledger, 4, 2, batch=4, budget=4, sheet_size=4)
     excluded, other, next_one = (join_campaign(campaign) for _ in range(3))
     sheet = next_sheet(campaign, excluded)
     first, second, third, last = (
@@ -191,7 +193,7 @@ def test_pairs_left_on_the_sheet_of_an_excluded_voter_go_to_others(ledger):
 
 def test_newcomers_get_a_batch_that_is_refused_to_the_organiser(ledger):
     """There are three pairs, and the one planned voter has answered all of them."""
-    campaign = continuous(ledger, 3, 1, batch=4, budget=30, sheet_size=4)
+    campaign = continuous_campaign(ledger, 3, 1, batch=4, budget=30, sheet_size=4)
     vote_on(campaign, join_campaign(campaign))
     with pytest.raises(LedgerError, match="as many voters as the plan has could answer all pairs that were drawn"):
         campaign.open_next()
@@ -202,40 +204,40 @@ def test_newcomers_get_a_batch_that_is_refused_to_the_organiser(ledger):
 
 
 @pytest.mark.parametrize("n_other_campaigns", [0, 2])
-def test_a_restored_campaign_keeps_its_reason_to_wait(n_other_campaigns, ledger, tmp_path, other):
+def test_a_restored_campaign_keeps_its_reason_to_wait(n_other_campaigns, ledger, tmp_path, other_path):
     """A restored campaign has new row ids, also for the decisions before a batch was refused."""
     plan = ContinuousPlan(4, 400, batch=10, target=0.6)
     settings = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
     for _ in range(2):
         campaign = ledger.new_campaign(plan, 4, 3, 1, settings=settings)
     campaign.voter(join_campaign(campaign)).exclude("a test")
-    while waits(campaign) != "target":
+    while waiting_reason(campaign) != "target":
         voter = join_campaign(campaign)
         with suppress(LedgerError):
             sheet = next_sheet(campaign, voter)
-        for pair in sheet.pairs if waits(campaign) is None else ():
+        for pair in sheet.pairs if waiting_reason(campaign) is None else ():
             winner = "left" if pair.left < pair.right else "right"
             campaign.cast(VoteCast(new_id(), sheet.number, pair.place, voter, winner))
     campaign.write_bundle(tmp_path / "campaign.zip")
-    with closing(Ledger.create(other)) as copy:
+    with closing(Ledger.create(other_path)) as copy:
         for _ in range(n_other_campaigns):
             copy.new_campaign(plan, 4, 3, 1, settings=settings)
-        assert waits(copy.restore(tmp_path / "campaign.zip")) == "target"
+        assert waiting_reason(copy.restore(tmp_path / "campaign.zip")) == "target"
 
 
 def test_sheets_without_an_eligible_voter_are_reported_once_the_budget_is_spent(ledger):
-    campaign = continuous(ledger, 4, 2, batch=6, budget=12, sheet_size=6)
+    campaign = continuous_campaign(ledger, 4, 2, batch=6, budget=12, sheet_size=6)
     voter = join_campaign(campaign)
     draw_batch(campaign, voter_id=voter)
     draw_batch(campaign, at_once=True)
     answer(campaign, voter, next_sheet(campaign, voter))
     for _ in range(2):
         assert next_sheet(campaign, voter) is None
-    assert waits(campaign) == "pairs"
+    assert waiting_reason(campaign) == "pairs"
     assert query(campaign, "SELECT count(*) FROM audit_event WHERE kind = 'no batch'") == [(1,)]
     other = join_campaign(campaign)
     answer(campaign, other, next_sheet(campaign, other))
-    assert waits(campaign) is None
+    assert waiting_reason(campaign) is None
 
 
 def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_changed(ledger):
@@ -243,11 +245,11 @@ def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_ch
     settings = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
     campaign = ledger.new_campaign(plan, 4, 3, 1, settings=settings)
     votes, hand = [], None
-    while waits(campaign) is None:
+    while waiting_reason(campaign) is None:
         voter = join_campaign(campaign)
         with suppress(LedgerError):
             hand = next_sheet(campaign, voter)
-        for pair in hand.pairs if waits(campaign) is None else ():
+        for pair in hand.pairs if waiting_reason(campaign) is None else ():
             winner = "left" if pair.left < pair.right else "right"
             votes.append(VoteCast(new_id(), hand.number, pair.place, voter, winner))
             campaign.cast(votes[-1])
@@ -256,17 +258,17 @@ def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_ch
     def may_ask():
         return read(campaign, may_draw, newcomer)
 
-    assert (waits(campaign), may_ask()) == ("target", False)
+    assert (waiting_reason(campaign), may_ask()) == ("target", False)
     for vote in votes[::2]:
         retract(campaign, new_id(), vote.number, vote.place, vote.voter_id)
         other = "right" if vote.answer == "left" else "left"
         campaign.cast(VoteCast(new_id(), vote.number, vote.place, vote.voter_id, other))
-    assert (waits(campaign), may_ask()) == (None, True)
+    assert (waiting_reason(campaign), may_ask()) == (None, True)
 
 
 def test_repeated_answers_to_checks_and_comparisons_look_alike(ledger):
     # Otherwise a voter who repeats an answer could recognise a check by whether more pairs are asked.
-    campaign = continuous(ledger, 8, 1, batch=10, budget=40, sheet_size=10, probing=Probing(repeats=0.5))
+    campaign = continuous_campaign(ledger, 8, 1, batch=10, budget=40, sheet_size=10, probing=Probing(repeats=0.5))
     voter = join_campaign(campaign)
     hand = next_sheet(campaign, voter)
     answer(campaign, voter, hand)
@@ -283,7 +285,7 @@ def test_repeated_answers_to_checks_and_comparisons_look_alike(ledger):
 
 def test_the_time_of_the_next_batch_does_not_reveal_checks(ledger):
     """One session answers; after each answer, another one checks whether there are new pairs."""
-    campaign = continuous(ledger, 12, 1, batch=10, budget=100, sheet_size=10, probing=Probing(repeats=0.4))
+    campaign = continuous_campaign(ledger, 12, 1, batch=10, budget=100, sheet_size=10, probing=Probing(repeats=0.4))
     one, _ = hands = [next_sheet(campaign, voter) for voter in (join_campaign(campaign), join_campaign(campaign))]
     assert [len(hand.pairs) for hand in hands] == [14, 14]
     (voter,) = query(campaign, "SELECT voter_id FROM lease WHERE ballot_id = (SELECT min(id) FROM ballot)")[0]
@@ -314,7 +316,7 @@ def campaign_of_targets(ledger, targets=TARGETS, *, answers=2, batch=5, n_slots=
     return ledger.new_campaign(plan, items_of_targets(targets), n_slots, 1, settings=settings)
 
 
-def vote_by(campaign, choose, voters):
+def vote_in_turns(campaign, choose, voters):
     """Let voters answer in turns until nothing is left; return annotator, target, better and worse of each vote."""
     votes, waiting = [], list(voters)
     while waiting:
@@ -336,7 +338,7 @@ def vote_by(campaign, choose, voters):
 
 def test_pairs_of_target_groups_get_their_quota_within_a_group(ledger):
     campaign = campaign_of_targets(ledger, answers=3)
-    votes = vote_by(
+    votes = vote_in_turns(
         campaign,
         lambda _voter, _target, left, right: "left" if left < right else "right",
         [join_campaign(campaign) for _ in range(3)],
@@ -387,7 +389,7 @@ def test_random_target_groups_get_all_their_answers(
         ledger, targets, answers=answers, batch=batch, n_slots=n_voters, sheet_size=sheet_size
     )
     answer_of = lambda *_: random.choice(["left", "right", "tie"])  # noqa: E731
-    votes = vote_by(campaign, answer_of, [join_campaign(campaign) for _ in range(n_voters)])
+    votes = vote_in_turns(campaign, answer_of, [join_campaign(campaign) for _ in range(n_voters)])
     numbers = Counter((target, frozenset(pair)) for _, target, *pair in votes)
     assert set(numbers.values()) == {min(answers, n_voters)}
     assert sum(numbers.values()) == campaign.info.plan.n_possible(n_voters)
@@ -415,7 +417,7 @@ def test_a_tie_counts_half_and_cannot_say_does_not_count(ledger):
     targets = {"oak": {"tree": "positive", "plant": "positive"}}
     campaign = campaign_of_targets(ledger, targets, answers=4, n_slots=4)
     words = iter(["left", "tie", "tie", "cannot say"])
-    vote_by(campaign, lambda *_: next(words), [join_campaign(campaign) for _ in range(4)])
+    vote_in_turns(campaign, lambda *_: next(words), [join_campaign(campaign) for _ in range(4)])
     groups = campaign.target_groups()
     assert list(groups.n_answers.values()) == [3]
     assert set(groups.shares.values()) <= {2 / 3, 1 / 3}
@@ -475,7 +477,7 @@ def test_plan_items_and_checks_must_match_the_targets(ledger):
 
 def test_bundles_keep_target_groups(ledger, tmp_path):
     campaign = campaign_of_targets(ledger)
-    vote_by(campaign, lambda *_: "left", [join_campaign(campaign) for _ in range(2)])
+    vote_in_turns(campaign, lambda *_: "left", [join_campaign(campaign) for _ in range(2)])
     campaign.write_bundle(tmp_path / "copy.zip")
     restored = Ledger.in_memory().restore(tmp_path / "copy.zip")
     assert restored.info.settings == campaign.info.settings
@@ -484,7 +486,7 @@ def test_bundles_keep_target_groups(ledger, tmp_path):
 
 def test_a_claim_asks_for_the_batch_for_which_it_skipped_sheets(ledger, monkeypatch):
     """Another request may draw the batch between the two checks whether one is due."""
-    campaign = continuous(ledger, 6, 2, batch=4, budget=8, sheet_size=2)
+    campaign = continuous_campaign(ledger, 6, 2, batch=4, budget=8, sheet_size=2)
     voter, is_due = join_campaign(campaign), iter([True, False])
     monkeypatch.setattr(_voter.batches, "may_draw", lambda *_: next(is_due))
     assert write(campaign, _voter.next_sheet, VotingPages(), voter, may_get_batch=True) is None

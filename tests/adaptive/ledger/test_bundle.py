@@ -27,15 +27,15 @@ from adaptive.ledger._votes.casting import correct, retract
 from adaptive.ledger.errors import BundleError
 from rankcorr._io.table import unguarded
 from tests.adaptive.ledger.campaigns import check_ids, new_id, pair_ids, read, write
-from tests.adaptive.ledger.databases import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted_campaign
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, VOTERS, campaign_with_votes, ledger_at, record, rows_of
 from tests.adaptive.ledger.test_bundle_members import edit_member, members_of, pack_members
 
 
-def lively(target, **options):
+def eventful_campaign(target, **options):
     """A campaign with events of every kind."""
     first, second = options.get("items", ITEMS)[:2]
     probing = Probing((KnownPair("gold", first, second, "left"),), 1, 0.2, 0.2)
-    campaign = voted_campaign(target, 1, probing=probing, **options)
+    campaign = campaign_with_votes(target, 1, probing=probing, **options)
     info = campaign.info
     by_name = {str(name): write(campaign, voter_named, str(name)) for name in info.slots}
     rows = rows_of(campaign, 2, 3, words=["left", "right"], silent=0)
@@ -64,7 +64,7 @@ def contents(campaign):
 @pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8)), [1, "one", ("two",), ("a", 2), 3, 4, 5, '6, "7"']])
 @pytest.mark.parametrize("n_closed", [0, 1, 3])
 def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_path):
-    campaign = voted_campaign(sqlite, n_closed, items=items)
+    campaign = campaign_with_votes(sqlite, n_closed, items=items)
     campaign.write_bundle(tmp_path / "b.zip")
     assert (tmp_path / "b.zip").read_bytes() == campaign.bundle()
     result = verify_bundle(tmp_path / "b.zip")
@@ -82,7 +82,7 @@ def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_pa
 
 
 def test_the_zip_has_fixed_times_and_sorted_names(sqlite):
-    data = voted_campaign(sqlite).bundle()
+    data = campaign_with_votes(sqlite).bundle()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
         assert names == sorted(names)
@@ -93,7 +93,7 @@ def test_the_zip_has_fixed_times_and_sorted_names(sqlite):
 
 def test_digests_can_be_verified_without_this_package(sqlite):
     """As the data sheet describes, from the files alone."""
-    members = members_of(lively(sqlite).bundle())
+    members = members_of(eventful_campaign(sqlite).bundle())
     rows = list(csv.DictReader(io.StringIO(members["items.csv"], newline="")))
     labels = {row["place"]: json.loads(row["label"]) for row in rows}
     comparison_rows = list(csv.DictReader(io.StringIO(members["comparisons.csv"], newline="")))
@@ -135,7 +135,7 @@ def test_digests_can_be_verified_without_this_package(sqlite):
 
 
 def test_only_counted_votes_are_in_votes_csv(sqlite):
-    campaign = lively(sqlite)
+    campaign = eventful_campaign(sqlite)
     text = members_of(campaign.bundle())["votes.csv"]
     rows = {row["comparison"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
     result, ids = contents(campaign), {number: pair_ids(campaign, number) for number in (1, 2)}
@@ -153,7 +153,7 @@ def test_only_counted_votes_are_in_votes_csv(sqlite):
 
 @pytest.mark.parametrize("options", [{}, {"items": PAIRS}, {"items": list(range(8)), "voters": 4}, {"sheet_size": 3}])
 def test_a_restored_campaign_is_the_same(options, sqlite, target, tmp_path):
-    campaign = lively(sqlite, **options)
+    campaign = eventful_campaign(sqlite, **options)
     campaign.write_bundle(tmp_path / "b.zip")
     again = ledger_at(target).restore(tmp_path / "b.zip")
     assert again.bundle() == (tmp_path / "b.zip").read_bytes()
@@ -165,7 +165,7 @@ def test_a_restored_campaign_is_the_same(options, sqlite, target, tmp_path):
 @pytest.mark.parametrize("voters", [4, VOTERS], ids=["numbers", "names"])
 def test_a_restored_campaign_continues(voters, sqlite, target, tmp_path):
     """With names, or if voters are numbers, files of votes are still accepted; ballots do not change."""
-    campaign = voted_campaign(sqlite, 1, voters=voters)
+    campaign = campaign_with_votes(sqlite, 1, voters=voters)
     campaign.write_bundle(tmp_path / "b.zip", names=True)
     again = ledger_at(target).restore(tmp_path / "b.zip")
     rows = rows_of(campaign, 2, 7, words=["left", "right"], silent=0)
@@ -185,7 +185,7 @@ def test_a_restored_campaign_continues(voters, sqlite, target, tmp_path):
 
 
 def test_a_restored_ledger_recognises_repeated_events(sqlite, target, tmp_path):
-    campaign = voted_campaign(sqlite, 0, voters=4)
+    campaign = campaign_with_votes(sqlite, 0, voters=4)
     row = next(vote for vote in contents(campaign).votes if vote["kind"] == "cast")
     first = {"event_id": row["event_id"], "number": 1, "place": row["place"], "answer": row["answer"]}
     back = new_id()
@@ -199,7 +199,7 @@ def test_a_restored_ledger_recognises_repeated_events(sqlite, target, tmp_path):
 
 
 def test_names_are_in_a_bundle_only_on_request(sqlite):
-    campaign = voted_campaign(sqlite, 1, voters=["Ann Smith", "Bob Brown", "Eve Jones"])
+    campaign = campaign_with_votes(sqlite, 1, voters=["Ann Smith", "Bob Brown", "Eve Jones"])
     plain, named = (campaign.bundle(names=names) for names in (False, True))
     for name in campaign.info.slots:
         assert not any(name in text for text in members_of(plain).values())
@@ -209,7 +209,7 @@ def test_names_are_in_a_bundle_only_on_request(sqlite):
 
 
 def test_an_existing_campaign_is_not_restored_again(sqlite, tmp_path):
-    campaign = lively(sqlite)
+    campaign = eventful_campaign(sqlite)
     campaign.write_bundle(tmp_path / "b.zip")
     ledger = ledger_at(str(tmp_path / "other.db"))
     ledger.restore(tmp_path / "b.zip")
@@ -232,7 +232,7 @@ def test_a_continuous_campaign_without_records_is_checked_by_its_digests(sqlite,
 
 
 def test_a_ballot_that_is_being_closed_is_open_in_the_bundle(sqlite):
-    campaign = voted_campaign(sqlite, 0)
+    campaign = campaign_with_votes(sqlite, 0)
     before = campaign.bundle()
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1")
@@ -240,7 +240,7 @@ def test_a_ballot_that_is_being_closed_is_open_in_the_bundle(sqlite):
 
 
 def test_a_withdrawn_voter_and_odd_cells_survive(sqlite, tmp_path):
-    campaign = voted_campaign(sqlite, 0)
+    campaign = campaign_with_votes(sqlite, 0)
     campaign.write(withdraw, campaign.voters.named("Bob").id)
     with campaign.database.engine.begin() as connection:
         for key, version in zip([v["voter"] for v in contents(campaign).voters], ["", '""', "a\nb,"], strict=True):
@@ -253,7 +253,7 @@ def test_a_withdrawn_voter_and_odd_cells_survive(sqlite, tmp_path):
 
 def test_croissant_metadata_is_read_by_its_own_library(sqlite, tmp_path, monkeypatch):
     mlcroissant = pytest.importorskip("mlcroissant")
-    with zipfile.ZipFile(io.BytesIO(lively(sqlite).bundle())) as archive:
+    with zipfile.ZipFile(io.BytesIO(eventful_campaign(sqlite).bundle())) as archive:
         archive.extractall(tmp_path)
     monkeypatch.chdir(tmp_path)
     result = mlcroissant.Dataset("croissant.json")
@@ -265,7 +265,7 @@ def test_croissant_metadata_is_read_by_its_own_library(sqlite, tmp_path, monkeyp
 @pytest.mark.parametrize("n_closed", [0, 1])
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
 def test_croissant_metadata_lists_every_data_file_with_its_checksum(items, n_closed, sqlite):
-    members = members_of(voted_campaign(sqlite, n_closed, items=items).bundle())
+    members = members_of(campaign_with_votes(sqlite, n_closed, items=items).bundle())
     result = json.loads(members["croissant.json"])
     assert result["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     files = {entry["@id"]: entry for entry in result["distribution"]}
@@ -279,7 +279,7 @@ def test_croissant_metadata_lists_every_data_file_with_its_checksum(items, n_clo
 
 
 def test_croissant_metadata_has_the_closing_date_and_the_citation(sqlite):
-    campaign = voted_campaign(sqlite, 0)
+    campaign = campaign_with_votes(sqlite, 0)
     result = json.loads(members_of(campaign.bundle())["croissant.json"])
     assert "datePublished" not in result
     assert "license" not in result  # no citation was given
@@ -293,7 +293,7 @@ def test_croissant_metadata_has_the_closing_date_and_the_citation(sqlite):
 
 
 def test_an_inconsistent_ledger_is_not_exported(sqlite, tmp_path):
-    campaign = voted_campaign(sqlite, 1)
+    campaign = campaign_with_votes(sqlite, 1)
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE ballot SET chain_digest = 'x' WHERE number = 1")
     with pytest.raises(BundleError, match="chain of ballot 1"):
@@ -303,14 +303,14 @@ def test_an_inconsistent_ledger_is_not_exported(sqlite, tmp_path):
 
 def test_unwritable_and_unreadable_files_are_refused(sqlite, tmp_path):
     with pytest.raises(BundleError, match=r"none/b\.zip: cannot be written: No such file"):
-        voted_campaign(sqlite, 0).write_bundle(tmp_path / "none" / "b.zip")
+        campaign_with_votes(sqlite, 0).write_bundle(tmp_path / "none" / "b.zip")
     with pytest.raises(BundleError, match=r"b\.zip: cannot be read: No such file"):
         verify_bundle(tmp_path / "b.zip")
     with pytest.raises(BundleError, match="cannot be read"):
         verify_bundle(tmp_path)
 
 
-def continuous(target, items=ITEMS, n_batches=4):
+def continuous_campaign(target, items=ITEMS, n_batches=4):
     campaign = ledger_at(target).new_campaign(ContinuousPlan(8, 60, batch=12), items, VOTERS, 1)
     for number in range(1, n_batches + 1):
         draw_batch(campaign)
@@ -321,7 +321,7 @@ def continuous(target, items=ITEMS, n_batches=4):
 @pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8))], ids=["text", "pairs", "numbers"])
 @pytest.mark.parametrize("ended", [False, True])
 def test_the_table_has_the_strengths_of_the_ledger(items, ended, sqlite, tmp_path):
-    campaign = continuous(sqlite, items)
+    campaign = continuous_campaign(sqlite, items)
     campaign.voters.named("Bob").exclude("too fast")
     if ended:
         close_batches(campaign, least_answered=0.5)
@@ -344,7 +344,7 @@ def test_the_table_has_the_strengths_of_the_ledger(items, ended, sqlite, tmp_pat
 
 
 def test_a_changed_table_is_refused_but_not_a_rounding_difference(sqlite, tmp_path):
-    data = continuous(sqlite).bundle()
+    data = continuous_campaign(sqlite).bundle()
 
     def verify_change(change):
         contents, members = contents_of(edit_member(data, "result.csv", change))

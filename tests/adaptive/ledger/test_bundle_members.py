@@ -23,7 +23,7 @@ from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger._store.schema import label_text
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import read
-from tests.adaptive.ledger.databases import ITEMS, PAIRS, voted_campaign
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, campaign_with_votes
 
 
 def members_of(data):
@@ -83,14 +83,14 @@ def edit_line(data, kind, change):
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory):
-    campaign = voted_campaign(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
+    campaign = campaign_with_votes(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
     result = members_of(campaign.bundle())
     campaign.database.close()
     return result
 
 
 @pytest.fixture
-def closed(monkeypatch):
+def unreadable_members(monkeypatch):
     """Fail if a member of a zip is opened."""
 
     def fail(*_args):
@@ -149,7 +149,7 @@ def test_a_zip_bomb_is_not_decompressed(members, tmp_path, request):
     """A thousandth of its size on disk."""
     bomb = pack_members({**members, "items.csv": "0" * 20_000_000})
     assert len(bomb) < 100_000
-    request.getfixturevalue("closed")
+    request.getfixturevalue("unreadable_members")
     message = r"the zip holds 20,\d{3},\d{3} bytes; at most 1,000,000 are read"
     assert_refused(bomb, message, tmp_path, most_bytes=1_000_000)
 
@@ -159,7 +159,7 @@ def test_a_zip_bomb_is_not_decompressed(members, tmp_path, request):
 )
 def test_an_oversized_member_is_not_decompressed(name, most, members, tmp_path, request):
     large = pack_members({**members, name: "\n" * (most + 1)}, sealed=False)
-    request.getfixturevalue("closed")
+    request.getfixturevalue("unreadable_members")
     assert_refused(large, rf"b\.zip: {name}: has {most + 1:,} bytes; at most {most:,} are read", tmp_path)
 
 
@@ -237,7 +237,7 @@ CELL = st.none() | TEXT | st.sampled_from(["", '""', '""""', "\r", "\n"])
 
 @pytest.fixture(scope="module")
 def contents(tmp_path_factory):
-    campaign = voted_campaign(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
+    campaign = campaign_with_votes(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
     result = read(campaign, read_contents, names=True)
     campaign.database.close()
     return result
@@ -270,7 +270,7 @@ def test_any_text_survives(labels, cells, extra, contents):
 @pytest.mark.parametrize("before", ["", "as it is"])
 def test_blank_lines_are_refused_without_reading_all_of_them(name, before, sqlite):
     """Splitting all lines at once would take nine times their bytes."""
-    members = members_of(voted_campaign(sqlite).bundle())
+    members = members_of(campaign_with_votes(sqlite).bundle())
     n_lines = 4_000_000
     members[name] = (members[name] if before else "") + "\n" * n_lines
     tracemalloc.start()
@@ -289,7 +289,9 @@ NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 @pytest.mark.parametrize("settings", [{}, {"n_closed": 0}], ids=["closed", "no ranking yet"])
 @pytest.mark.parametrize("items", [None, PAIRS], ids=["labels", "pairs"])
 def test_formulas_in_cells_are_guarded_and_restored(settings, items, sqlite, tmp_path):
-    campaign = voted_campaign(sqlite, items=items or ITEMS, voters=["Ann", "=cmd|' /C calc'!A0", "-@Eve"], **settings)
+    campaign = campaign_with_votes(
+        sqlite, items=items or ITEMS, voters=["Ann", "=cmd|' /C calc'!A0", "-@Eve"], **settings
+    )
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE voter SET consent_version = '+1+1' WHERE id = 1")
     members = members_of(campaign.bundle(names=True))
@@ -325,7 +327,7 @@ PAGES = VotingPages({"en": PageTexts("Fruit", "Which?", consent="I agree.")}, pl
 
 
 def campaign_with_pages(target):
-    campaign = voted_campaign(target)
+    campaign = campaign_with_votes(target)
     for version in range(2):
         pages = replace(PAGES, consent_version=str(version + 1))
         campaign.set_pages(pages, replaces=version)

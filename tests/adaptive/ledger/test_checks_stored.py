@@ -35,12 +35,12 @@ from tests.adaptive.ledger.campaigns import (
 )
 from tests.adaptive.ledger.test_participation import answer, claim_sheet
 
-KNOWN = (("practice", "ash", "yew", "left"), ("attention", "ash", "oak", "left"), ("gold", "birch", "yew", "tie"))
-PROBING = Probing(tuple(KnownPair(*pair) for pair in KNOWN), 1, 0.25, 0.25)
+KNOWN_PAIRS = (("practice", "ash", "yew", "left"), ("attention", "ash", "oak", "left"), ("gold", "birch", "yew", "tie"))
+PROBING = Probing(tuple(KnownPair(*pair) for pair in KNOWN_PAIRS), 1, 0.25, 0.25)
 
 
-def row(name, answer, *, voter=None, left=None, right=None, line=2):
-    return VoteRow(line, name, voter, left, right, answer)
+def row(name, answer, *, voter=None, left=None):
+    return VoteRow(2, name, voter, left, None, answer)
 
 
 def record(campaign, *rows):
@@ -90,13 +90,13 @@ def test_checks_are_shown_at_their_drawn_positions_with_ordinary_ids(campaign):
     assert read(campaign, asked_of, number=2) == ()
 
 
-def answers_to_all(campaign):
+def answer_rows(campaign):
     return [row(pair.id, "left") for pair in read(campaign, asked_of, number=1)]
 
 
 def test_answers_arrive_with_the_votes_and_are_counted_separately(campaign):
     n_probes = len(probes_in(campaign))
-    rows = answers_to_all(campaign)
+    rows = answer_rows(campaign)
     result = record(campaign, *rows)
     assert (result.n_new, result.n_probes, result.n_known) == (12, n_probes, 0)
     assert read(campaign, asked_of, unanswered=True) == ()
@@ -175,7 +175,7 @@ def test_probes_with_other_items_are_refused(ledger):
 def test_practice_is_asked_once_and_known_pairs_rotate_over_ballots(ledger):
     # Pairs of items that no ballot compares within a slot: it asks the known ones instead.
     campaign = campaign_of(ledger, probing=Probing(PROBING.known, 2), n_voters=6)
-    record(campaign, *answers_to_all(campaign))
+    record(campaign, *answer_rows(campaign))
     campaign.close(1)
     campaign.open_next()
     assert "practice" in {probe.kind for probe in probes_in(campaign)}
@@ -183,7 +183,7 @@ def test_practice_is_asked_once_and_known_pairs_rotate_over_ballots(ledger):
 
 
 @pytest.fixture
-def overlapping(ledger):
+def overlapping_sheets(ledger):
     """A campaign whose sheets share pairs, and the pairs of each sheet."""
     campaign = campaign_of(ledger, probing=Probing(overlap=0.5), sheet_size=2, assigned=False)
     pairs = defaultdict(set)
@@ -198,8 +198,8 @@ def sheets_with_a_common_pair(pairs_of_sheet):
     )
 
 
-def test_a_claimed_sheet_repeats_no_pair_of_an_overlap(overlapping):
-    campaign, voter = overlapping[0], voters_of(overlapping[0], 1)[0]
+def test_a_claimed_sheet_repeats_no_pair_of_an_overlap(overlapping_sheets):
+    campaign, voter = overlapping_sheets[0], voters_of(overlapping_sheets[0], 1)[0]
     pairs = []
     while (hand := claim_sheet(campaign, voter)[0]) is not None:
         pairs += [frozenset([pair.left, pair.right]) for pair in hand.pairs]
@@ -208,8 +208,8 @@ def test_a_claimed_sheet_repeats_no_pair_of_an_overlap(overlapping):
     assert read(campaign, voter_named, "0") == voter
 
 
-def test_sheets_with_only_new_pairs_are_given_first(ledger, overlapping):
-    campaign, pairs_of_sheet = overlapping
+def test_sheets_with_only_new_pairs_are_given_first(ledger, overlapping_sheets):
+    campaign, pairs_of_sheet = overlapping_sheets
     ballot, (voter, other) = campaign.ballots()[0].id, voters_of(campaign, 2)
     first, begun = sheets_with_a_common_pair(pairs_of_sheet)
     write(campaign, give_sheet, ballot, begun, other)
@@ -224,8 +224,8 @@ def test_sheets_with_only_new_pairs_are_given_first(ledger, overlapping):
     assert not pairs_of_sheet[claim_sheet(campaign, voter)[0].sheet] & pairs_of_sheet[first]
 
 
-def test_a_sheet_with_a_pair_the_voter_has_seen_is_not_given(overlapping):
-    campaign, pairs_of_sheet = overlapping
+def test_a_sheet_with_a_pair_the_voter_has_seen_is_not_given(overlapping_sheets):
+    campaign, pairs_of_sheet = overlapping_sheets
     ballot, voter = campaign.ballots()[0].id, voters_of(campaign, 1)[0]
     first, other = sheets_with_a_common_pair(pairs_of_sheet)
     write(campaign, give_sheet, ballot, first, voter)

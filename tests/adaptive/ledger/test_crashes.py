@@ -22,26 +22,26 @@ from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
     answer_all,
     answered_campaign,
-    asked_comparisons,
     campaign_in_second_ballot,
     campaign_of,
     change,
     check_ledger,
+    comparisons_of,
     first_comparison,
-    in_ballots,
     new_id,
     query,
+    query_ballots,
     vote,
     voters_of,
     write,
 )
 from tests.adaptive.ledger.databases import Points
-from tests.service.live import eventually
+from tests.service.live import poll_until
 
 pytestmark = pytest.mark.wide
 
 
-def killed_at_each_point(ledger, prepare, step, check, *, of_statements=False):
+def kill_at_each_point(ledger, prepare, step, check, *, of_statements=False):
     """Run `step` of a campaign in children, each killed at the next point, until one finishes."""
     point = 0
 
@@ -51,7 +51,7 @@ def killed_at_each_point(ledger, prepare, step, check, *, of_statements=False):
 
     while True:
         campaign = prepare()
-        is_done = processes.survives(die)
+        is_done = processes.run_to_end(die)
         wait_for_server(campaign)
         check(campaign, is_done)
         check_ledger(ledger)
@@ -64,12 +64,12 @@ def wait_for_server(campaign):
     """Wait until PostgreSQL has finished the work of a killed client, which it may still commit."""
     busy = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'"
     if not campaign.database.is_sqlite:
-        eventually(lambda: not query(campaign, f"{busy} AND pid <> pg_backend_pid()"), goal="the end of its sessions")
+        poll_until(lambda: not query(campaign, f"{busy} AND pid <> pg_backend_pid()"), goal="the end of its sessions")
 
 
 def votes_of(campaign):
     columns = "t.place, t.revision, t.kind, t.answer"
-    return in_ballots(campaign, columns, "vote_event", "ORDER BY t.place, t.revision")
+    return query_ballots(campaign, columns, "vote_event", "ORDER BY t.place, t.revision")
 
 
 def test_a_vote_killed_at_any_point_and_sent_again_is_stored_once(ledger):
@@ -81,7 +81,7 @@ def test_a_vote_killed_at_any_point_and_sent_again_is_stored_once(ledger):
         return campaign_of(ledger)
 
     def cast(campaign):
-        place, _, voter = asked_comparisons(campaign)[0]
+        place, _, voter = comparisons_of(campaign)[0]
         return campaign.cast(vote(voter, place, event_id=event_id))
 
     def check(campaign, is_finished):
@@ -91,7 +91,7 @@ def test_a_vote_killed_at_any_point_and_sent_again_is_stored_once(ledger):
         assert cast(campaign).repeated == bool(before)
         assert votes_of(campaign) == [(0, 1, "cast", 1)]
 
-    assert killed_at_each_point(ledger, prepare, cast, check, of_statements=True) >= 8
+    assert kill_at_each_point(ledger, prepare, cast, check, of_statements=True) >= 8
 
 
 def test_retractions_and_corrections_are_atomic(ledger):
@@ -118,7 +118,7 @@ def test_retractions_and_corrections_are_atomic(ledger):
             assert step(campaign).repeated == (len(before) == 2)
             assert votes_of(campaign) == [(0, 1, "cast", 1), event]
 
-        assert killed_at_each_point(ledger, prepare, step, check) >= 2
+        assert kill_at_each_point(ledger, prepare, step, check) >= 2
 
 
 def test_a_sheet_claimed_or_given_by_a_killed_process_has_one_holder(ledger):
@@ -138,7 +138,7 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_has_one_holder(ledger):
         return write(campaign, give_sheet, ballot, 0, second)
 
     def leases(campaign):
-        return in_ballots(campaign, "t.sheet, t.voter_id", "lease", "AND t.ended_at IS NULL")
+        return query_ballots(campaign, "t.sheet, t.voter_id", "lease", "AND t.ended_at IS NULL")
 
     def check_claim(campaign, is_finished):
         before = leases(campaign)
@@ -157,11 +157,11 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_has_one_holder(ledger):
             give(campaign)
         assert leases(campaign) == [(0, second)]
 
-    assert killed_at_each_point(ledger, prepare, claim, check_claim) >= 2
-    assert killed_at_each_point(ledger, prepare, give, check_give) >= 2
+    assert kill_at_each_point(ledger, prepare, claim, check_claim) >= 2
+    assert kill_at_each_point(ledger, prepare, give, check_give) >= 2
 
 
-def overdue(ledger, campaign):
+def expire_closing(ledger, campaign):
     """Let the lease of a dead closer expire."""
     change(
         ledger,
@@ -185,19 +185,19 @@ def test_another_process_closes_a_ballot_whose_closer_was_killed(ledger):
                 match=r"being closed by another request; if that was interrupted, try again in \d+ seconds",
             ):
                 close(campaign)
-            overdue(ledger, campaign)
+            expire_closing(ledger, campaign)
         if state != "closed":
             assert close(campaign) == expected
         assert campaign.position()[0] == (expected,)
         closed = "SELECT count(*) FROM audit_event WHERE kind = 'closed' AND campaign_id = :id"
         assert query(ledger, closed, id=campaign.info.id) == [(1,)]
 
-    assert killed_at_each_point(ledger, lambda: answered_campaign(ledger), close, check) >= 6
+    assert kill_at_each_point(ledger, lambda: answered_campaign(ledger), close, check) >= 6
 
 
 def test_voting_resumes_when_the_lease_of_a_dead_closer_expires(ledger):
     campaign = campaign_of(ledger)
-    (place, _, voter), *others = asked_comparisons(campaign)
+    (place, _, voter), *others = comparisons_of(campaign)
     for at, _, holder in others:
         campaign.cast(vote(holder, at))
 
@@ -212,7 +212,7 @@ def test_voting_resumes_when_the_lease_of_a_dead_closer_expires(ledger):
     last = vote(voter, place)
     with pytest.raises(LedgerBusyError, match="being closed"):
         campaign.cast(last)
-    overdue(ledger, campaign)
+    expire_closing(ledger, campaign)
     assert campaign.cast(last).revision == 1
     assert campaign.ballots()[0].state == "open"
     campaign.close(1)
@@ -248,17 +248,17 @@ def test_creating_campaigns_and_ballots_is_atomic(ledger):
         reopened = "SELECT count(*) FROM audit_event WHERE kind = 'reopened' AND campaign_id = :id"
         assert query(ledger, reopened, id=campaign.info.id) == [(1,)]
 
-    assert killed_at_each_point(ledger, ready, lambda campaign: campaign.open_next(), check_open) >= 4
-    assert killed_at_each_point(ledger, ready, lambda c: c.reopen(1, "a mistake"), check_reopened) >= 2
+    assert kill_at_each_point(ledger, ready, lambda campaign: campaign.open_next(), check_open) >= 4
+    assert kill_at_each_point(ledger, ready, lambda c: c.reopen(1, "a mistake"), check_reopened) >= 2
 
 
 def test_creating_tables_is_atomic(empty_target):
     ledger = Ledger(empty_target)
-    n_points = int(processes.run(lambda report: report(str(_points_of_create(ledger))))[0])
+    n_points = int(processes.run(lambda report: report(str(_count_points_of_create(ledger))))[0])
     assert n_points > 60
     for point in [3, n_points // 2, n_points - 2, n_points - 1]:
-        empty_target_of(ledger)
-        child = processes.start(lambda _, p=point: _points_of_create(ledger, p))
+        remove_tables(ledger)
+        child = processes.start(lambda _, p=point: _count_points_of_create(ledger, p))
         assert child.lines() == []
         assert child.wait() == -signal.SIGKILL
         new_ledger = Ledger.create(empty_target)
@@ -266,13 +266,13 @@ def test_creating_tables_is_atomic(empty_target):
         new_ledger.close()
 
 
-def _points_of_create(ledger, fatal=None):
+def _count_points_of_create(ledger, fatal=None):
     points = Points(ledger, fatal, of_statements=True)
     Ledger.create.__func__(lambda _, **_options: ledger, "")
     return points.n_passed
 
 
-def empty_target_of(ledger):
+def remove_tables(ledger):
     if ledger.database.is_sqlite:
         ledger.close()
         for path in ledger.database.path.parent.glob("ledger.db*"):
@@ -284,7 +284,7 @@ def empty_target_of(ledger):
     ledger.close()
 
 
-def crowd(campaign, places, report):
+def vote_in_threads(campaign, places, report):
     """Vote on places in threads, and report each acknowledged event."""
 
     def votes(mine):
@@ -299,17 +299,17 @@ def crowd(campaign, places, report):
         thread.join()
 
 
-BIG = plan_ballots(60, n_ballots=2, fraction=0.5, presentations=20)  # ballot 1 has 600 comparisons
+BIG_PLAN = plan_ballots(60, n_ballots=2, fraction=0.5, presentations=20)  # ballot 1 has 600 comparisons
 
 
 def test_randomly_killed_processes_lose_and_duplicate_no_votes(ledger):
-    campaign = campaign_of(ledger, n_voters=8, plan=BIG)
-    expected = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
+    campaign = campaign_of(ledger, n_voters=8, plan=BIG_PLAN)
+    expected = [(new_id(), place, voter) for place, _, voter in comparisons_of(campaign)]
     acknowledged, rng = set(), random.Random(1)
     for round_ in range(1, 4):
         left = [vote_key for vote_key in expected if vote_key[0] not in acknowledged]
         halves = left[::2], left[1::2]
-        children = [processes.start(lambda report, h=half: crowd(campaign, h, report)) for half in halves]
+        children = [processes.start(lambda report, h=half: vote_in_threads(campaign, h, report)) for half in halves]
         assert any(child.has_reported() for child in children)
         time.sleep(rng.uniform(0.0, 0.4))
         for child in children:
@@ -351,7 +351,7 @@ class Lines:
         sys.settrace(None)
 
 
-def killed_at_each_line(module, step, check):
+def kill_at_each_line(module, step, check):
     """Run `step` in children, each killed before another line of the module or of the file writer."""
     point = 0
 
@@ -360,7 +360,7 @@ def killed_at_each_line(module, step, check):
             step()
 
     while True:
-        is_done = processes.survives(die)
+        is_done = processes.run_to_end(die)
         check(is_done)
         if is_done:
             return point
@@ -398,12 +398,7 @@ def test_a_backup_killed_at_any_line_is_complete_or_absent(source, tmp_path):
         assert is_complete(copy, expected)
         copy.unlink()
 
-    assert killed_at_each_line(database, lambda: database.back_up(source.database, copy), check) > 15
-
-
-def imports(*arguments):
-    result = CliRunner().invoke(main, ["run", "import", *arguments])
-    assert result.exit_code == 0, result.output
+    assert kill_at_each_line(database, lambda: database.back_up(source.database, copy), check) > 15
 
 
 def test_an_import_killed_at_any_line_leaves_a_complete_ledger_or_none(source, tmp_path):
@@ -415,9 +410,10 @@ def test_an_import_killed_at_any_line_leaves_a_complete_ledger_or_none(source, t
         copy.unlink(missing_ok=True)
 
     def step():
-        imports(str(copy), str(tmp_path / "b.zip"))
+        result = CliRunner().invoke(main, ["run", "import", str(copy), str(tmp_path / "b.zip")])
+        assert result.exit_code == 0, result.output
 
-    assert killed_at_each_line(adaptive._cli.run.ledgers, step, check) > 10
+    assert kill_at_each_line(adaptive._cli.run.ledgers, step, check) > 10
     step()
     assert is_complete(copy, expected)
 
@@ -433,7 +429,7 @@ def test_an_import_killed_at_any_statement_is_atomic(ledger, source, tmp_path):
         ledger.restore(tmp_path / "b.zip")
 
     while query(ledger, "SELECT count(*) FROM campaign") == [(1,)]:
-        is_done = processes.survives(die)
+        is_done = processes.run_to_end(die)
         assert not is_done or query(ledger, "SELECT count(*) FROM campaign") == [(2,)]
         point += 1
         check_ledger(ledger)

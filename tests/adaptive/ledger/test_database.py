@@ -22,10 +22,10 @@ from adaptive.ledger._store.migrations import create_tables
 from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,
-    asked_comparisons,
     campaign_of,
     change,
     check_ledger,
+    comparisons_of,
     first_comparison,
     new_id,
     query,
@@ -37,7 +37,7 @@ from tests.processes import guard
 pytestmark = pytest.mark.wide
 
 
-def of_postgresql(ledger):
+def require_postgresql(ledger):
     if ledger.database.is_sqlite:
         pytest.skip("of PostgreSQL alone")
 
@@ -72,7 +72,7 @@ def database(postgresql):
 
 
 @contextmanager
-def role_of(url):
+def create_role(url):
     """Create a role that may only connect, and return the URL for it."""
     name = f"reader_{new_id().replace('-', '')}"
     administrator = sa.create_engine(
@@ -91,7 +91,7 @@ def role_of(url):
 
 def test_missing_privileges_are_reported(database):
     url = database()
-    with closing(Ledger.create(url)) as ledger, role_of(url) as (name, role_url, connection):
+    with closing(Ledger.create(url)) as ledger, create_role(url) as (name, role_url, connection):
         campaign, place, voter = first_comparison(ledger)
         with pytest.raises(UnreachableError, match="permission denied for table ledger_revision"):
             Ledger.open(role_url)
@@ -166,7 +166,7 @@ def test_files_that_are_no_database_are_reported(tmp_path):
 
 def test_a_forked_child_opens_new_connections(ledger):
     campaign = campaign_of(ledger)
-    places = [(place, voter) for place, _, voter in asked_comparisons(campaign)]
+    places = [(place, voter) for place, _, voter in comparisons_of(campaign)]
     n_votes = min(8, len(places) // 2)
     with ledger.database.engine.connect() as connection:  # in use while the process forks
         connection.execute(sa.text("SELECT 1"))
@@ -193,7 +193,7 @@ def test_a_forked_child_opens_new_connections(ledger):
 def test_a_child_can_write_although_a_thread_of_the_parent_was_writing(ledger, monkeypatch):
     monkeypatch.setattr(module, "_FORK_SECONDS", 60.0)  # forking takes longer on a busy machine
     campaign = campaign_of(ledger)
-    (place, _, voter), *_ = asked_comparisons(campaign)
+    (place, _, voter), *_ = comparisons_of(campaign)
     writes, forked = threading.Event(), threading.Event()
 
     def hold(connection):
@@ -211,31 +211,31 @@ def test_a_child_can_write_although_a_thread_of_the_parent_was_writing(ledger, m
     assert child.wait() == 0
 
 
-def lose_the_answer(ledger, *, after_commit):
+def break_next_commit(ledger, *, after_commit):
     """Break the connection at the next commit, before or after the server has committed."""
-    of_postgresql(ledger)
+    require_postgresql(ledger)
     dialect = ledger.database.engine.dialect
     commit = dialect.do_commit
 
-    def broken(connection):
+    def break_connection(connection):
         dialect.do_commit = commit
         if after_commit:
             commit(connection)
         connection.dbapi_connection.close()
         raise psycopg.OperationalError("the connection is lost")
 
-    dialect.do_commit = broken
+    dialect.do_commit = break_connection
 
 
 @pytest.mark.parametrize("after_commit", [True, False])
 def test_a_commit_without_an_answer_is_done_once(ledger, after_commit):
-    lose_the_answer(ledger, after_commit=after_commit)
+    break_next_commit(ledger, after_commit=after_commit)
     campaign = ledger.new_campaign(PLAN, 6, 3, 1)
     assert query(ledger, "SELECT count(*), min(id) FROM campaign") == [(1, campaign.info.id)]
-    lose_the_answer(ledger, after_commit=after_commit)
+    break_next_commit(ledger, after_commit=after_commit)
     assert campaign.open_next() == 1
-    place, _, voter = asked_comparisons(campaign)[0]
-    lose_the_answer(ledger, after_commit=after_commit)
+    place, _, voter = comparisons_of(campaign)[0]
+    break_next_commit(ledger, after_commit=after_commit)
     receipt = campaign.cast(vote(voter, place))
     assert (receipt.revision, receipt.repeated) == (1, after_commit)
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(1,)]
@@ -243,7 +243,7 @@ def test_a_commit_without_an_answer_is_done_once(ledger, after_commit):
 
 
 def test_a_session_ended_by_the_server_is_replaced(ledger):
-    of_postgresql(ledger)
+    require_postgresql(ledger)
     campaign, place, voter = first_comparison(ledger)
     change(
         ledger,
@@ -281,7 +281,7 @@ def test_a_blocked_step_is_refused_and_changes_nothing(ledger):
 
 
 def test_fitting_a_report_may_take_longer_than_the_lock_timeout(ledger):
-    of_postgresql(ledger)
+    require_postgresql(ledger)
     limit = sa.text("SHOW idle_in_transaction_session_timeout")
     for _ in range(2):
         assert ledger.database.read(lambda connection: connection.execute(limit).scalar()) == "0"
@@ -290,7 +290,7 @@ def test_fitting_a_report_may_take_longer_than_the_lock_timeout(ledger):
 
 
 def test_the_server_ends_a_stalled_transaction(ledger):
-    of_postgresql(ledger)
+    require_postgresql(ledger)
     with ledger.database.engine.connect() as connection:
         assert connection.execute(sa.text("SHOW lock_timeout")).scalar() == "5s"
         assert connection.execute(sa.text("SHOW idle_in_transaction_session_timeout")).scalar() == "1min"
@@ -322,11 +322,11 @@ LIMITS = "SELECT current_setting('lock_timeout'), current_setting('idle_in_trans
 
 def test_sessions_behind_a_pooler_keep_no_limits_and_no_statements(ledger, monkeypatch):
     """A pooler tells its clients other numbers than those of the sessions of the server."""
-    of_postgresql(ledger)
+    require_postgresql(ledger)
     ledger.close()
     monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _: 0))
     campaign = campaign_of(ledger, n_voters=2)
-    for place, _, voter in asked_comparisons(campaign):
+    for place, _, voter in comparisons_of(campaign):
         campaign.cast(vote(voter, place))
     session = [("0", "0", 0)]
     assert query(ledger, f"{LIMITS}, (SELECT count(*) FROM pg_prepared_statements)") == session
@@ -362,7 +362,7 @@ def pooler(server):
 def test_votes_by_a_pooler_that_gives_each_transaction_to_any_session(pooler):
     with closing(Ledger.create(pooler, patience=60.0)) as ledger, closing(Ledger.create(pooler)) as second:
         campaign = campaign_of(ledger, n_voters=4)
-        places, failures = [(place, voter) for place, _, voter in asked_comparisons(campaign)], []
+        places, failures = [(place, voter) for place, _, voter in comparisons_of(campaign)], []
 
         def cast_votes(share, connected_campaign):
             for place, voter in share:
@@ -442,7 +442,7 @@ def test_the_first_writable_host_is_used(database):
 
 
 def test_a_damaged_table_is_reported(ledger):
-    of_postgresql(ledger)
+    require_postgresql(ledger)
     statement = sa.text("DO $$ BEGIN RAISE 'invalid page in block 3' USING ERRCODE = 'XX001'; END $$")
     with pytest.raises(UnreachableError, match="invalid page in block 3"):
         ledger.database.read(lambda connection: connection.execute(statement))
@@ -478,7 +478,7 @@ def test_a_full_disk_refuses_votes_and_loses_none(ledger):
     if not ledger.database.is_sqlite:
         pytest.skip("of SQLite alone")
     campaign = campaign_of(ledger)
-    places = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
+    places = [(new_id(), place, voter) for place, _, voter in comparisons_of(campaign)]
     (n_pages,) = query(ledger, "PRAGMA page_count")[0]
     full = Ledger.open(ledger.database.path)
     sa.event.listen(
@@ -510,7 +510,7 @@ def test_a_full_disk_refuses_votes_and_loses_none(ledger):
 def test_votes_survive_a_stopped_server(server, how):
     ledger = Ledger.create(server.url, patience=120.0)  # recovery takes long on a busy machine
     campaign = campaign_of(ledger, n_voters=4)
-    places = [(new_id(), place, voter) for place, _, voter in asked_comparisons(campaign)]
+    places = [(new_id(), place, voter) for place, _, voter in comparisons_of(campaign)]
     pause, acknowledged, failed = threading.Event(), [], []
 
     def votes(mine):
@@ -540,7 +540,7 @@ def test_votes_survive_a_stopped_server(server, how):
 @pytest.mark.parametrize("hours", [1, -1])
 def test_a_clock_an_hour_off_in_some_processes_loses_nothing(ledger, hours, monkeypatch):
     campaign = campaign_of(ledger, n_voters=2)
-    places = [(place, voter) for place, _, voter in asked_comparisons(campaign)]
+    places = [(place, voter) for place, _, voter in comparisons_of(campaign)]
     true_time = time.time_ns
 
     def shift_clock():
@@ -589,7 +589,7 @@ def test_a_file_of_other_software_is_refused_and_not_changed(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["bookmarks.db"]
 
 
-def soon():
+def deadline():
     return time.monotonic() + 60
 
 
@@ -597,10 +597,10 @@ def test_turns_are_first_come_first_served():
     turns, order, threads = FairLock(), [], []
 
     def take(name):
-        with turns.turn(soon()):
+        with turns.turn(deadline()):
             order.append(name)
 
-    with turns.turn(soon()):
+    with turns.turn(deadline()):
         for name in range(20):
             threads.append(threading.Thread(target=take, args=(name,)))
             threads[-1].start()
@@ -629,7 +629,7 @@ def test_only_one_thread_has_the_turn_even_if_others_give_up():
                 gave_up.append(name)
 
     threads = [threading.Thread(target=take, args=(name,)) for name in range(8)]
-    with turns.turn(soon()):
+    with turns.turn(deadline()):
         for thread in threads:
             thread.start()
         while len(set(gave_up)) < 8:
@@ -638,14 +638,14 @@ def test_only_one_thread_has_the_turn_even_if_others_give_up():
     for thread in threads:
         thread.join()
     assert most == [1] * 160
-    with turns.turn(soon()):
+    with turns.turn(deadline()):
         assert not turns._waiting
 
 
 def test_an_error_ends_the_turn():
     turns = FairLock()
-    with pytest.raises(KeyError), turns.turn(soon()):
+    with pytest.raises(KeyError), turns.turn(deadline()):
         raise KeyError
-    with turns.turn(soon()):
+    with turns.turn(deadline()):
         pass
     assert not turns._taken

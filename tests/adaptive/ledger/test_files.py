@@ -20,9 +20,9 @@ from adaptive.ledger._store.database import reason
 from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
     answered_campaign,
-    asked_comparisons,
     campaign_of,
     check_ledger,
+    comparisons_of,
     new_id,
     query,
     vote,
@@ -41,7 +41,7 @@ def folder():
     shutil.rmtree(readable_folder)
 
 
-def answered_ledger(folder):
+def create_answered_campaign(folder):
     ledger = Ledger.create(folder / "ledger.db")
     campaign = answered_campaign(ledger)
     return ledger, campaign
@@ -67,7 +67,7 @@ def as_reader(folder, work):
 
 
 def test_a_ledger_in_a_read_only_folder_is_read(folder):
-    ledger, campaign = answered_ledger(folder)
+    ledger, campaign = create_answered_campaign(folder)
     expected = campaign.bundle()
     campaign.result(interim=True)  # compile the kernels first: the reader could not cache them
     ledger.close()
@@ -92,7 +92,7 @@ def test_a_ledger_in_a_read_only_folder_is_read(folder):
 
 
 def test_writing_to_a_read_only_ledger_is_refused(folder):
-    ledger, _ = answered_ledger(folder)
+    ledger, _ = create_answered_campaign(folder)
     ledger.close()
 
     def writes():
@@ -104,7 +104,7 @@ def test_writing_to_a_read_only_ledger_is_refused(folder):
 
 
 def test_a_read_only_ledger_is_read_while_another_process_writes(folder):
-    ledger, _ = answered_ledger(folder)
+    ledger, _ = create_answered_campaign(folder)
     with ledger.database.engine.connect() as connection:
         connection.exec_driver_sql("SELECT count(*) FROM vote_event").scalar()
         (folder / "new").mkdir()
@@ -127,7 +127,7 @@ def test_a_read_only_ledger_is_read_while_another_process_writes(folder):
 
 
 def test_a_lockless_read_during_a_write_is_discarded(folder, monkeypatch):
-    ledger, campaign = answered_ledger(folder)
+    ledger, campaign = create_answered_campaign(folder)
     ledger.close()
     monkeypatch.setattr(database, "is_read_only", lambda _: True)
     assert campaign.status().n_votes == 12
@@ -165,13 +165,13 @@ def test_a_full_disk_is_reported_and_voting_resumes_when_space_is_freed(tiny_dis
     disk, enlarge = tiny_disk
     ledger = Ledger.create(disk / "ledger.db")
     campaign = campaign_of(ledger)
-    places = asked_comparisons(campaign)
+    places = comparisons_of(campaign)
     ledger.close()
     free = os.statvfs(disk)
     (disk / "other").write_bytes(b"x" * (free.f_bavail * free.f_frsize - left))
-    acknowledged = check_full(campaign, places, r"ledger\.db: the disk is full$")
+    acknowledged = fill_disk(campaign, places, r"ledger\.db: the disk is full$")
     enlarge()
-    votes_go_on(ledger, campaign, places, acknowledged)
+    check_voting_resumes(ledger, campaign, places, acknowledged)
     ledger.close()
 
 
@@ -187,14 +187,14 @@ def test_a_full_disk_of_postgresql_is_reported_and_loses_no_vote(tiny_disk, serv
     make.close()
     ledger = Ledger.create(server.url)
     campaign = campaign_of(ledger)
-    places = asked_comparisons(campaign)
-    acknowledged = check_full(campaign, places, "the disk of the server is full: could not extend file")
+    places = comparisons_of(campaign)
+    acknowledged = fill_disk(campaign, places, "the disk of the server is full: could not extend file")
     enlarge()
-    votes_go_on(ledger, campaign, places, acknowledged)
+    check_voting_resumes(ledger, campaign, places, acknowledged)
     ledger.close()
 
 
-def check_full(campaign, places, message):
+def fill_disk(campaign, places, message):
     """Vote until the disk is full; return the acknowledged events."""
     acknowledged = {}
     with pytest.raises(UnreachableError, match=message):  # noqa: PT012
@@ -205,7 +205,7 @@ def check_full(campaign, places, message):
     return acknowledged
 
 
-def votes_go_on(ledger, campaign, places, acknowledged):
+def check_voting_resumes(ledger, campaign, places, acknowledged):
     assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(acknowledged.values())
     for place, _, voter in places:
         if place not in acknowledged:
@@ -219,14 +219,14 @@ def campaign(tmp_path):
     """A campaign in a file, with one vote, whose connections stay open."""
     ledger = Ledger.create(tmp_path / "votes.db", patience=0.5)
     new_campaign = campaign_of(ledger)
-    place, _, voter = asked_comparisons(new_campaign)[0]
+    place, _, voter = comparisons_of(new_campaign)[0]
     new_campaign.cast(vote(voter, place))
     yield new_campaign
     ledger.close()
 
 
 def next_vote(campaign):
-    place, _, voter = asked_comparisons(campaign)[1]
+    place, _, voter = comparisons_of(campaign)[1]
     return vote(voter, place)
 
 
@@ -319,7 +319,7 @@ def test_opening_and_closing_in_another_process_does_no_harm(campaign):
 
 def campaign_with_votes(ledger):
     campaign = campaign_of(ledger)
-    for place, _, voter in asked_comparisons(campaign):
+    for place, _, voter in comparisons_of(campaign):
         campaign.cast(vote(voter, place, "left" if place % 3 else "tie"))
     campaign.close(1)
     return campaign

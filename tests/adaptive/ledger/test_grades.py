@@ -25,15 +25,15 @@ from adaptive.ledger._ballots.stored import current_votes, stored_ballots
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import campaign_of, new_id, query, read, write_rows
-from tests.adaptive.ledger.databases import ITEMS, PAIRS, ledger_at, record, rows_of, voted_campaign
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, campaign_with_votes, ledger_at, record, rows_of
 from tests.adaptive.ledger.test_bundle_members import edit_json, members_of
 
-GRADED = ["left", "right", "tie", "cannot say", "left 2", "right 2", "left 3", "right 3"]
+GRADED_ANSWERS = ["left", "right", "tie", "cannot say", "left 2", "right 2", "left 3", "right 3"]
 
 
-def graded(target, n_closed=1, words=GRADED, **options):
+def campaign_with_grades(target, n_closed=1, words=GRADED_ANSWERS, **options):
     """A campaign with some closed ballots, and graded votes."""
-    campaign = voted_campaign(target, 0, n_opened=0, grades=3, **options)
+    campaign = campaign_with_votes(target, 0, n_opened=0, grades=3, **options)
     for number in range(1, n_closed + 2):
         campaign.open_next()
         record(campaign, rows_of(campaign, number, number, words=words))
@@ -90,10 +90,13 @@ def test_votes_with_grades_are_cast_corrected_and_taken_back(ledger):
 
 
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
-def test_ballots_close_as_without_grades(items, sqlite, other):
-    with_grades, without_grades = graded(sqlite, 0, items=items), voted_campaign(other, 0, n_opened=0, items=items)
+def test_ballots_close_as_without_grades(items, sqlite, other_path):
+    with_grades, without_grades = (
+        campaign_with_grades(sqlite, 0, items=items),
+        campaign_with_votes(other_path, 0, n_opened=0, items=items),
+    )
     without_grades.open_next()
-    rows = rows_of(with_grades, 1, 1, words=GRADED)
+    rows = rows_of(with_grades, 1, 1, words=GRADED_ANSWERS)
     record(without_grades, [row._replace(answer=row.answer.removesuffix(" 2").removesuffix(" 3")) for row in rows])
     closed, expected = with_grades.close(1), without_grades.close(1)
     assert_array_equal(closed.ybar, expected.ybar)
@@ -101,7 +104,7 @@ def test_ballots_close_as_without_grades(items, sqlite, other):
 
 
 def test_the_strengths_are_those_of_the_grades_in_the_exported_file(target, tmp_path):
-    campaign = graded(target, 1)
+    campaign = campaign_with_grades(target, 1)
     export = campaign.export_votes("csv", guard=False)
     path = tmp_path / "votes.csv"
     path.write_text(export.files["votes.csv"], encoding="utf-8", newline="")
@@ -123,7 +126,7 @@ def test_the_strengths_are_those_of_the_grades_in_the_exported_file(target, tmp_
 
 
 def test_exports_have_the_grade_or_count_the_votes_they_omit(sqlite):
-    campaign = graded(sqlite, 0)
+    campaign = campaign_with_grades(sqlite, 0)
     votes = read(campaign, lambda transaction: current_votes(transaction, stored_ballots(transaction)[0].id))
     export = campaign.export_votes("csv")
     table = table_of(export)
@@ -139,9 +142,9 @@ def test_exports_have_the_grade_or_count_the_votes_they_omit(sqlite):
 
 
 @pytest.mark.parametrize("with_ids", [True, False])
-def test_grades_are_imported_also_for_swapped_items(with_ids, sqlite, other, tmp_path):
-    source = graded(sqlite, 0)
-    target = voted_campaign(other, 0, n_opened=0, grades=3)
+def test_grades_are_imported_also_for_swapped_items(with_ids, sqlite, other_path, tmp_path):
+    source = campaign_with_grades(sqlite, 0)
+    target = campaign_with_votes(other_path, 0, n_opened=0, grades=3)
     target.open_next()
     rows = table_of(source.export_votes("csv", names=True, guard=False))
     flipped = {"left": "right", "right": "left"}
@@ -172,7 +175,7 @@ def test_grades_are_imported_also_for_swapped_items(with_ids, sqlite, other, tmp
     ],
 )
 def test_imported_grades_must_fit_the_answer(winner, grade, message, sqlite, tmp_path):
-    campaign = graded(sqlite, 0, words=["left"])
+    campaign = campaign_with_grades(sqlite, 0, words=["left"])
     path = tmp_path / "votes.csv"
     path.write_text(f"comparison,winner,grade\n1-0-0,{winner},{grade}\n", encoding="utf-8")
     with pytest.raises(VoteError, match=message.replace("+", r"\+").replace(".", r"\.")):
@@ -180,13 +183,13 @@ def test_imported_grades_must_fit_the_answer(winner, grade, message, sqlite, tmp
 
 
 @pytest.mark.parametrize("n_closed", [0, 1, 2])
-def test_a_bundle_keeps_grades(n_closed, sqlite, other, tmp_path):
-    campaign = graded(sqlite, n_closed)
+def test_a_bundle_keeps_grades(n_closed, sqlite, other_path, tmp_path):
+    campaign = campaign_with_grades(sqlite, n_closed)
     campaign.write_bundle(tmp_path / "b.zip")
     assert verify_bundle(tmp_path / "b.zip").n_votes == campaign.result(interim=True).n_votes + sum(
         row["winner"] == "cannot say" for row in table_of(campaign.export_votes("csv"))
     )
-    restored = ledger_at(other).restore(tmp_path / "b.zip")
+    restored = ledger_at(other_path).restore(tmp_path / "b.zip")
     assert restored.info.settings.grades == 3
     assert restored.bundle() == campaign.bundle()
     again = restored.result(interim=True).graded.theta
@@ -279,7 +282,7 @@ def test_voters_who_never_contradict_each_other_have_a_result(ledger):
 
 def test_a_result_of_few_voters_notes_that_votes_count_as_independent(sqlite):
     warning = "with fewer than 10 voters, intervals of graded votes are as if all votes were independent"
-    assert warning in graded(sqlite, 0).result(interim=True).warnings
+    assert warning in campaign_with_grades(sqlite, 0).result(interim=True).warnings
 
 
 def test_too_many_items_for_a_graded_fit_are_refused(ledger):
@@ -291,7 +294,7 @@ def test_too_many_items_for_a_graded_fit_are_refused(ledger):
 
 
 def test_grades_as_pandas_writes_a_column_with_gaps(sqlite, tmp_path):
-    campaign = voted_campaign(sqlite, 0, n_opened=0, grades=3)
+    campaign = campaign_with_votes(sqlite, 0, n_opened=0, grades=3)
     campaign.open_next()
     pairs = [pair.id for pair in campaign.asked()][:4]
     rows = zip(pairs, ["left", "right", "tie", "cannot say"], ["2.0", "-3.0", "0.0", ""], strict=True)

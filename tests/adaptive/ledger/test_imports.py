@@ -12,10 +12,10 @@ from adaptive.ledger._voters.membership import register
 from adaptive.ledger._votes.casting import conflicts, correct
 from adaptive.ledger._votes.imports import Recorded, record_file
 from tests.adaptive.ledger.campaigns import (
-    asked_comparisons,
     campaign_of,
     change,
     check_ledger,
+    comparisons_of,
     new_id,
     pair_ids,
     query,
@@ -60,7 +60,7 @@ def test_simultaneous_imports_record_each_vote_once(ledger):
 def test_during_a_reassignment_all_votes_of_a_sheet_count_or_are_late(ledger):
     """It depends on which comes first."""
     campaign = campaign_of(ledger)
-    places = [place for place, sheet, _ in asked_comparisons(campaign) if sheet == 0]
+    places = [place for place, sheet, _ in comparisons_of(campaign) if sheet == 0]
     ballot = campaign.ballots()[0].id
     ids = pair_ids(campaign)
     first = VoteFile("votes.csv", tuple(VoteRow(2, ids[place], "0", None, None, "left") for place in places))
@@ -123,7 +123,7 @@ def test_a_correction_sets_a_vote_that_a_correction_voided(ledger):
 def test_no_correction_sets_a_vote_of_a_voter_who_left_or_whose_pairs_others_are_asked(ledger, step):
     campaign = campaign_of(ledger)
     record_file(campaign, file_of(campaign, range(12)))
-    (place, _, voter_id), *_ = asked_comparisons(campaign)
+    (place, _, voter_id), *_ = comparisons_of(campaign)
     voter = campaign.voter(voter_id)
     if step == "leave":
         correct(campaign, new_id(), 1, place, None, "not read")
@@ -134,7 +134,7 @@ def test_no_correction_sets_a_vote_of_a_voter_who_left_or_whose_pairs_others_are
         correct(campaign, new_id(), 1, place, "left", "asked again")
 
 
-def are_corrected(campaign):
+def correction_flags(campaign):
     return [conflict.corrected for conflict in read(campaign, conflicts)]
 
 
@@ -149,17 +149,17 @@ def test_resolved_conflicts_are_recognised_by_revision_not_by_time(ledger, monke
     correct(campaign, new_id(), 1, 0, "tie", "misread")
     shift = 0
     assert record_file(campaign, file_of(campaign, [0], "right")).n_conflicts == 1
-    assert are_corrected(campaign) == [False]
+    assert correction_flags(campaign) == [False]
     shift = hours
     correct(campaign, new_id(), 1, 0, "tie", "asked the voter")
-    assert are_corrected(campaign) == [True]
+    assert correction_flags(campaign) == [True]
 
 
 def test_a_late_vote_resent_with_its_id_counts_after_reopening(ledger):
     campaign = campaign_of(ledger)
     record_file(campaign, file_of(campaign, range(11)))
     campaign.close(1, least_answered=0.5)
-    place, _, voter = asked_comparisons(campaign)[11]
+    place, _, voter = comparisons_of(campaign)[11]
     late = vote(voter, place)
     for _ in range(2):
         with pytest.raises(LateVoteError, match="ballot 1 is closed: the vote was stored, but does not count"):
@@ -183,7 +183,7 @@ def test_a_resent_late_vote_stays_late_if_another_voter_has_the_pair(ledger):
     campaign = campaign_of(ledger)
     record_file(campaign, file_of(campaign, range(10)))
     campaign.close(1, least_answered=0.5)
-    (first, _, voter), (second, sheet, other) = asked_comparisons(campaign)[10:]
+    (first, _, voter), (second, sheet, other) = comparisons_of(campaign)[10:]
     first_late, second_late = vote(voter, first), vote(other, second)
     for late in (first_late, second_late):
         with pytest.raises(LateVoteError, match="ballot 1 is closed"):
@@ -204,8 +204,8 @@ def test_a_restored_ledger_keeps_conflicts_of_files(ledger, tmp_path):
     """A voter there has the id of another voter here, so their events differ."""
     campaign_of(ledger, n_voters=1)  # takes an id
     campaign = campaign_of(ledger, n_voters=2)
-    theirs, sheet = max((voter, sheet) for _, sheet, voter in asked_comparisons(campaign))
-    *places, last = (place for place, of, _ in asked_comparisons(campaign) if of == sheet)
+    theirs, sheet = max((voter, sheet) for _, sheet, voter in comparisons_of(campaign))
+    *places, last = (place for place, of, _ in comparisons_of(campaign) if of == sheet)
     record_file(campaign, file_of(campaign, set(range(12)) - {last}))
     assert record_file(campaign, file_of(campaign, places[:1], "tie")).n_conflicts == 1
     campaign.write_bundle(tmp_path / "b.zip", names=True)
@@ -215,6 +215,6 @@ def test_a_restored_ledger_keeps_conflicts_of_files(ledger, tmp_path):
     assert dora == theirs or not ledger.database.is_sqlite
     write(restored, give_sheet, restored.ballots()[0].id, sheet, dora)
     assert record_file(restored, file_of(campaign, places[:1], "tie")).n_conflicts == 1
-    assert are_corrected(restored) == [False, False]
+    assert correction_flags(restored) == [False, False]
     check_ledger(other)
     other.close()

@@ -14,9 +14,9 @@ from adaptive.ledger._store import migrations, schema
 from adaptive.ledger._store.schema import answer_name
 from adaptive.ledger._voters.membership import erase
 from tests.adaptive.ledger.campaigns import (
-    asked_comparisons,
     change,
     check_ledger,
+    comparisons_of,
     first_comparison,
     query,
     target_of,
@@ -35,7 +35,7 @@ def ledger(empty_target):
 
 
 @pytest.fixture
-def full(ledger):
+def full_ledger(ledger):
     """A ledger with a row in each table of history."""
     campaign, place, voter = first_comparison(ledger)
     campaign.cast(vote(voter, place))
@@ -67,17 +67,17 @@ def check_not_emptied(full, table):
 
 
 @pytest.mark.parametrize("table", schema.HISTORY)
-def test_rows_of_history_are_neither_changed_nor_deleted(full, table):
-    assert query(full, f"SELECT count(*) FROM {table}") > [(0,)]
+def test_rows_of_history_are_neither_changed_nor_deleted(full_ledger, table):
+    assert query(full_ledger, f"SELECT count(*) FROM {table}") > [(0,)]
     for name in (column.name for column in schema.metadata.tables[table].c):
-        assert is_refused(full, f"UPDATE {table} SET {name} = {name}")
-    assert is_refused(full, f"DELETE FROM {table}")
-    check_not_emptied(full, table)
+        assert is_refused(full_ledger, f"UPDATE {table} SET {name} = {name}")
+    assert is_refused(full_ledger, f"DELETE FROM {table}")
+    check_not_emptied(full_ledger, table)
 
 
 @pytest.mark.parametrize("table", ["campaign", "ballot", "sheet", "voter", "lease", "token"])
-def test_mutable_rows_are_never_deleted_and_keep_their_identity(full, table):
-    assert is_refused(full, f"DELETE FROM {table}")
+def test_mutable_rows_are_never_deleted_and_keep_their_identity(full_ledger, table):
+    assert is_refused(full_ledger, f"DELETE FROM {table}")
     fixed = {
         "campaign": ["key", "mode", "plan", "slots", "seed", "hash_key", "created_at"],
         "ballot": ["number", "places", "presentations", "n_comparisons", "draw_digest", "opened_at"],
@@ -87,18 +87,18 @@ def test_mutable_rows_are_never_deleted_and_keep_their_identity(full, table):
         "token": ["hash", "campaign_id", "kind", "voter_id", "made_at"],
     }
     for column in fixed[table]:
-        assert is_refused(full, f"UPDATE {table} SET {column} = {column}")
-    check_not_emptied(full, table)
+        assert is_refused(full_ledger, f"UPDATE {table} SET {column} = {column}")
+    check_not_emptied(full_ledger, table)
 
 
-def test_only_identities_of_voters_may_be_deleted(full):
-    campaign = full.campaign()
+def test_only_identities_of_voters_may_be_deleted(full_ledger):
+    campaign = full_ledger.campaign()
     (voter,) = voters_of(campaign, 1)
-    assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(1,)]
-    votes = query(full, "SELECT count(*) FROM vote_event")
+    assert query(full_ledger, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(1,)]
+    votes = query(full_ledger, "SELECT count(*) FROM vote_event")
     write(campaign, erase, voter)
-    assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(0,)]
-    assert query(full, "SELECT count(*) FROM vote_event") == votes
+    assert query(full_ledger, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(0,)]
+    assert query(full_ledger, "SELECT count(*) FROM vote_event") == votes
 
 
 def check_tables(ledger):
@@ -117,18 +117,18 @@ def test_tables_are_those_of_the_schema(ledger):
     check_tables(ledger)
 
 
-def test_a_ledger_of_the_first_release_is_upgraded_with_its_votes(full):
-    change(full, "ALTER TABLE comparison DROP COLUMN other_items")  # the first release had no sets
-    change(full, "UPDATE ledger_revision SET version_num = '0003'")
-    votes = query(full, "SELECT * FROM vote_event")
+def test_a_ledger_of_the_first_release_is_upgraded_with_its_votes(full_ledger):
+    change(full_ledger, "ALTER TABLE comparison DROP COLUMN other_items")  # the first release had no sets
+    change(full_ledger, "UPDATE ledger_revision SET version_num = '0003'")
+    votes = query(full_ledger, "SELECT * FROM vote_event")
     with pytest.raises(RevisionError, match="has tables of revision 0003, but this release reads 0004"):
-        full.check()
-    assert full.migrate() == "0003"
-    assert full.migrate() is None
-    check_tables(full)
-    assert query(full, "SELECT * FROM vote_event") == votes
-    assert full.campaign().verify().n_comparisons == full.campaign().ballots()[0].n_comparisons
-    assert is_refused(full, "UPDATE comparison SET other_items = NULL")
+        full_ledger.check()
+    assert full_ledger.migrate() == "0003"
+    assert full_ledger.migrate() is None
+    check_tables(full_ledger)
+    assert query(full_ledger, "SELECT * FROM vote_event") == votes
+    assert full_ledger.campaign().verify().n_comparisons == full_ledger.campaign().ballots()[0].n_comparisons
+    assert is_refused(full_ledger, "UPDATE comparison SET other_items = NULL")
 
 
 def test_a_change_of_the_tables_has_a_revision():
@@ -169,19 +169,19 @@ def upgrade():
 
 
 @pytest.fixture
-def old_ledger(full, tmp_path, monkeypatch):
+def old_ledger(full_ledger, tmp_path, monkeypatch):
     """A ledger with rows, and a patched release whose new revision adds a column to the votes."""
     (tmp_path / "0005_later.py").write_text(NEW_REVISION)
     folder = Path(migrations.__path__[0])
     scripts = ScriptDirectory(str(folder), version_locations=[str(folder / "versions"), str(tmp_path)])
     monkeypatch.setattr(migrations, "_scripts", lambda: scripts)
     monkeypatch.setattr(migrations, "HEAD", "0005")
-    return full
+    return full_ledger
 
 
 def test_an_older_ledger_is_upgraded_with_its_votes_and_digests(old_ledger):
     campaign = old_ledger.campaign()
-    for place, _, voter in asked_comparisons(campaign)[1:]:
+    for place, _, voter in comparisons_of(campaign)[1:]:
         campaign.cast(vote(voter, place))
     campaign.close(1)
     with pytest.raises(RevisionError, match="has tables of revision 0004, but this release reads 0005"):
@@ -198,18 +198,18 @@ def test_an_older_ledger_is_upgraded_with_its_votes_and_digests(old_ledger):
     assert campaign.cast(vote(voter, place, answer_name(answer), event_id=event_id)).repeated
     assert is_refused(old_ledger, "UPDATE vote_event SET note = NULL")
     campaign.open_next()
-    for place, _, voter in asked_comparisons(campaign, 2):
+    for place, _, voter in comparisons_of(campaign, 2):
         campaign.cast(vote(voter, place, "right", number=2))
     campaign.close(2)
     assert campaign.verify().n_closed == 2
     check_ledger(old_ledger)
 
 
-def test_a_revision_without_an_upgrade_is_refused_and_not_changed(full):
-    change(full, "UPDATE ledger_revision SET version_num = '0002'")
+def test_a_revision_without_an_upgrade_is_refused_and_not_changed(full_ledger):
+    change(full_ledger, "UPDATE ledger_revision SET version_num = '0002'")
     with pytest.raises(RevisionError, match=r"cannot be upgraded: .*'0002'"):
-        full.migrate()
-    assert query(full, "SELECT version_num FROM ledger_revision") == [("0002",)]
+        full_ledger.migrate()
+    assert query(full_ledger, "SELECT version_num FROM ledger_revision") == [("0002",)]
 
 
 def test_the_head_is_the_last_file():

@@ -28,7 +28,7 @@ def campaign(ledger):
     return web_campaign(ledger, lease_minutes=30)
 
 
-def come(campaign, address=None, most=4, voter=None):
+def ask_sheet(campaign, address=None, most=4, voter=None):
     """Let a voter, by default a new one, ask for a sheet from an address; return voter, sheet and reason."""
     voter = join_campaign(campaign) if voter is None else voter
     origin = None if address is None else Origin(address, most)
@@ -48,56 +48,56 @@ def minutes_left(campaign, voter):
     return round(time / MINUTE)
 
 
-def marks(campaign):
+def addresses(campaign):
     return [address for (address,) in query(campaign, "SELECT address FROM lease ORDER BY id") if address is not None]
 
 
 def test_a_sheet_is_reserved_for_two_minutes_and_after_an_answer_for_the_lease(campaign):
-    voter, hand, _ = come(campaign)
+    voter, hand, _ = ask_sheet(campaign)
     assert minutes_left(campaign, voter) == 2
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 30
 
 
 def test_asking_again_prolongs_nothing_before_an_answer(campaign):
-    voter, hand, _ = come(campaign)
+    voter, hand, _ = ask_sheet(campaign)
     pass_time(campaign, MINUTE)
-    again = come(campaign, voter=voter)[1]
+    again = ask_sheet(campaign, voter=voter)[1]
     assert (again.sheet, again.expires_at) == (hand.sheet, hand.expires_at - MINUTE)
     answer(campaign, voter, hand, 0)
     pass_time(campaign, 20 * MINUTE)
-    assert come(campaign, voter=voter)[1].expires_at > hand.expires_at + 27 * MINUTE
+    assert ask_sheet(campaign, voter=voter)[1].expires_at > hand.expires_at + 27 * MINUTE
 
 
 def test_an_answer_to_practice_restarts_the_first_minutes_only(ledger):
     known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"),)
     campaign = web_campaign(ledger, lease_minutes=30, probing=Probing(known))
-    voter, hand, _ = come(campaign, "192.0.2.1")
+    voter, hand, _ = ask_sheet(campaign, "192.0.2.1")
     pass_time(campaign, MINUTE)
     assert hand.pairs[0].is_practice
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 2
-    assert len(marks(campaign)) == 1
+    assert len(addresses(campaign)) == 1
     answer(campaign, voter, hand, 1)
     assert minutes_left(campaign, voter) == 30
-    assert marks(campaign) == []
+    assert addresses(campaign) == []
 
 
 def test_a_visitor_who_only_practises_leaves_the_sheet_to_the_next_voter(ledger):
     known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"),)
     campaign = web_campaign(ledger, lease_minutes=30, probing=Probing(known))
-    visitors = [come(campaign) for _ in range(6)]
+    visitors = [ask_sheet(campaign) for _ in range(6)]
     for voter, hand, _ in visitors:
         answer(campaign, voter, hand, 0)
-    assert come(campaign)[2] == "wait"
+    assert ask_sheet(campaign)[2] == "wait"
     pass_time(campaign, 3 * MINUTE)
-    assert come(campaign)[1] is not None
+    assert ask_sheet(campaign)[1] is not None
 
 
 @pytest.mark.parametrize(("settings", "first", "then"), [({"lease_minutes": 1}, 1, 1), ({"first_minutes": 5}, 5, None)])
 def test_the_first_minutes_are_a_setting_and_never_exceed_the_lease(ledger, settings, first, then):
     campaign = web_campaign(ledger, **settings)
-    voter, hand, _ = come(campaign)
+    voter, hand, _ = ask_sheet(campaign)
     assert minutes_left(campaign, voter) == first
     answer(campaign, voter, hand, 0)
     (expires,) = query(campaign, "SELECT expires_at FROM lease")[0]
@@ -111,38 +111,38 @@ def test_invalid_first_minutes_are_refused(minutes):
 
 
 def test_a_slow_voter_keeps_the_sheet_until_another_needs_it(campaign):
-    voter, hand, _ = come(campaign)
+    voter, hand, _ = ask_sheet(campaign)
     pass_time(campaign, 10 * MINUTE)
     answer(campaign, voter, hand)
     assert journey(campaign, voter).n_answers == 2
 
 
 def test_unanswered_sheets_are_limited_by_address(campaign):
-    claims = [come(campaign, "192.0.2.1") for _ in range(5)]
+    claims = [ask_sheet(campaign, "192.0.2.1") for _ in range(5)]
     assert [reason for _, _, reason in claims] == [None] * 4 + ["wait"]
-    assert come(campaign, "192.0.2.2")[2] is None
+    assert ask_sheet(campaign, "192.0.2.2")[2] is None
     voter, hand, _ = claims[0]
     answer(campaign, voter, hand, 0)  # as in a classroom: voters who have begun make room for others
-    assert come(campaign, "192.0.2.1", voter=claims[4][0])[2] is None
+    assert ask_sheet(campaign, "192.0.2.1", voter=claims[4][0])[2] is None
 
 
 def test_the_limit_of_an_address_falls_with_lapsed_sheets_to_one(campaign):
-    claims = [come(campaign, "192.0.2.1") for _ in range(4)]
+    claims = [ask_sheet(campaign, "192.0.2.1") for _ in range(4)]
     assert {reason for *_, reason in claims} == {None}
     pass_time(campaign, 2 * MINUTE)
-    assert [come(campaign, "192.0.2.1")[2] for _ in range(2)] == [None, "wait"]
-    others = [come(campaign, f"192.0.2.{n}") for n in range(2, 7)]
+    assert [ask_sheet(campaign, "192.0.2.1")[2] for _ in range(2)] == [None, "wait"]
+    others = [ask_sheet(campaign, f"192.0.2.{n}") for n in range(2, 7)]
     assert {reason for *_, reason in others} == {None}  # voters from other addresses get the sheets
     pass_time(campaign, HOUR + 2 * MINUTE)
-    assert [come(campaign, "192.0.2.1")[2] for _ in range(4)] == [None] * 4  # lapses are forgotten after an hour
-    assert len(marks(campaign)) == 4
+    assert [ask_sheet(campaign, "192.0.2.1")[2] for _ in range(4)] == [None] * 4  # lapses are forgotten after an hour
+    assert len(addresses(campaign)) == 4
 
 
 def test_invited_voters_are_not_limited_by_address(campaign):
     campaign.voters.invite(["Ann", "Bob"])
     voters = [voter for (voter,) in query(campaign, "SELECT id FROM voter ORDER BY id")]
-    assert [come(campaign, "192.0.2.1", 1, voter)[2] for voter in voters] == [None, None]
-    assert marks(campaign) == []
+    assert [ask_sheet(campaign, "192.0.2.1", 1, voter)[2] for voter in voters] == [None, None]
+    assert addresses(campaign) == []
 
 
 def test_addresses_are_hashed_to_24_bits(campaign):
@@ -152,20 +152,22 @@ def test_addresses_are_hashed_to_24_bits(campaign):
 
 
 def test_voters_with_an_answer_are_not_limited_by_address(campaign):
-    voter, hand, _ = come(campaign, "192.0.2.1", 1)
+    voter, hand, _ = ask_sheet(campaign, "192.0.2.1", 1)
     answer(campaign, voter, hand)
-    assert [come(campaign, "192.0.2.1", 1)[2] for _ in range(3)] == [None, "wait", "wait"]
-    assert come(campaign, "192.0.2.1", 1, voter)[2] is None
-    assert len(marks(campaign)) == 1  # their sheets do not count for the address, or a class would stop after one sheet
+    assert [ask_sheet(campaign, "192.0.2.1", 1)[2] for _ in range(3)] == [None, "wait", "wait"]
+    assert ask_sheet(campaign, "192.0.2.1", 1, voter)[2] is None
+    assert (
+        len(addresses(campaign)) == 1
+    )  # their sheets do not count for the address, or a class would stop after one sheet
 
 
 @pytest.fixture
 def closed_ballot(ledger):
     """Campaign, voter and sheet: the ballot was closed when the voter had given one answer."""
     campaign = web_campaign(ledger, least_answered=0.0)
-    voter, hand, _ = come(campaign)
+    voter, hand, _ = ask_sheet(campaign)
     answer(campaign, voter, hand, 0)
-    while (result := come(campaign))[1] is not None:
+    while (result := ask_sheet(campaign))[1] is not None:
         answer(campaign, *result[:2])
     campaign.close(1)
     return campaign, voter, hand
@@ -174,65 +176,65 @@ def closed_ballot(ledger):
 def test_a_sheet_unfinished_at_the_close_does_not_count_as_done(closed_ballot):
     campaign, voter, _ = closed_ballot
     campaign.open_next()
-    assert come(campaign, voter=voter)[1].number == 2
+    assert ask_sheet(campaign, voter=voter)[1].number == 2
     assert query(campaign, "SELECT end_reason FROM lease WHERE ended_at IS NOT NULL") == [("closed",)]
     assert journey(campaign, voter).n_sheets_done == 0
 
 
 def test_a_vote_on_a_sheet_lost_at_the_close_counts_after_reopening(closed_ballot):
     campaign, voter, hand = closed_ballot
-    assert come(campaign, voter=voter)[1] is None
+    assert ask_sheet(campaign, voter=voter)[1] is None
     campaign.reopen(1, "too soon")
     answer(campaign, voter, hand, 1)
     assert journey(campaign, voter).n_answers == 2
 
 
 def test_the_hash_of_an_address_is_deleted_at_the_first_answer_or_after_an_hour(campaign):
-    voter, hand, _ = come(campaign, "192.0.2.1")
-    other, _, _ = come(campaign, "192.0.2.1")
-    come(campaign, "192.0.2.1")
-    assert len(set(marks(campaign))) == 1
+    voter, hand, _ = ask_sheet(campaign, "192.0.2.1")
+    other, _, _ = ask_sheet(campaign, "192.0.2.1")
+    ask_sheet(campaign, "192.0.2.1")
+    assert len(set(addresses(campaign))) == 1
     assert "192.0.2" not in str(query(campaign, "SELECT * FROM lease"))
     answer(campaign, voter, hand, 0)
-    assert len(marks(campaign)) == 2
+    assert len(addresses(campaign)) == 2
     campaign.voter(other).leave()
-    assert len(marks(campaign)) == 1
+    assert len(addresses(campaign)) == 1
     pass_time(campaign, HOUR + 2 * MINUTE)
-    come(campaign)
-    assert marks(campaign) == []
+    ask_sheet(campaign)
+    assert addresses(campaign) == []
 
 
 def test_hashes_of_addresses_end_with_the_ballot_and_are_in_no_bundle(ledger):
 
     campaign = web_campaign(ledger, least_answered=0.0, sheet_size=None)
     for _ in range(3):
-        voter, hand, _ = come(campaign)
+        voter, hand, _ = ask_sheet(campaign)
         answer(campaign, voter, hand)
-    come(campaign, "192.0.2.1")
+    ask_sheet(campaign, "192.0.2.1")
     campaign.voter(voter).leave()  # their sheet is free again
-    come(campaign, "192.0.2.1")
-    (mark,) = marks(campaign)
+    ask_sheet(campaign, "192.0.2.1")
+    (mark,) = addresses(campaign)
     assert mark.encode() not in campaign.bundle()
     campaign.close(1)
-    assert marks(campaign) == []
+    assert addresses(campaign) == []
 
 
 def test_newcomers_are_told_when_a_sheet_becomes_free(campaign):
-    arrivals = [come(campaign) for _ in range(6)]
+    arrivals = [ask_sheet(campaign) for _ in range(6)]
     assert {hand.sheet for _, hand, _ in arrivals} == set(range(6))
-    late, hand, reason = come(campaign)
+    late, hand, reason = ask_sheet(campaign)
     assert (hand, reason) == (None, "wait")
     result = journey(campaign, late)
     assert (result.step, result.available, result.reason) == ("vote", False, "wait")
     assert 100 < result.wait_seconds <= 120
     pass_time(campaign, 2 * MINUTE)
-    assert come(campaign, voter=late)[2] is None
+    assert ask_sheet(campaign, voter=late)[2] is None
 
 
 def test_no_time_is_promised_for_a_sheet_being_answered(campaign):
-    for voter, hand, _ in [come(campaign) for _ in range(6)]:
+    for voter, hand, _ in [ask_sheet(campaign) for _ in range(6)]:
         answer(campaign, voter, hand, 0)
-    late, _, reason = come(campaign)
+    late, _, reason = ask_sheet(campaign)
     assert reason == "none left"
     assert journey(campaign, late).wait_seconds is None
 
@@ -243,7 +245,7 @@ def test_a_voter_is_not_promised_a_sheet_of_known_pairs(ledger):
     while (hand := claim_sheet(campaign, everything)[0]) is not None:
         answer(campaign, everything, hand)
     assert journey(campaign, everything).reason == "none left"
-    come(campaign)
+    ask_sheet(campaign)
     assert journey(campaign, everything).reason == "none left"  # what another holds has a pair of this voter
 
 
@@ -253,16 +255,16 @@ def test_the_organiser_sees_held_sheets_and_when_they_become_free(campaign):
 
     assert read_awaited() is None
     for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2", None):
-        come(campaign, address)
+        ask_sheet(campaign, address)
     assert (read_awaited().n_sheets, read_awaited().n_of_one_address) == (4, 2)
-    voter, hand, _ = come(campaign)
+    voter, hand, _ = ask_sheet(campaign)
     answer(campaign, voter, hand, 0)
     assert read_awaited().n_sheets == 4
     pass_time(campaign, 2 * MINUTE)
     assert read_awaited() is None
 
 
-def of_study(campaign, pages=STUDY):
+def join_from_study(campaign, pages=STUDY):
     campaign.set_pages(pages, replaces=0)
     voter = write(campaign, join, pages, Visit("prolific", "5f" * 12, "s1"))
     write(campaign, consent, pages, voter, "1")
@@ -270,7 +272,7 @@ def of_study(campaign, pages=STUDY):
 
 
 def test_a_participants_lease_runs_from_joining_for_the_time_of_the_study(campaign):
-    voter = of_study(campaign)
+    voter = join_from_study(campaign)
     hand, _ = claim_sheet(campaign, voter, STUDY)
     assert minutes_left(campaign, voter) == 2
     answer(campaign, voter, hand, 0)
@@ -287,7 +289,7 @@ def test_a_slow_server_clock_does_not_shorten_the_time_of_a_study(ledger, monkey
         pytest.skip("without a clock of the database")
     campaign = web_campaign(ledger)
     monkeypatch.setattr("adaptive.ledger._voters.membership.now", lambda: now() - 30 * MINUTE)
-    voter = of_study(campaign)
+    voter = join_from_study(campaign)
     hand, _ = claim_sheet(campaign, voter, STUDY)
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 45
@@ -313,30 +315,30 @@ def test_outdated_statistics_do_not_slow_down_claims(empty_target):
             if n_items == 20:
                 change(ledger, "ANALYZE")
         began = time.monotonic()
-        _, hand, _ = come(campaign)
+        _, hand, _ = ask_sheet(campaign)
         assert len(hand.missing) == 20
         assert time.monotonic() - began < 5
 
 
 def test_other_voters_have_the_lease_of_the_campaign(campaign):
-    of_study(campaign)
-    voter, hand, _ = come(campaign)
+    join_from_study(campaign)
+    voter, hand, _ = ask_sheet(campaign)
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 30
 
 
 def test_asking_without_answering_does_not_prolong_a_lease(campaign, monkeypatch):
-    voter, hand, _ = come(campaign)
+    voter, hand, _ = ask_sheet(campaign)
     monkeypatch.setattr("adaptive.ledger._votes.casting.now", lambda: now() - 31 * MINUTE)
     answer(campaign, voter, hand, 0)
     ends = query(campaign, "SELECT expires_at FROM lease")
-    come(campaign, voter=voter)
+    ask_sheet(campaign, voter=voter)
     assert query(campaign, "SELECT expires_at FROM lease") == ends
 
 
 def test_an_answer_after_the_time_of_the_study_gives_the_first_minutes_again(ledger):
     campaign = web_campaign(ledger)  # a lease that never ends by itself
-    voter = of_study(campaign, pages=replace(STUDY, study_minutes=0.001))
+    voter = join_from_study(campaign, pages=replace(STUDY, study_minutes=0.001))
     hand, _ = claim_sheet(campaign, voter, STUDY)
     answer(campaign, voter, hand, 0)
     pass_time(campaign, HOUR)
@@ -346,9 +348,9 @@ def test_an_answer_after_the_time_of_the_study_gives_the_first_minutes_again(led
 
 
 def test_imported_answers_count_as_first_answers(campaign):
-    voter, hand, _ = come(campaign, "192.0.2.1")
+    voter, hand, _ = ask_sheet(campaign, "192.0.2.1")
     pair = hand.pairs[0]
     row = VoteRow(2, pair_id(hand.number, hand.sheet, pair.position), None, None, None, "left")
     record_file(campaign, VoteFile("votes.csv", (row,)))
-    assert marks(campaign) == []
+    assert addresses(campaign) == []
     assert minutes_left(campaign, voter) == 30

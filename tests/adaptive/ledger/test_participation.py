@@ -47,9 +47,9 @@ def web_campaign(ledger, **settings):
     return campaign_of(ledger, assigned=False, **{"sheet_size": 2, **settings})
 
 
-def join_campaign(campaign, pages=PAGES):
-    voter = write(campaign, join, pages, None)
-    write(campaign, consent, pages, voter, "1")
+def join_campaign(campaign):
+    voter = write(campaign, join, PAGES, None)
+    write(campaign, consent, PAGES, voter, "1")
     return voter
 
 
@@ -182,7 +182,7 @@ def test_sheets_of_voters_who_all_left_are_given_away_in_every_batch(ledger):
     check_ledger(campaign)
 
 
-def with_closed_ballot(ledger):
+def campaign_with_closed_ballot(ledger):
     """A campaign whose first ballot is closed, and its voters."""
     campaign = web_campaign(ledger, sheet_size=None, least_answered=0.0)
     voters = [join_campaign(campaign) for _ in range(3)]
@@ -193,7 +193,7 @@ def with_closed_ballot(ledger):
 
 
 def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
-    campaign, voters = with_closed_ballot(ledger)
+    campaign, voters = campaign_with_closed_ballot(ledger)
     digest = campaign.ballots()[0].votes_digest
     assert campaign.voter(voters[0]).leave() == 0
     assert campaign.ballots()[0].votes_digest == digest
@@ -408,14 +408,14 @@ def test_comparisons_of_an_excluded_voter_are_given_to_others(ledger):
 
 
 def test_votes_of_closed_ballots_cannot_be_voided(ledger):
-    campaign, voters = with_closed_ballot(ledger)
+    campaign, voters = campaign_with_closed_ballot(ledger)
     exclude(campaign, voters[0])
     assert give_to_others(campaign, voters[0]) == 0
     assert not query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")
 
 
 STUDY = "6f8d0d55b54764421b715dd2"
-MANY = 12
+N_REQUESTS = 12
 DAY = 86_400_000_000
 
 
@@ -589,7 +589,7 @@ def test_a_sheet_with_a_retracted_answer_is_not_done(ledger):
 def test_simultaneous_claims_respect_the_limit_of_their_address(ledger):
     campaign = web_campaign(ledger, sheet_size=1)
     origin = Origin("192.0.2.7", most=3)
-    voters = [campaign.voter(join_campaign(campaign)) for _ in range(MANY)]
+    voters = [campaign.voter(join_campaign(campaign)) for _ in range(N_REQUESTS)]
     pages = VotingPages(open_link=True)
     run_at_once(*[lambda voter=voter: voter.next_sheet(pages, origin) for voter in voters])
     assert query(campaign, "SELECT count(*) FROM lease WHERE unanswered AND ended_at IS NULL") == [(3,)]

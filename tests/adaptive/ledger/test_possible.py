@@ -186,11 +186,11 @@ def answer(voter, hand, pairs):
     return [voter.cast(VoteCast(new_id(), hand.number, pair.place, voter.id, "left")) for pair in pairs]
 
 
-def let_lapse(campaign, voter):
+def expire_lease(campaign, voter):
     change(campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL AND voter_id = :voter", voter=voter.id)
 
 
-def names(pair):
+def items_of(pair):
     return frozenset([pair.left, pair.right])
 
 
@@ -199,10 +199,10 @@ def test_a_retracted_answer_on_an_abandoned_sheet_is_replaced():
     first, second = (campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(2))
     sheet = first.next_sheet(PAGES).sheet
     other_sheet = second.next_sheet(PAGES).sheet
-    same = {names(pair) for pair in sheet.pairs} & {names(pair) for pair in other_sheet.pairs}
-    left_over = next(pair for pair in sheet.pairs if names(pair) in same)
+    same = {items_of(pair) for pair in sheet.pairs} & {items_of(pair) for pair in other_sheet.pairs}
+    left_over = next(pair for pair in sheet.pairs if items_of(pair) in same)
     receipts = answer(first, sheet, [pair for pair in sheet.pairs if pair != left_over])
-    let_lapse(campaign, first)
+    expire_lease(campaign, first)
     answer(second, other_sheet, other_sheet.pairs)
     replacing = second.next_sheet(PAGES).sheet
     answer(second, replacing, replacing.pairs)
@@ -223,12 +223,12 @@ def test_the_next_batch_asks_a_pair_of_the_held_sheet_that_another_voter_answere
     first, second = (campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(2))
     sheet = first.next_sheet(PAGES).sheet
     answer(first, sheet, sheet.pairs[:1])
-    let_lapse(campaign, first)
+    expire_lease(campaign, first)
     taken_over = second.next_sheet(PAGES).sheet
     assert len(taken_over.pairs) == 2
     answer(second, taken_over, taken_over.pairs)
     batch = second.next_sheet(PAGES).sheet
-    assert [names(pair) for pair in batch.pairs] == [names(sheet.pairs[0])]
+    assert [items_of(pair) for pair in batch.pairs] == [items_of(sheet.pairs[0])]
     check_pairs(campaign)
 
 

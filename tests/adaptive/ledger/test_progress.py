@@ -29,11 +29,11 @@ from tests.adaptive.ledger.campaigns import (
     PLAN,
     answer_all,
     answered_campaign,
-    asked_comparisons,
     campaign_in_second_ballot,
     campaign_of,
     check_ids,
     check_ledger,
+    comparisons_of,
     first_comparison,
     new_id,
     pair_ids,
@@ -46,7 +46,7 @@ from tests.adaptive.ledger.campaigns import (
 def steps_of_status(ledger, n_items):
     """Steps of SQLite's virtual machine, in hundreds, for the status of an answered ballot."""
     campaign = campaign_of(ledger, plan=plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20))
-    places = asked_comparisons(campaign)
+    places = comparisons_of(campaign)
     ballot = campaign.ballots()[0].id
 
     def fill(transaction):
@@ -94,7 +94,7 @@ def test_the_pace_counts_only_votes_sent_one_by_one(ledger):
 
 def test_the_pace_ignores_votes_that_are_voided(ledger):
     campaign = answered_campaign(ledger)
-    _, _, voter = asked_comparisons(campaign)[0]
+    _, _, voter = comparisons_of(campaign)[0]
     rate = campaign.status().votes_per_minute
     campaign.voter(voter).leave()
     assert campaign.status().votes_per_minute == rate
@@ -102,7 +102,7 @@ def test_the_pace_ignores_votes_that_are_voided(ledger):
 
 def test_a_wrong_clock_gives_no_expected_end(ledger, monkeypatch):
     campaign = campaign_of(ledger, plan=plan_ballots(20, n_ballots=2, fraction=0.5, presentations=10))
-    first, *others = asked_comparisons(campaign)[:11]
+    first, *others = comparisons_of(campaign)[:11]
     with monkeypatch.context() as wrong:
         wrong.setattr("adaptive.ledger._votes.casting.now", lambda: 0)
         campaign.cast(vote(first[2], first[0]))
@@ -124,8 +124,8 @@ def test_the_pace_ignores_old_events(ledger, monkeypatch):
 
 def test_answers_of_excluded_voters_do_not_count(ledger):
     campaign = answered_campaign(ledger)
-    _, _, voter = asked_comparisons(campaign)[0]
-    assert len([pair for pair in asked_comparisons(campaign) if pair[2] == voter]) == 4  # of 12, among 3 voters
+    _, _, voter = comparisons_of(campaign)[0]
+    assert len([pair for pair in comparisons_of(campaign) if pair[2] == voter]) == 4  # of 12, among 3 voters
     campaign.voter(voter).exclude("asked to")
     now = campaign.status()
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
@@ -219,17 +219,17 @@ def test_each_voter_practises_once_however_many_sheets_have_practice(ledger):
     settings = CampaignSettings(assigned=False, sheet_size=3, probing=Probing(known), pay=Pay(per_vote=1))
     plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=2)
     campaign = ledger.new_campaign(plan, list("abcdefghijkl"), 2, 1, settings=settings)
-    assert planned_spending(plan, 2, settings).cost == spent(campaign)[1] == 18 + 2
+    assert planned_spending(plan, 2, settings).cost == spending_amounts(campaign)[1] == 18 + 2
     campaign.open_next()
     assert query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL") == [(4,)]
-    assert spent(campaign) == (0, 18 + 2)
+    assert spending_amounts(campaign) == (0, 18 + 2)
     # Two more voters than planned practise, too.
     pages = VotingPages(open_link=True)
     for number in range(1, 5):
         voter, _ = campaign.voters.join(pages, consent="1", hours=1)
         practice = [pair for pair in voter.next_sheet(pages).sheet.pairs if pair.is_practice]
         campaign.cast(vote(voter.id, practice[0].place))
-        assert spent(campaign) == (number, 18 + max(2, number))
+        assert spending_amounts(campaign) == (number, 18 + max(2, number))
 
 
 def test_an_unpaid_campaign_has_no_cost(ledger):
@@ -242,15 +242,15 @@ def test_batches_have_probes_and_a_cost_too(ledger):
     settings = CampaignSettings(probing=Probing(overlap=0.5), pay=Pay(per_vote=1))
     plan = ContinuousPlan(n_items=8, budget=20, batch=8)
     campaign = ledger.new_campaign(plan, 8, 2, 1, settings=settings)
-    assert spent(campaign) == (0, 30)
+    assert spending_amounts(campaign) == (0, 30)
     draw_batch(campaign)
     assert query(ledger, "SELECT probe FROM comparison WHERE probe IS NOT NULL") == [("overlap",)] * 4
     rows = (VoteRow(2, check_ids(campaign)[0], None, None, None, "left"),)
     record_file(campaign, VoteFile("votes.csv", rows))
-    assert spent(campaign) == (1, 30)
+    assert spending_amounts(campaign) == (1, 30)
 
 
-def spent(campaign):
+def spending_amounts(campaign):
     result = read(campaign, spending_of)
     return result.spent, result.expected
 
@@ -259,7 +259,7 @@ def stamp(campaign):
     return read(campaign, campaign_stamp)
 
 
-def of_ballot(campaign, number=1):
+def stamp_of_ballot(campaign, number=1):
     return read(campaign, ballot_stamp, number)
 
 
@@ -284,37 +284,37 @@ def test_the_stamp_of_a_campaign_changes_with_every_event(ledger):
 
 
 def answer_rest(campaign):
-    for place, _, voter in asked_comparisons(campaign):
+    for place, _, voter in comparisons_of(campaign):
         if voter is not None:
             campaign.cast(vote(voter, place))
 
 
 def test_the_stamp_of_a_ballot_depends_on_its_state_and_on_exclusions(ledger):
     campaign = campaign_of(ledger)
-    voter = asked_comparisons(campaign)[0][2]
-    opened = of_ballot(campaign)
+    voter = comparisons_of(campaign)[0][2]
+    opened = stamp_of_ballot(campaign)
     answer_all(campaign)
-    assert of_ballot(campaign) == opened
+    assert stamp_of_ballot(campaign) == opened
     campaign.voter(voter).exclude("x")
-    excluded = of_ballot(campaign)
+    excluded = stamp_of_ballot(campaign)
     campaign.voter(voter).include("x")
-    included = of_ballot(campaign)
+    included = stamp_of_ballot(campaign)
     campaign.close(1)
-    closed = of_ballot(campaign)
+    closed = stamp_of_ballot(campaign)
     campaign.reopen(1, "x")
-    assert len({opened, excluded, included, closed, of_ballot(campaign)}) == 5
+    assert len({opened, excluded, included, closed, stamp_of_ballot(campaign)}) == 5
     with pytest.raises(LedgerError, match="ballot 2 has not been opened"):
-        of_ballot(campaign, 2)
+        stamp_of_ballot(campaign, 2)
 
 
 def test_a_ballot_closes_only_in_the_reviewed_state(ledger):
     campaign = answered_campaign(ledger)
-    reviewed_stamp = of_ballot(campaign)
-    campaign.voter(asked_comparisons(campaign)[0][2]).exclude("x")
+    reviewed_stamp = stamp_of_ballot(campaign)
+    campaign.voter(comparisons_of(campaign)[0][2]).exclude("x")
     with pytest.raises(ChangedError, match=r"ballot 1 has changed since you reviewed it \(state or voters\)"):
         campaign.close(1, least_answered=0.1, stamp=reviewed_stamp)
     assert [ballot.state for ballot in campaign.ballots()] == ["open"]
-    campaign.close(1, least_answered=0.1, stamp=of_ballot(campaign))
+    campaign.close(1, least_answered=0.1, stamp=stamp_of_ballot(campaign))
     check_ledger(campaign)
 
 
@@ -322,20 +322,20 @@ def test_a_continuous_campaign_ends_only_in_the_reviewed_state(ledger):
     plan = ContinuousPlan(6, 20, batch=5)
     campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=CampaignSettings(least_answered=0))
     draw_batch(campaign)
-    reviewed_stamp = of_ballot(campaign)
+    reviewed_stamp = stamp_of_ballot(campaign)
     draw_batch(campaign, at_once=True)
     with pytest.raises(ChangedError, match=r"campaign has changed since you reviewed it \(batches or voters\)"):
         close_batches(campaign, stamp=reviewed_stamp)
     with pytest.raises(ChangedError, match="closes it only if it is the last, 2"):
-        campaign.close(1, stamp=of_ballot(campaign, 1))
+        campaign.close(1, stamp=stamp_of_ballot(campaign, 1))
     assert {ballot.state for ballot in campaign.ballots()} == {"open"}
-    assert campaign.preview(1).stamp == campaign.preview(2).stamp == of_ballot(campaign, 2)
+    assert campaign.preview(1).stamp == campaign.preview(2).stamp == stamp_of_ballot(campaign, 2)
     assert close_batches(campaign, stamp=campaign.preview(1).stamp) == 2
 
 
 def test_a_preview_is_of_the_open_ballot(ledger):
     campaign = answered_campaign(ledger)
-    assert campaign.preview(1).stamp == of_ballot(campaign, 1)
+    assert campaign.preview(1).stamp == stamp_of_ballot(campaign, 1)
     campaign.close(1, least_answered=0.1)
     campaign.open_next()
     assert campaign.preview(2).of_ballot.ballot == 2
@@ -374,7 +374,7 @@ def test_the_feed_has_each_event_once_in_order(ledger):
     assert [event.comparison for event in events] == pair_ids(campaign)
     assert [event.number for event in events] == sorted(event.number for event in events)
     keys = dict(query(ledger, "SELECT id, key FROM voter"))
-    assert [event.voter for event in events] == [keys[voter] for _, _, voter in asked_comparisons(campaign)]
+    assert [event.voter for event in events] == [keys[voter] for _, _, voter in comparisons_of(campaign)]
     assert {event.answer for event in events} == {"left"}
     assert events[0].left in ITEMS
 
@@ -384,7 +384,7 @@ def test_no_event_appears_below_one_that_was_read(ledger):
     if ledger.database.is_sqlite:
         pytest.skip("SQLite has one writer at a time")
     campaign = campaign_of(ledger)
-    rows = asked_comparisons(campaign)
+    rows = comparisons_of(campaign)
     began, go_on = threading.Event(), threading.Event()
 
     def slow(connection):

@@ -360,8 +360,10 @@ def test_a_preview_without_difference_is_refused(ledger):
         read(campaign, exclusion_preview, voter)
 
 
-NONE, OTHERS = Share.of(0, 0), Share.of(70, 100)
-VOTER = VoterQuality("Ann", "k", False, 40, 0, 3.0, Share.of(0, 40), Share.of(20, 40), 0.4, 0.6, NONE, NONE, NONE, NONE)
+NO_SHARE, SHARE_OF_OTHERS = Share.of(0, 0), Share.of(70, 100)
+VOTER = VoterQuality(
+    "Ann", "k", False, 40, 0, 3.0, Share.of(0, 40), Share.of(20, 40), 0.4, 0.6, NO_SHARE, NO_SHARE, NO_SHARE, NO_SHARE
+)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +372,7 @@ VOTER = VoterQuality("Ann", "k", False, 40, 0, 3.0, Share.of(0, 40), Share.of(20
         ({}, []),
         ({"fast": Share.of(12, 40)}, []),
         ({"fast": Share.of(13, 40)}, ["speed"]),
-        ({"fast": NONE, "left": NONE}, []),
+        ({"fast": NO_SHARE, "left": NO_SHARE}, []),
         # scipy.stats.binomtest(30, 40).proportion_ci(0.999, "wilson") begins at 0.490, that of 31 at 0.515.
         ({"left": Share.of(30, 40)}, []),
         ({"left": Share.of(31, 40)}, ["side"]),
@@ -391,7 +393,7 @@ VOTER = VoterQuality("Ann", "k", False, 40, 0, 3.0, Share.of(0, 40), Share.of(20
     ],
 )
 def test_flags_begin_at_their_limits(change, kinds):
-    result = list(flags_of(replace(VOTER, **change), FlagLimits(), OTHERS, OTHERS))
+    result = list(flags_of(replace(VOTER, **change), FlagLimits(), SHARE_OF_OTHERS, SHARE_OF_OTHERS))
     assert [flag.kind for flag in result] == kinds
 
 
@@ -399,7 +401,7 @@ def test_flags_begin_at_their_limits(change, kinds):
 def test_the_interval_of_the_side_is_wilsons(n_so, n):
     expected = binomtest(n_so, n).proportion_ci(0.9, "wilson")
     assert_allclose(Share.of(n_so, n).interval(0.9), expected, atol=1e-12)
-    assert NONE.interval(0.9) is None
+    assert NO_SHARE.interval(0.9) is None
 
 
 shares = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda numbers: Share.of(min(numbers), max(numbers)))
@@ -418,8 +420,8 @@ def test_low_shares_are_those_of_fishers_test(voters_share, others, unlikely):
 
 def test_flags_state_their_reasons():
     slow = replace(VOTER, fast=Share.of(39, 40), gold=Share.of(1, 4), repeats=Share.of(1, 8))
-    assert not list(flags_of(replace(VOTER, repeats=Share.of(0, 99)), FlagLimits(), NONE, NONE))
-    assert list(flags_of(slow, FlagLimits(fast_seconds=2), OTHERS, OTHERS)) == [
+    assert not list(flags_of(replace(VOTER, repeats=Share.of(0, 99)), FlagLimits(), NO_SHARE, NO_SHARE))
+    assert list(flags_of(slow, FlagLimits(fast_seconds=2), SHARE_OF_OTHERS, SHARE_OF_OTHERS)) == [
         Flag("speed", "39 of 40 answers took less than 2 s"),
         Flag("gold", "1 of 4 gold pairs answered as expected"),
         Flag("repeats", "1 of 8 repeated comparisons got the same answer; 70% by the other voters"),

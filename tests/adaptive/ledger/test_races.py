@@ -17,10 +17,10 @@ from tests.adaptive.ledger.campaigns import (
     PLAN,
     answer_all,
     answered_campaign,
-    asked_comparisons,
     campaign_of,
     change,
     check_ledger,
+    comparisons_of,
     new_id,
     query,
     target_of,
@@ -53,7 +53,7 @@ def run_at_once(*functions):
 def test_five_closers_and_twelve_voters_give_one_record_of_all_counted_votes(ledger, round_):
     plan = plan_ballots(24, n_ballots=2, fraction=0.5, presentations=10)
     campaign = campaign_of(ledger, n_voters=12, plan=plan, seed=round_)
-    places = [(place, voter) for place, _, voter in asked_comparisons(campaign)]
+    places = [(place, voter) for place, _, voter in comparisons_of(campaign)]
     counted, late, seconds = [], [], []
 
     def voting(mine):
@@ -93,7 +93,7 @@ def test_five_closers_and_twelve_voters_give_one_record_of_all_counted_votes(led
 
 def test_a_closer_waits_for_an_uncommitted_vote_and_counts_it(ledger, monkeypatch):
     campaign = campaign_of(ledger)
-    *others, (place, _, voter) = asked_comparisons(campaign)
+    *others, (place, _, voter) = comparisons_of(campaign)
     for at, _, holder in others:
         campaign.cast(vote(holder, at))
     written, go_on = threading.Event(), threading.Event()
@@ -122,7 +122,7 @@ def test_a_closer_waits_for_an_uncommitted_vote_and_counts_it(ledger, monkeypatc
 
 def test_a_vote_during_the_count_is_refused_as_busy(ledger, monkeypatch):
     campaign = campaign_of(ledger)
-    *others, (place, _, voter) = asked_comparisons(campaign)
+    *others, (place, _, voter) = comparisons_of(campaign)
     for at, _, holder in others:
         campaign.cast(vote(holder, at))
     last, read = vote(voter, place), ledger.database.read
@@ -196,7 +196,7 @@ def test_simultaneous_registrations_make_one_voter(ledger):
 
 def test_one_of_two_simultaneous_votes_counts(ledger):
     campaign = campaign_of(ledger)
-    for place, _, voter in asked_comparisons(campaign):
+    for place, _, voter in comparisons_of(campaign):
         answers = ["left", "right"]
         result = run_at_once(*(lambda a=a, p=place, v=voter: campaign.cast(vote(v, p, a)) for a in answers))
         assert sorted(type(outcome).__name__ for outcome in result) == ["ConflictError", "Receipt"]
@@ -209,7 +209,7 @@ def test_one_of_two_simultaneous_votes_counts(ledger):
 
 def test_one_event_sent_several_times_at_once_is_one_vote(ledger):
     campaign = campaign_of(ledger)
-    for place, _, voter in asked_comparisons(campaign)[:4]:
+    for place, _, voter in comparisons_of(campaign)[:4]:
         one = vote(voter, place)
         result = run_at_once(*[lambda one=one: campaign.cast(one)] * 5)
         assert sorted(receipt.repeated for receipt in result) == [False, True, True, True, True]
@@ -220,7 +220,7 @@ def test_one_event_sent_several_times_at_once_is_one_vote(ledger):
 def test_a_sheet_reassigned_during_a_vote_counts_for_one_voter(ledger):
     campaign = campaign_of(ledger, n_voters=4)
     ballot = campaign.ballots()[0].id
-    place, sheet, voter = asked_comparisons(campaign)[0]
+    place, sheet, voter = comparisons_of(campaign)[0]
     (heir,) = [write(campaign, register, "somebody new")]
     one, other = vote(voter, place), vote(heir, place, "right")
     receipt, lease = run_at_once(lambda: campaign.cast(one), lambda: write(campaign, give_sheet, ballot, sheet, heir))
@@ -231,7 +231,7 @@ def test_a_sheet_reassigned_during_a_vote_counts_for_one_voter(ledger):
         with pytest.raises(ConflictError, match="already has the vote 'left'"):
             campaign.cast(other)
     with pytest.raises(LateVoteError, match="the sheet no longer belongs to this voter"):
-        campaign.cast(vote(voter, [p for p, s, _ in asked_comparisons(campaign) if s == sheet][-1]))
+        campaign.cast(vote(voter, [p for p, s, _ in comparisons_of(campaign) if s == sheet][-1]))
     check_ledger(ledger)
 
 
@@ -318,7 +318,7 @@ def test_a_closer_that_ends_while_another_is_refused(ledger):
 
 def test_an_unknown_voter_is_refused_also_when_the_ballot_is_closed(ledger):
     campaign = campaign_of(ledger)
-    (place, _, _), *_ = asked_comparisons(campaign)
+    (place, _, _), *_ = comparisons_of(campaign)
     with pytest.raises(VoteError, match="which this voter was never given"):
         campaign.cast(vote(999, place))
     answer_all(campaign)

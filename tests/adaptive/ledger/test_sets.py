@@ -231,14 +231,14 @@ def test_a_campaign_ends_at_its_target(ledger):
 
 
 @pytest.mark.parametrize("items", [None, [("a", str(number)) for number in range(12)]], ids=["text", "pairs"])
-def test_a_bundle_keeps_sets(items, sqlite, other, tmp_path):
+def test_a_bundle_keeps_sets(items, sqlite, other_path, tmp_path):
     campaign = campaign_of_sets(ledger_at(sqlite), items=items)
     vote_to_the_end(campaign, doubt=1)
     campaign.close(len(campaign.ballots()))
     path = tmp_path / "b.zip"
     campaign.write_bundle(path)
     assert verify_bundle(path).n_votes == 40
-    restored = ledger_at(other).restore(path)
+    restored = ledger_at(other_path).restore(path)
     assert restored.bundle() == campaign.bundle()
     assert restored.info.set_size == 4
     assert_array_equal(restored.result().graded.theta, campaign.result().graded.theta)
@@ -254,7 +254,7 @@ def test_a_bundle_keeps_sets(items, sqlite, other, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def opened_bundle(tmp_path_factory):
+def bundle_without_votes(tmp_path_factory):
     """A bundle with an open batch, which has no votes yet."""
     campaign = campaign_of_sets(Ledger.create(str(tmp_path_factory.mktemp("sets") / "ledger.db")))
     campaign.open_next()
@@ -262,7 +262,7 @@ def opened_bundle(tmp_path_factory):
     campaign.database.close()
 
 
-def last_cell(text, cell):
+def replace_last_cell(text, cell):
     """The table with a new last cell in its first row."""
     header, row, *rest = text.splitlines()
     return "\n".join([header, f"{row.rsplit(',', 1)[0]},{cell}", *rest, ""])
@@ -271,24 +271,24 @@ def last_cell(text, cell):
 @pytest.mark.parametrize(
     ("change_of", "message"),
     [
-        (lambda text: last_cell(text, text.splitlines()[1].split(",")[2]), "a comparison has an item twice"),
-        (lambda text: last_cell(text, "12"), "a comparison has an item that is not among its places"),
-        (lambda text: last_cell(text, "-1"), "a number is out of range"),
-        (lambda text: last_cell(text, "x"), "an id like 2-0-17 and whole numbers are expected"),
-        (lambda text: last_cell(text, ""), "an id like 2-0-17 and whole numbers are expected"),
+        (lambda text: replace_last_cell(text, text.splitlines()[1].split(",")[2]), "a comparison has an item twice"),
+        (lambda text: replace_last_cell(text, "12"), "a comparison has an item that is not among its places"),
+        (lambda text: replace_last_cell(text, "-1"), "a number is out of range"),
+        (lambda text: replace_last_cell(text, "x"), "an id like 2-0-17 and whole numbers are expected"),
+        (lambda text: replace_last_cell(text, ""), "an id like 2-0-17 and whole numbers are expected"),
         (lambda text: text.replace("item_4", "item_5", 1), "the columns .*item_4 are expected"),
     ],
 )
-def test_a_forged_set_is_refused(change_of, message, opened_bundle, tmp_path):
-    (tmp_path / "b.zip").write_bytes(edit_member(opened_bundle, "comparisons.csv", change_of))
+def test_a_forged_set_is_refused(change_of, message, bundle_without_votes, tmp_path):
+    (tmp_path / "b.zip").write_bytes(edit_member(bundle_without_votes, "comparisons.csv", change_of))
     with pytest.raises(BundleError, match=message):
         verify_bundle(tmp_path / "b.zip")
 
 
-def test_the_digest_of_a_draw_covers_all_items(opened_bundle, tmp_path):
-    first = members_of(opened_bundle)["comparisons.csv"].splitlines()[1].split(",")
+def test_the_digest_of_a_draw_covers_all_items(bundle_without_votes, tmp_path):
+    first = members_of(bundle_without_votes)["comparisons.csv"].splitlines()[1].split(",")
     free = next(str(item) for item in range(12) if str(item) not in {*first[2:4], *first[7:]})
-    forged = edit_member(opened_bundle, "comparisons.csv", lambda text: last_cell(text, free))
+    forged = edit_member(bundle_without_votes, "comparisons.csv", lambda text: replace_last_cell(text, free))
     (tmp_path / "b.zip").write_bytes(forged)
     with pytest.raises(BundleError, match="its comparisons and checks do not have the digest"):
         verify_bundle(tmp_path / "b.zip")
@@ -349,7 +349,7 @@ def test_answer_codes_encode_the_best_and_the_worst():
     assert directions_of(codes).tolist() == [1, -1, -1, 1, 1, -1, 1, 2, 0]
 
 
-def of_files(ledger, items=None):
+def campaign_of_files(ledger, items=None):
     """A campaign that sends sheets to voters as files."""
     plan = ContinuousPlan(12, 60, batch=12, set_size=4)
     return ledger.new_campaign(plan, items or LABELS[:12], 3, 1)
@@ -367,7 +367,7 @@ def write_answers(campaign, number, path, *, only=slice(None)):
 
 @pytest.mark.parametrize("items", [None, [("a", f"{number:02}") for number in range(12)]], ids=["text", "pairs"])
 def test_sets_are_exported_answered_and_imported(items, ledger, tmp_path):
-    campaign, path = of_files(ledger, items=items), tmp_path / "votes.csv"
+    campaign, path = campaign_of_files(ledger, items=items), tmp_path / "votes.csv"
     by_voter = defaultdict(list)
     for number in range(1, 6):
         campaign.open_next()
@@ -387,7 +387,7 @@ def test_sets_are_exported_answered_and_imported(items, ledger, tmp_path):
 
 
 def test_a_file_with_some_answers_leaves_the_others_open(ledger, tmp_path):
-    campaign, path = of_files(ledger), tmp_path / "votes.csv"
+    campaign, path = campaign_of_files(ledger), tmp_path / "votes.csv"
     campaign.open_next()
     write_answers(campaign, 1, path, only=slice(5))
     assert campaign.import_votes(path).n_new == 5
@@ -412,7 +412,7 @@ def test_a_file_with_some_answers_leaves_the_others_open(ledger, tmp_path):
     ],
 )
 def test_a_mismatched_file_changes_nothing(change_of, message, ledger, tmp_path):
-    campaign, path = of_files(ledger), tmp_path / "votes.csv"
+    campaign, path = campaign_of_files(ledger), tmp_path / "votes.csv"
     campaign.open_next()
     rows = write_answers(campaign, 1, path)
     change_of(rows[0])
@@ -427,7 +427,7 @@ def test_a_mismatched_file_changes_nothing(change_of, message, ledger, tmp_path)
     [{"format": "arena"}, {"columns": {"winner": "best"}}, {"answers": "codes"}, {"ignore": ["x"]}, {"instances": "x"}],
 )
 def test_options_for_votes_on_pairs_are_refused(options, sqlite, tmp_path):
-    campaign, path = of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
+    campaign, path = campaign_of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
     campaign.open_next()
     write_answers(campaign, 1, path)
     with pytest.raises(OptionError, match="apply to votes on pairs, not on sets"):
@@ -437,7 +437,7 @@ def test_options_for_votes_on_pairs_are_refused(options, sqlite, tmp_path):
 
 @pytest.mark.parametrize("ending", [".csv.gz", ".tsv", ".json"])
 def test_files_of_sets_in_other_forms(ending, sqlite, tmp_path):
-    campaign, path = of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
+    campaign, path = campaign_of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
     campaign.open_next()
     rows = write_answers(campaign, 1, path)
     data = path.read_bytes()
@@ -452,9 +452,9 @@ def test_files_of_sets_in_other_forms(ending, sqlite, tmp_path):
 
 
 @pytest.mark.wide
-def test_the_offset_of_the_plan_sets_the_preference_for_the_top(sqlite, other):
+def test_the_offset_of_the_plan_sets_the_preference_for_the_top(sqlite, other_path):
     shares = []
-    for target, n0 in ((sqlite, 0.0), (other, 1_000.0)):
+    for target, n0 in ((sqlite, 0.0), (other_path, 1_000.0)):
         campaign = campaign_of_sets(ledger_at(target), 30, budget=90, n_voters=3, n0=n0)
         vote_to_the_end(campaign, 3)
         counts = Counter(row[f"item_{number}"] for row in rows_of(campaign) for number in range(1, 5))

@@ -12,8 +12,8 @@ from adaptive.ledger._ballots import batches, sheets
 from adaptive.ledger._ballots import batches as drawing
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._closing import close_batches
-from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots, query
-from tests.adaptive.ledger.test_batches import continuous
+from tests.adaptive.ledger.campaigns import campaign_of, change, query, query_ballots
+from tests.adaptive.ledger.test_batches import continuous_campaign
 from tests.adaptive.ledger.test_participation import answer, claim_sheet, join_campaign, journey, web_campaign
 from tests.adaptive.ledger.test_races import run_at_once
 
@@ -24,7 +24,7 @@ PLAN = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=6)  # 24 compari
 def pairs_by_sheet(campaign, condition="t.probe IS NULL"):
     """Sheet and items of the comparisons of the first ballot."""
     rest = f"AND b.number = 1 AND {condition} ORDER BY t.sheet"
-    return in_ballots(campaign, "t.sheet, t.left_item, t.right_item", "comparison", rest)
+    return query_ballots(campaign, "t.sheet, t.left_item, t.right_item", "comparison", rest)
 
 
 def item_pairs_by_sheet(campaign):
@@ -36,7 +36,7 @@ def item_pairs_by_sheet(campaign):
 
 
 @pytest.fixture
-def practised_on(ledger):
+def campaign_with_shared_practice(ledger):
     """A campaign of two slots with sheets of 4, and its only practice pair, which its first sheet compares too."""
     options = {"plan": PLAN, "items": LABELS, "n_voters": 2, "assigned": False, "sheet_size": 4}
     with_none = campaign_of(ledger, **options)
@@ -52,16 +52,16 @@ def pair_of(comparison):
     return frozenset([comparison.left, comparison.right])
 
 
-def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(practised_on):
-    campaign, practice = practised_on
+def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(campaign_with_shared_practice):
+    campaign, practice = campaign_with_shared_practice
     practised = pairs_by_sheet(campaign, "t.probe = 'practice'")
     # Other sheets of the slot go to any voter, and have the practice pair too.
     assert [sheet for sheet, *_ in practised] == [1, 2, 3, 4, 5]
     assert {frozenset(pair) for _, *pair in practised} == {practice}
 
 
-def test_new_voters_practise_first_while_a_sheet_has_practice(practised_on):
-    campaign, practice = practised_on
+def test_new_voters_practise_first_while_a_sheet_has_practice(campaign_with_shared_practice):
+    campaign, practice = campaign_with_shared_practice
     first = join_campaign(campaign)
     hand, _ = claim_sheet(campaign, first)
     assert (hand.pairs[0].is_practice, pair_of(hand.pairs[0])) == (True, practice)
@@ -74,8 +74,8 @@ def test_new_voters_practise_first_while_a_sheet_has_practice(practised_on):
         assert hand.pairs[0].is_practice
 
 
-def test_a_voter_who_voted_without_practice_gets_none_later(practised_on):
-    campaign, practice = practised_on
+def test_a_voter_who_voted_without_practice_gets_none_later(campaign_with_shared_practice):
+    campaign, practice = campaign_with_shared_practice
     others = [join_campaign(campaign) for _ in range(5)]
     for other in others:
         assert claim_sheet(campaign, other)[0].pairs[0].is_practice
@@ -93,8 +93,8 @@ def test_a_voter_who_voted_without_practice_gets_none_later(practised_on):
     assert new.pairs[0].is_practice
 
 
-def test_a_sheet_with_answered_practice_goes_to_a_voter_who_has_begun(practised_on):
-    campaign, _ = practised_on
+def test_a_sheet_with_answered_practice_goes_to_a_voter_who_has_begun(campaign_with_shared_practice):
+    campaign, _ = campaign_with_shared_practice
     leaver, finisher = join_campaign(campaign), join_campaign(campaign)
     unfinished, _ = claim_sheet(campaign, leaver)
     answer(campaign, leaver, unfinished, 0, 1)  # the practice, and one comparison
@@ -153,27 +153,27 @@ def test_a_dead_closer_does_not_keep_voters_from_leaving(ledger):
 
 
 PAGES = VotingPages(open_link=True)
-MANY = 12
+N_VOTERS = 12
 PATIENCE = 60  # seconds
 
 
 def test_waiting_voters_share_one_fit(ledger, monkeypatch):
-    campaign = continuous(ledger, 60, MANY, batch=10, budget=1_000, sheet_size=10)
+    campaign = continuous_campaign(ledger, 60, N_VOTERS, batch=10, budget=1_000, sheet_size=10)
     campaign.database.patience = PATIENCE
     campaign.open_next()  # the only sheet goes to one voter
-    voters = [campaign.voter(join_campaign(campaign)) for _ in range(MANY)]
+    voters = [campaign.voter(join_campaign(campaign)) for _ in range(N_VOTERS)]
     draws, fits, fit = campaign.database.draws(campaign.info.id), [], drawing.interim_strengths
     everybody_waits = threading.Event()
 
     def wait_for_others(*votes):
         fits.append(draws.n_waiting)
-        while draws.n_waiting < MANY - 2 and len(fits) == 1 and not everybody_waits.wait(0.01):
+        while draws.n_waiting < N_VOTERS - 2 and len(fits) == 1 and not everybody_waits.wait(0.01):
             pass
         return fit(*votes)
 
     monkeypatch.setattr(drawing, "interim_strengths", wait_for_others)
     states = run_at_once(*[lambda voter=voter: voter.next_sheet(PAGES) for voter in voters])
-    assert [state.reason for state in states] == [None] * MANY
-    assert len({(state.sheet.number, state.sheet.sheet) for state in states}) == MANY
+    assert [state.reason for state in states] == [None] * N_VOTERS
+    assert len({(state.sheet.number, state.sheet.sheet) for state in states}) == N_VOTERS
     assert len(fits) <= 2  # the first of these batches was drawn for the voters present at that time
     assert query(campaign, "SELECT count(*) FROM ballot")[0][0] == len(fits) + 1

@@ -24,7 +24,7 @@ from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_b
 from adaptive.ledger._closing import record_and_position, record_dict
 from adaptive.ledger._voters.membership import withdraw
 from adaptive.ledger._votes.casting import correct, retract
-from tests.adaptive.ledger.campaigns import ITEMS, change, in_ballots, new_id, query, vote, voters_of, write
+from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, query_ballots, vote, voters_of, write
 from tests.adaptive.strategies import Voting
 
 
@@ -53,7 +53,7 @@ class Ballot:
         """The open lease."""
         return next((lease for lease in self.leases.get(sheet, []) if lease.end is None), None)
 
-    def had(self, sheet, voter):
+    def has_held(self, sheet, voter):
         return any(lease.voter == voter for lease in self.leases.get(sheet, []))
 
     def counted_vote(self, place):
@@ -67,9 +67,9 @@ class Ballot:
     def size(self, sheet):
         return sum(1 for of, _ in self.pairs if of == sheet)
 
-    def asked_before(self, sheet, voter):
+    def has_seen_pairs(self, sheet, voter):
         """Whether the voter had a pair of this sheet on another sheet."""
-        mine = {pair for of, pair in self.pairs if of != sheet and self.had(of, voter)}
+        mine = {pair for of, pair in self.pairs if of != sheet and self.has_held(of, voter)}
         return any(pair in mine for of, pair in self.pairs if of == sheet)
 
 
@@ -109,7 +109,7 @@ class Model:
                 continue
             for sheet in sorted(ballot.sheets(), key=lambda sheet: (ballot.count_answered(sheet) == 0, sheet)):
                 lease = ballot.holder(sheet)
-                if ballot.count_answered(sheet) == ballot.size(sheet) or ballot.asked_before(sheet, voter):
+                if ballot.count_answered(sheet) == ballot.size(sheet) or ballot.has_seen_pairs(sheet, voter):
                     continue
                 if lease is not None and not (lease.expired or lease.voter in self.excluded):
                     continue
@@ -124,7 +124,7 @@ class Model:
         lease = ballot.holder(sheet)
         if ballot.state == "closed" or voter in self.withdrawn or ballot.count_answered(sheet) == ballot.size(sheet):
             return "LedgerError"
-        if (lease is not None and lease.voter == voter) or ballot.asked_before(sheet, voter):
+        if (lease is not None and lease.voter == voter) or ballot.has_seen_pairs(sheet, voter):
             return "LedgerError"
         if lease is not None:
             lease.end = "reassigned"
@@ -142,7 +142,7 @@ class Model:
             return "VoteError"
         ballot = self.ballots[number - 1]
         sheet = ballot.pairs[place][0]
-        if not ballot.had(sheet, voter):
+        if not ballot.has_held(sheet, voter):
             return "VoteError"
         holder, last = ballot.holder(sheet), ballot.leases[sheet][-1]
         why = None
@@ -258,7 +258,7 @@ def steps(ledger):
             except AdaptiveError as error:
                 return type(error).__name__
 
-        def some(self, pick, among):
+        def choose_one(self, pick, among):
             among = sorted(among)
             return among[pick % len(among)] if among else None
 
@@ -343,7 +343,7 @@ def steps(ledger):
         @rule(pick=PICKS)
         def send_what_was_late_again(self, pick):
             """A late vote counts once its ballot is open, its voter holds the sheet, and no other vote counts."""
-            event_id = self.some(pick, self.late)
+            event_id = self.choose_one(pick, self.late)
             expected = self.model.cast(*self.late[event_id], again=True)
             self.send(event_id, self.acknowledged[event_id][0], expected, stored_errors=["LateVoteError"])
             if expected != "LateVoteError":
@@ -352,7 +352,7 @@ def steps(ledger):
         @precondition(lambda self: self.acknowledged.keys() - self.late.keys())
         @rule(pick=PICKS)
         def send_again(self, pick):
-            event_id = self.some(pick, self.acknowledged.keys() - self.late.keys())
+            event_id = self.choose_one(pick, self.acknowledged.keys() - self.late.keys())
             step, before = self.acknowledged[event_id]
             again = self.answer_of(step)
             if isinstance(before, str):
@@ -363,7 +363,7 @@ def steps(ledger):
         @precondition(lambda self: self.acknowledged)
         @rule(pick=PICKS, voter=VOTERS)
         def send_another_vote_under_the_id(self, pick, voter):
-            event_id = self.some(pick, self.acknowledged)
+            event_id = self.choose_one(pick, self.acknowledged)
             number, place = self.place(pick)
             other = vote(self.voters[voter], place, "left", number=number, event_id=event_id)
             known = query(
@@ -453,7 +453,7 @@ def steps(ledger):
         @invariant()
         def the_ledger_holds_what_it_acknowledged(self):
             columns = "b.number, t.place, t.kind, t.answer, t.voter_id, t.event_id"
-            events = in_ballots(self.campaign, columns, "vote_event", "ORDER BY t.place, t.revision")
+            events = query_ballots(self.campaign, columns, "vote_event", "ORDER BY t.place, t.revision")
             codes = {"left": 1, "right": -1, "tie": 0, "cannot say": 2, None: None}
             for number, ballot in enumerate(self.model.ballots, 1):
                 for place in range(len(ballot.pairs)):
@@ -461,14 +461,14 @@ def steps(ledger):
                     assert [row[2:5] for row in events if row[:2] == (number, place)] == expected
             assert len(events) == sum(len(history) for b in self.model.ballots for history in b.events.values())
             columns = "b.number, t.place, t.answer, t.why, t.event_id"
-            late = in_ballots(self.campaign, columns, "late_vote", "ORDER BY t.id")
+            late = query_ballots(self.campaign, columns, "late_vote", "ORDER BY t.id")
             for number, ballot in enumerate(self.model.ballots, 1):
                 assert [row[1:4] for row in late if row[0] == number] == [(p, codes[a], w) for p, a, w in ballot.late]
             assert {row[-1] for row in events} | {row[-1] for row in late} == set(self.acknowledged)
 
         @invariant()
         def sheets_know_their_answers(self):
-            rows = in_ballots(self.campaign, "b.number, t.number, t.n_answered, t.n_comparisons", "sheet")
+            rows = query_ballots(self.campaign, "b.number, t.number, t.n_answered, t.n_comparisons", "sheet")
             for number, sheet, n_answered, n_comparisons in rows:
                 ballot = self.model.ballots[number - 1]
                 assert (n_answered, n_comparisons) == (ballot.count_answered(sheet), ballot.size(sheet))

@@ -13,38 +13,38 @@ from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
 from tests.adaptive.ledger.campaigns import check_ids
-from tests.adaptive.ledger.databases import ledger_at, voted_campaign
+from tests.adaptive.ledger.databases import campaign_with_votes, ledger_at
 from tests.adaptive.ledger.databases import record as voted_record
 from tests.adaptive.ledger.test_bundle_members import edit_json, edit_line, edit_member, members_of, pack_members
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory):
+def valid_bundle(tmp_path_factory):
     """Bytes of a bundle with two closed ballots and an open one."""
-    campaign = voted_campaign(str(tmp_path_factory.mktemp("good") / "ledger.db"), 2)
+    campaign = campaign_with_votes(str(tmp_path_factory.mktemp("good") / "ledger.db"), 2)
     data = campaign.bundle()
     campaign.database.close()
     return data
 
 
-def ballots(change):
+def change_ballots(change):
     return lambda data: edit_json(data, "ballots.json", change)
 
 
-def plan(**changes):
+def change_plan(**changes):
     return lambda data: edit_json(data, "plan.json", lambda value: value.update(changes))
 
 
 def change_ballot(number, /, **changes):
-    return ballots(lambda value: value["ballots"][number - 1].update(changes))
+    return change_ballots(lambda value: value["ballots"][number - 1].update(changes))
 
 
-def record(number, name, change):
-    def change_ballots(value):
+def change_record(number, name, change):
+    def change_value(value):
         ballot_record = value["ballots"][number - 1]["record"]
         ballot_record[name] = change(ballot_record[name])
 
-    return ballots(change_ballots)
+    return change_ballots(change_value)
 
 
 def replace_text(name, old, new):
@@ -66,7 +66,7 @@ def change_rows(change):
     return lambda data: edit_member(data, "comparisons.csv", change_text)
 
 
-def cells(row, column, value):
+def change_cell(row, column, value):
     return change_rows(lambda rows: rows[row].__setitem__(column, value))
 
 
@@ -79,28 +79,31 @@ def flip_vote(data):
     return edit_line(data, "vote", change)
 
 
-def swapped_draws(rows):
+def swap_draws(rows):
     """Swap the sides of the first comparison of ballot 1."""
     rows[1][2:4] = rows[1][3:1:-1]
 
 
 EDITS = [
-    (change_rows(swapped_draws), "draw of ballot 1: its comparisons and checks do not have the digest draw_digest"),
+    (change_rows(swap_draws), "draw of ballot 1: its comparisons and checks do not have the digest draw_digest"),
     (replace_text("comparisons.csv", "1-0-0,", "1-0-9,"), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
     (replace_text("comparisons.csv", "1-0-0,", "1-9-0,"), "draw of ballot 1: its sheets are not those of its slots"),
-    (cells(1, 2, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
-    (cells(1, 2, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
-    (cells(1, 2, "x"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers are expected"),
-    (cells(1, 0, "1-1"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers"),
-    (cells(1, 4, "gold"), r"comparisons\.csv: row 2: the checks of a ballot come after its other"),
-    (cells(1, 2, "04"), r"comparisons\.csv: is not in the form of a bundle: line 2"),
-    (cells(0, 0, "id"), r"comparisons\.csv: the columns comparison, slot"),
+    (change_cell(1, 2, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
+    (change_cell(1, 2, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
+    (change_cell(1, 2, "x"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers are expected"),
+    (change_cell(1, 0, "1-1"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers"),
+    (change_cell(1, 4, "gold"), r"comparisons\.csv: row 2: the checks of a ballot come after its other"),
+    (change_cell(1, 2, "04"), r"comparisons\.csv: is not in the form of a bundle: line 2"),
+    (change_cell(0, 0, "id"), r"comparisons\.csv: the columns comparison, slot"),
     (replace_text("comparisons.csv", "1-0-0,", "1-0-0,1,"), r"comparisons\.csv: row \d+ must have 7 cells"),
     (replace_text("comparisons.csv", "1-0-0,", '"1-0-0'), r"comparisons\.csv: cannot be read as CSV"),
     (replace_text("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons and checks do not have the digest"),
     (change_ballot(1, kind="batch"), "ballot 1: its kind is not that of the campaign's mode"),
     (change_ballot(3, state="opened"), "ballot 3: is neither open nor closed"),
-    (record(1, "excluded", lambda _: ["x"]), "record of ballot 1: a voter who is left out is not among the voters"),
+    (
+        change_record(1, "excluded", lambda _: ["x"]),
+        "record of ballot 1: a voter who is left out is not among the voters",
+    ),
     (replace_text("items.csv", '"""plum"""', "plum"), "has a value that no ledger writes: JSONDecodeError"),
     (replace_text("items.csv", "\n1,", "\n0,"), "items: place 1 is missing or listed twice"),
     (replace_text("items.csv", "\n1,", "\nx,"), r"items\.csv: row 2: place must be a whole number"),
@@ -130,8 +133,11 @@ EDITS = [
         replace_text("events.jsonl", '"ballot":1', '"ballot": 1'),
         r"events\.jsonl: is not in the form of a bundle: line 1",
     ),
-    (record(1, "n_answered", lambda value: value - 1), "chain of ballot 1: the ballot before, the draw, the votes and"),
-    (record(2, "ybar", lambda value: value[::-1]), "chain of ballot 2"),
+    (
+        change_record(1, "n_answered", lambda value: value - 1),
+        "chain of ballot 1: the ballot before, the draw, the votes and",
+    ),
+    (change_record(2, "ybar", lambda value: value[::-1]), "chain of ballot 2"),
     (change_ballot(1, chain_digest="0"), "chain of ballot 1"),
     (change_ballot(1, votes_digest="0"), "votes of ballot 1: its events do not have the digest"),
     (change_ballot(1, draw_digest="0"), "draw of ballot 1: its comparisons and checks do not have the digest"),
@@ -146,17 +152,17 @@ EDITS = [
     (change_ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
     (change_ballot(3, more=1), r"ballots\.json: ballots\[2\]: missing or unknown: 'more'"),
     (
-        ballots(lambda v: v["ballots"].pop()),
+        change_ballots(lambda v: v["ballots"].pop()),
         "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3",
     ),
-    (ballots(lambda value: value.update(version=3)), "this release reads version 2; got 3"),
-    (ballots(lambda value: value.update(format="x")), "ballots.json: the format"),
+    (change_ballots(lambda value: value.update(version=3)), "this release reads version 2; got 3"),
+    (change_ballots(lambda value: value.update(format="x")), "ballots.json: the format"),
     (lambda data: edit_member(data, "ballots.json", lambda _: "[1]\n"), "ballots.json: the format"),
     (lambda data: edit_member(data, "ballots.json", lambda _: "[" * 99_999), "ballots.json: cannot be read as JSON"),
     (lambda data: edit_member(data, "plan.json", lambda _: "1\n"), "plan.json: an object is expected"),
-    (plan(plan={}), "has a value that no ledger writes|plan"),
-    (plan(seed="x"), "has a value that no ledger writes"),
-    (plan(settings={"a": 1}), "has a value that no ledger writes"),
+    (change_plan(plan={}), "has a value that no ledger writes|plan"),
+    (change_plan(seed="x"), "has a value that no ledger writes"),
+    (change_plan(settings={"a": 1}), "has a value that no ledger writes"),
     (replace_text("votes.csv", "left", "right"), r"votes\.csv: is not what the other files give"),
     (replace_text("result.csv", "1.0", "2.0"), r"result\.csv: is not what the other files give"),
     (replace_text("voters.csv", ",file,", ",mail,"), None),  # holds no votes: checksums and metadata protect it
@@ -164,9 +170,9 @@ EDITS = [
 
 
 @pytest.mark.parametrize(("edit", "message"), EDITS)
-def test_verification_names_the_edited_part(edit, message, good, tmp_path):
+def test_verification_names_the_edited_part(edit, message, valid_bundle, tmp_path):
     path = tmp_path / "b.zip"
-    path.write_bytes(edit(good))
+    path.write_bytes(edit(valid_bundle))
     with pytest.raises(BundleError, match=message or r"croissant\.json: is not what the other files give"):
         verify_bundle(path)
     ledger = ledger_at(str(tmp_path / "other.db"))
@@ -185,7 +191,7 @@ def bundle_with_checks(tmp_path_factory):
     """Bytes of a bundle with checks and an answer to each."""
     known = (KnownPair("gold", "plum", "kiwi", "left"),)
     path = str(tmp_path_factory.mktemp("probed") / "ledger.db")
-    campaign = voted_campaign(path, 0, probing=Probing(known, 1, 0.2, 0.2))
+    campaign = campaign_with_votes(path, 0, probing=Probing(known, 1, 0.2, 0.2))
     answers = [VoteRow(2, check, None, None, None, "left") for check in check_ids(campaign)]
     voted_record(campaign, answers)
     data = campaign.bundle()
@@ -198,19 +204,19 @@ def checks_in(rows):
     return [at for at, row in enumerate(rows) if at and len(row) > 4 and row[4]]
 
 
-def moved_check(rows):
+def move_check(rows):
     """Move the last check of the first sheet to a position that does not exist."""
     last = max(at for at in checks_in(rows) if rows[at][0].startswith("1-0-"))
     rows[last][0] = "1-0-99"
 
 
-def swapped_checks(rows):
+def swap_checks(rows):
     """Swap the rows of two checks."""
     first, second = checks_in(rows)[:2]
     rows[first], rows[second] = rows[second], rows[first]
 
 
-def check_cells(column, value):
+def change_check(column, value):
     """Edit a cell of the first check."""
     return change_rows(lambda rows: rows[checks_in(rows)[0]].__setitem__(rows[0].index(column), value))
 
@@ -219,17 +225,17 @@ def check_cells(column, value):
     ("edit", "message"),
     [
         (lambda data: data, None),
-        (check_cells("repeats", "3"), "draw of ballot 1: its comparisons and checks do not have the digest"),
-        (check_cells("expected", "0"), "draw of ballot 1: its comparisons and checks do not have the digest"),
-        (check_cells("check", "trap"), "checks of ballot 1: one is of an unknown kind"),
-        (check_cells("check", ""), r"comparisons\.csv: is not in the form of a bundle"),
-        (check_cells("expected", "7"), "checks of ballot 1: one is of an unknown kind, or expects an unknown answer"),
-        (check_cells("expected", "left"), "an id like 2-0-17 and whole numbers are expected"),
-        (check_cells("left_item", "99"), "checks of ballot 1: one has an item or a sheet that is missing"),
-        (check_cells("comparison", "1-99-0"), r"comparisons\.csv: is not in the form of a bundle"),
-        (change_rows(moved_check), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
-        (check_cells("comparison", "9-0-0"), "comparisons.csv: is not in the form of a bundle"),
-        (change_rows(swapped_checks), "checks of ballot 1: they are not in the order of their sheets and positions"),
+        (change_check("repeats", "3"), "draw of ballot 1: its comparisons and checks do not have the digest"),
+        (change_check("expected", "0"), "draw of ballot 1: its comparisons and checks do not have the digest"),
+        (change_check("check", "trap"), "checks of ballot 1: one is of an unknown kind"),
+        (change_check("check", ""), r"comparisons\.csv: is not in the form of a bundle"),
+        (change_check("expected", "7"), "checks of ballot 1: one is of an unknown kind, or expects an unknown answer"),
+        (change_check("expected", "left"), "an id like 2-0-17 and whole numbers are expected"),
+        (change_check("left_item", "99"), "checks of ballot 1: one has an item or a sheet that is missing"),
+        (change_check("comparison", "1-99-0"), r"comparisons\.csv: is not in the form of a bundle"),
+        (change_rows(move_check), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
+        (change_check("comparison", "9-0-0"), "comparisons.csv: is not in the form of a bundle"),
+        (change_rows(swap_checks), "checks of ballot 1: they are not in the order of their sheets and positions"),
         (change_line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
     ],
 )
@@ -245,7 +251,7 @@ def test_edited_checks_are_found(edit, message, bundle_with_checks, tmp_path):
 def reseal(data, change):
     """The bundle with a changed record, and a recomputed chain of digests."""
 
-    def change_ballots(value):
+    def change_chain(value):
         change(value["ballots"])
         previous = ""
         for ballot in value["ballots"]:
@@ -253,7 +259,7 @@ def reseal(data, change):
                 lines = [previous, ballot["draw_digest"], ballot["votes_digest"], json_of(ballot["record"])]
                 previous = ballot["chain_digest"] = digest_of(lines)
 
-    return ballots(change_ballots)(data)
+    return change_ballots(change_chain)(data)
 
 
 def next_float(values):
@@ -275,15 +281,15 @@ def next_float(values):
         (lambda b: b[1].update(places=b[1]["places"][::-1]), "draw of ballot 2: its items are not those that ballot 1"),
     ],
 )
-def test_a_record_with_a_new_chain_must_still_follow_from_the_votes(change, message, good, tmp_path):
-    (tmp_path / "b.zip").write_bytes(reseal(good, change))
+def test_a_record_with_a_new_chain_must_still_follow_from_the_votes(change, message, valid_bundle, tmp_path):
+    (tmp_path / "b.zip").write_bytes(reseal(valid_bundle, change))
     with pytest.raises(BundleError, match=message):
         verify_bundle(tmp_path / "b.zip")
 
 
-def test_a_bundle_without_its_last_ballot_is_another_campaign(good, tmp_path):
+def test_a_bundle_without_its_last_ballot_is_another_campaign(valid_bundle, tmp_path):
     """The open ballot and its rows are removed; the chain of the closed ballots stays valid."""
-    members = members_of(good)
+    members = members_of(valid_bundle)
     remaining_rows = [row for row in map(json.loads, members["events.jsonl"].splitlines()) if row.get("ballot") != 3]
     value = json.loads(members["ballots.json"])
     value["ballots"].pop()
@@ -298,10 +304,10 @@ def test_a_bundle_without_its_last_ballot_is_another_campaign(good, tmp_path):
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_every_changed_byte_is_detected(data, good, tmp_path_factory):
-    place = data.draw(st.integers(0, len(good) - 1))
+def test_every_changed_byte_is_detected(data, valid_bundle, tmp_path_factory):
+    place = data.draw(st.integers(0, len(valid_bundle) - 1))
     bit = data.draw(st.integers(0, 7))
-    changed = bytearray(good)
+    changed = bytearray(valid_bundle)
     changed[place] ^= 1 << bit
     path = tmp_path_factory.mktemp("changed") / "b.zip"
     path.write_bytes(bytes(changed))
@@ -310,4 +316,4 @@ def test_every_changed_byte_is_detected(data, good, tmp_path_factory):
     except BundleError:
         return
     assert result.n_closed == 2  # a bit of the zip itself, such as a time: the content is the same
-    assert unpack(bytes(changed), most_bytes=2**30) == unpack(good, most_bytes=2**30)
+    assert unpack(bytes(changed), most_bytes=2**30) == unpack(valid_bundle, most_bytes=2**30)

@@ -82,7 +82,7 @@ def leaves(value, path=()):
         yield path
 
 
-def others(value):
+def other_values(value):
     """Other values, at least one of the same type."""
     if isinstance(value, bool):
         return [not value]
@@ -114,14 +114,14 @@ def edits(name, text):
     if name.endswith(".json"):
         value = json.loads(text)
         for path in leaves(value):
-            for new in others(leaf(value, path)):
+            for new in other_values(leaf(value, path)):
                 again = json.dumps(change_leaf(value, path, new), ensure_ascii=False, sort_keys=True, indent=1)
                 yield field_name(path), again + "\n"
         yield "end", text + "}"
     elif name.endswith(".csv"):
         header, first, *rows = csv.reader(io.StringIO(text, newline=""))
         for at, column in enumerate(header):
-            for new in others(first[at]):
+            for new in other_values(first[at]):
                 yield column, csv_text(header, [[*first[:at], new, *first[at + 1 :]], *rows])
     elif name.endswith(".jsonl"):
         lines = text.splitlines()
@@ -131,7 +131,7 @@ def edits(name, text):
             for place in {places[0], places[-1]}:
                 field = "vote.answer to a check" if kind == "vote" and place == places[-1] else "vote.answer"
                 for path in leaves(rows[place]):
-                    for new in others(leaf(rows[place], path)):
+                    for new in other_values(leaf(rows[place], path)):
                         again = json_of(change_leaf(rows[place], path, new))
                         text = "\n".join([*lines[:place], again, *lines[place + 1 :], ""])
                         yield field_name((kind, *path)).replace("vote.answer", field), text

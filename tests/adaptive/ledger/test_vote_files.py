@@ -18,10 +18,10 @@ from rankcorr._io.rankings import read_ranking
 from rankcorr._io.table import unguarded
 from rankcorr.errors import OptionError, TableError
 from tests.adaptive.ledger.campaigns import read, write_rows
-from tests.adaptive.ledger.databases import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted_campaign
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, PLAN, VOTERS, campaign_with_votes, ledger_at, record, rows_of
 from tests.adaptive.ledger.test_bundle_members import edit_member
 
-EXPRESSES = {
+FORM_ANSWERS = {
     "csv": {"left", "right", "tie", "cannot say"},
     "arena": {"left", "right", "tie"},
     "label_studio": {"left", "right"},
@@ -30,23 +30,23 @@ EXPRESSES = {
 }
 
 
-def all_of(campaign, **options):
+def export_all(campaign, **options):
     return read(campaign, exports.read_comparisons, names=True, **options)
 
 
-def answers(campaign, expressed=EXPRESSES["csv"]):
+def answers(campaign, expressed=FORM_ANSWERS["csv"]):
     """The answer to each comparison; None if the format cannot express it."""
-    return {vote.comparison: vote.answer if vote.answer in expressed else None for vote in all_of(campaign)}
+    return {vote.comparison: vote.answer if vote.answer in expressed else None for vote in export_all(campaign)}
 
 
-def twin(target, items=ITEMS):
+def blank_campaign(target, items=ITEMS):
     """The same ballot 1, without votes."""
     campaign = ledger_at(target).new_campaign(PLAN, items, VOTERS, 1, settings=CampaignSettings(least_answered=0.5))
     campaign.open_next()
     return campaign
 
 
-def written(export, folder):
+def write_export(export, folder):
     for name, text in export.files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="")
     return folder / next(iter(export.files))
@@ -55,16 +55,16 @@ def written(export, folder):
 @pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8))], ids=["text", "pairs", "numbers"])
 @pytest.mark.parametrize("form", ["csv", "arena", "label_studio", "potato"])
 @pytest.mark.parametrize("guard", [True, False])
-def test_exported_votes_are_imported_into_another_ledger(form, items, guard, sqlite, other, tmp_path):
-    source, other = voted_campaign(sqlite, 0, items=items), twin(other, items)
+def test_exported_votes_are_imported_into_another_ledger(form, items, guard, sqlite, other_path, tmp_path):
+    source, other = campaign_with_votes(sqlite, 0, items=items), blank_campaign(other_path, items)
     export = source.export_votes(form, names=True, guard=guard, unanswered=True)
-    path = written(export, tmp_path)
+    path = write_export(export, tmp_path)
     receipt = other.import_votes(path, form, guard=guard)
-    imported = {vote.comparison: vote for vote in all_of(other)}
-    for vote in all_of(source):
+    imported = {vote.comparison: vote for vote in export_all(other)}
+    for vote in export_all(source):
         copy = imported[vote.comparison]
         assert (copy.left, copy.right, copy.voter) == (vote.left, vote.right, vote.voter)
-        assert copy.answer == (vote.answer if vote.answer in EXPRESSES[form] else None)
+        assert copy.answer == (vote.answer if vote.answer in FORM_ANSWERS[form] else None)
         if form == "csv" and vote.answer is not None:
             extra = {name: cell for name, cell in copy.extra.items() if name != "received_at"}
             assert (copy.response_ms, extra) == (vote.response_ms, vote.extra)
@@ -74,10 +74,10 @@ def test_exported_votes_are_imported_into_another_ledger(form, items, guard, sql
 
 
 @pytest.mark.parametrize("form", ["csv", "arena", "label_studio", "potato"])
-def test_votes_without_ids_are_matched_by_voter_and_pair(form, sqlite, other, tmp_path):
+def test_votes_without_ids_are_matched_by_voter_and_pair(form, sqlite, other_path, tmp_path):
     """Half of the rows have swapped items."""
-    source, other = voted_campaign(sqlite, 0), twin(other)
-    path = written(source.export_votes(form, names=True, guard=False), tmp_path)
+    source, other = campaign_with_votes(sqlite, 0), blank_campaign(other_path)
+    path = write_export(source.export_votes(form, names=True, guard=False), tmp_path)
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
         for number, row in enumerate(rows):
@@ -96,60 +96,62 @@ def test_votes_without_ids_are_matched_by_voter_and_pair(form, sqlite, other, tm
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         path.write_text(json.dumps(rows) if form == "label_studio" else lines, encoding="utf-8")
     other.import_votes(path, form, guard=False)
-    assert answers(other) == answers(source, EXPRESSES[form])
+    assert answers(other) == answers(source, FORM_ANSWERS[form])
 
 
 def test_choix_pairs_are_imported_if_each_pair_is_compared_once(sqlite, target, tmp_path):
-    source, other = voted_campaign(sqlite, 0), twin(target)
-    brought = other.import_votes(written(source.export_votes("choix"), tmp_path), "choix")
-    assert answers(other) == answers(source, EXPRESSES["choix"])
+    source, other = campaign_with_votes(sqlite, 0), blank_campaign(target)
+    brought = other.import_votes(write_export(source.export_votes("choix"), tmp_path), "choix")
+    assert answers(other) == answers(source, FORM_ANSWERS["choix"])
     assert brought.n_new == source.export_votes("choix").n_votes
 
 
-@pytest.mark.parametrize("form", EXPRESSES)
+@pytest.mark.parametrize("form", FORM_ANSWERS)
 @pytest.mark.parametrize("items", [ITEMS, list("abcdefgh")], ids=["odd", "plain"])
 def test_the_models_count_the_same_wins(form, items, sqlite, tmp_path):
-    source = voted_campaign(sqlite, 2, items=items)
-    path = written(source.export_votes(form, guard=False), tmp_path)
+    source = campaign_with_votes(sqlite, 2, items=items)
+    path = write_export(source.export_votes(form, guard=False), tmp_path)
     known = read_items(tmp_path / "items.csv") if form == "choix" else items
     result = read_comparisons(path, format=form, items=known)
     wins = dict.fromkeys(items, 0)
-    for vote in all_of(source):
+    for vote in export_all(source):
         if vote.answer in {"left", "right"}:
             wins[vote.left if vote.answer == "left" else vote.right] += 1
     assert dict(zip(result.items, result.wins.tolist(), strict=True)) == wins
-    assert result.n_ties == sum(vote.answer == "tie" for vote in all_of(source)) * ("tie" in EXPRESSES[form])
+    assert result.n_ties == sum(vote.answer == "tie" for vote in export_all(source)) * ("tie" in FORM_ANSWERS[form])
     assert result.n_voters == (0 if form == "choix" else 3)
 
 
 def test_plain_labels_are_read_by_any_reader_of_csv(sqlite, tmp_path):
-    path = written(voted_campaign(sqlite, 1, items=list("abcdefgh")).export_votes("csv", unanswered=True), tmp_path)
+    path = write_export(
+        campaign_with_votes(sqlite, 1, items=list("abcdefgh")).export_votes("csv", unanswered=True), tmp_path
+    )
     result = read_comparisons(path)
     assert result.n_comparisons + result.n_unanswered == 30
     assert result.n_unanswered > 4  # including answers "cannot say"
 
 
 def test_names_are_exported_only_on_request(sqlite):
-    campaign = voted_campaign(sqlite, 1)
-    for form in EXPRESSES:
+    campaign = campaign_with_votes(sqlite, 1)
+    for form in FORM_ANSWERS:
         for name in VOTERS:
             assert name not in "".join(campaign.export_votes(form, unanswered=True).files.values())
     assert "Bob" in campaign.export_votes("csv", names=True).files["votes.csv"]
 
 
 def test_votes_of_an_excluded_voter_are_omitted_and_counted(sqlite):
-    campaign = voted_campaign(sqlite, 0)
+    campaign = campaign_with_votes(sqlite, 0)
     before = campaign.export_votes("csv")
     campaign.voters.named("Bob").exclude("too fast")
     after = campaign.export_votes("csv", names=True, unanswered=True)
-    n_bob = sum(vote.voter == "Bob" and vote.answer is not None for vote in all_of(campaign))
+    n_bob = sum(vote.voter == "Bob" and vote.answer is not None for vote in export_all(campaign))
     assert after.left_out == {"their voter is excluded": n_bob}
     assert after.n_votes == before.n_votes - n_bob
     assert after.to_text() == f"{after.n_votes} votes in votes.csv; {n_bob} left out: their voter is excluded"
 
 
 def test_an_extra_column_with_a_reserved_name_is_renamed(sqlite):
-    campaign = twin(sqlite)
+    campaign = blank_campaign(sqlite)
     row = rows_of(campaign, 1, silent=0)[0]
     record(campaign, [row._replace(extra=(("received_at", "noon"), ("left_1", "x")))])
     header, first = campaign.export_votes("csv").files["votes.csv"].splitlines()[:2]
@@ -169,12 +171,12 @@ def campaign(sqlite):
     return new_campaign
 
 
-def arena(**fields):
+def arena_battle(**fields):
     """A battle of a and b."""
     return json.dumps({"model_a": "a", "model_b": "b", "winner": "tie", **fields})
 
 
-def with_result(*sides, **more):
+def task_of(*sides, **more):
     results = [{"type": "pairwise", "value": {"selected": side}} for side in sides]
     return {**TASK, "annotations": [{"result": results, **more}]}
 
@@ -194,26 +196,21 @@ def with_result(*sides, **more):
             VoteError,
             "v:3: the file has more votes on 'b' and 'a' than were asked \\(1\\)",
         ),
-        ("arena", arena(winner="A"), VoteError, 'v:1: column "winner": the winner must be .*; got .A.'),
-        ("arena", arena(model_b=None), TableError, "v:1: .*a label is text"),
+        ("arena", arena_battle(winner="A"), VoteError, 'v:1: column "winner": the winner must be .*; got .A.'),
+        ("arena", arena_battle(model_b=None), TableError, "v:1: .*a label is text"),
         ("arena", '{"model_a": "a", "winner": "tie"}', TableError, 'v:1: no column "model_b"'),
-        ("arena", arena(judge=[1]), TableError, 'v:1: column "judge": a name is text or a whole number; got'),
-        ("label_studio", json.dumps([with_result("left") | {"data": {"text1": "a"}}]), TableError, 'no column "text2"'),
+        ("arena", arena_battle(judge=[1]), TableError, 'v:1: column "judge": a name is text or a whole number; got'),
+        ("label_studio", json.dumps([task_of("left") | {"data": {"text1": "a"}}]), TableError, 'no column "text2"'),
+        ("label_studio", json.dumps([task_of("left")]) + "\nmore", TableError, "v:2: is not JSON: something follows"),
         (
             "label_studio",
-            json.dumps([with_result("left")]) + "\nmore",
-            TableError,
-            "v:2: is not JSON: something follows",
-        ),
-        (
-            "label_studio",
-            json.dumps([with_result("tie")]),
+            json.dumps([task_of("tie")]),
             VoteError,
             "v:1: column \"pairwise\": the winner must be 'left' or 'right'; got 'tie'",
         ),
         (
             "label_studio",
-            json.dumps([with_result("left", "left")]),
+            json.dumps([task_of("left", "left")]),
             TableError,
             "this result is listed twice in one annotation",
         ),
@@ -252,7 +249,7 @@ def test_an_unknown_format_is_refused(campaign, tmp_path):
 
 
 def test_a_pair_that_several_voters_have_needs_its_voter(sqlite, tmp_path):
-    campaign = voted_campaign(
+    campaign = campaign_with_votes(
         sqlite, 0, plan=plan_ballots(4, n_ballots=2, fraction=0.5, presentations=6), items=list("abcd")
     )
     (tmp_path / "v").write_text("winner,loser\n0,1\n")
@@ -261,9 +258,9 @@ def test_a_pair_that_several_voters_have_needs_its_voter(sqlite, tmp_path):
 
 
 def test_both_bad_is_a_tie_and_cancelled_annotations_do_not_count(campaign, tmp_path):
-    (tmp_path / "arena").write_text(arena(winner="tie (bothbad)"))
+    (tmp_path / "arena").write_text(arena_battle(winner="tie (bothbad)"))
     assert campaign.import_votes(tmp_path / "arena", "arena").n_new == 1
-    (tmp_path / "studio").write_text(json.dumps([with_result("left", was_cancelled=True), with_result()]))
+    (tmp_path / "studio").write_text(json.dumps([task_of("left", was_cancelled=True), task_of()]))
     assert campaign.import_votes(tmp_path / "studio", "label_studio").n_new == 0
 
 
@@ -303,7 +300,7 @@ def test_ambiguous_numbers_are_refused(sqlite, tmp_path):
 
 
 def test_votes_without_a_winner_do_not_count(campaign, tmp_path):
-    (tmp_path / "v").write_text(arena(winner=None))
+    (tmp_path / "v").write_text(arena_battle(winner=None))
     assert campaign.import_votes(tmp_path / "v").n_new == 0
 
 
@@ -339,7 +336,7 @@ def test_formulas_are_guarded_and_harmless_cells_stay(prefix, cells):
 
 @pytest.mark.parametrize("guard", [True, False])
 def test_the_ranking_of_a_campaign_is_read_with_its_items(tmp_path, guard):
-    table = voted_campaign(str(tmp_path / "ledger.sqlite")).result(interim=True).to_csv(guard=guard)
+    table = campaign_with_votes(str(tmp_path / "ledger.sqlite")).result(interim=True).to_csv(guard=guard)
     (tmp_path / "ranking.csv").write_text(table, newline="")
     ranking = read_ranking(tmp_path / "ranking.csv", id_columns=["item"], score_column="strength")
     assert ("'=1+1" in table, set(ranking.labels)) == (guard, set(ITEMS))
@@ -354,7 +351,7 @@ PLUM = ("image", "fruit/plum.png", "a plum")
 KIWI = ("markdown", "**kiwi**", "")
 
 
-def with_contents(sqlite, other, tmp_path, items=ITEMS):
+def campaign_with_contents(sqlite, other, tmp_path, items=ITEMS):
     """A campaign in which two items have content."""
 
     def change(text):
@@ -363,14 +360,14 @@ def with_contents(sqlite, other, tmp_path, items=ITEMS):
         return csv_text(header, rows)
 
     (tmp_path / "b.zip").write_bytes(
-        edit_member(voted_campaign(sqlite, 0, items=items).bundle(names=True), "items.csv", change)
+        edit_member(campaign_with_votes(sqlite, 0, items=items).bundle(names=True), "items.csv", change)
     )
     return ledger_at(other).restore(tmp_path / "b.zip")
 
 
 @pytest.mark.parametrize("items", [ITEMS, PAIRS], ids=["text", "pairs"])
-def test_tasks_of_label_studio_have_the_content_of_items(items, sqlite, other, tmp_path):
-    campaign = with_contents(sqlite, other, tmp_path, items)
+def test_tasks_of_label_studio_have_the_content_of_items(items, sqlite, other_path, tmp_path):
+    campaign = campaign_with_contents(sqlite, other_path, tmp_path, items)
     first, last = (label if isinstance(label, str) else " ".join(label) for label in (items[0], items[-1]))
     expected = {first: PLUM, last: KIWI}
     export = campaign.export_votes("label_studio", unanswered=True, names=True)
@@ -386,8 +383,8 @@ def test_tasks_of_label_studio_have_the_content_of_items(items, sqlite, other, t
     assert campaign.import_votes(tmp_path / "tasks.json", "label_studio").n_known == export.n_votes > 0
 
 
-def test_instances_of_potato_have_the_content_of_items(sqlite, other, tmp_path):
-    campaign = with_contents(sqlite, other, tmp_path)
+def test_instances_of_potato_have_the_content_of_items(sqlite, other_path, tmp_path):
+    campaign = campaign_with_contents(sqlite, other_path, tmp_path)
     expected = {ITEMS[0]: PLUM, ITEMS[-1]: KIWI}
     export = campaign.export_votes("potato", unanswered=True, names=True)
     for line in export.files["instances.jsonl"].splitlines():
@@ -402,6 +399,6 @@ def test_instances_of_potato_have_the_content_of_items(sqlite, other, tmp_path):
 
 
 def test_items_that_are_their_labels_have_no_content(sqlite):
-    campaign = voted_campaign(sqlite, 0)
+    campaign = campaign_with_votes(sqlite, 0)
     assert "content" not in campaign.export_votes("label_studio").files["tasks.json"]
     assert "contents" not in campaign.export_votes("potato").files["instances.jsonl"]

@@ -17,7 +17,7 @@ from adaptive.model._models import bradley_terry
 from tests.adaptive.strategies import NO_INTEGERS
 
 
-def fitted(n_items, n_voters, presentations, seed):
+def fit_random_ballot(n_items, n_voters, presentations, seed):
     """Strengths from one random ballot, in which smaller numbers mostly win."""
     rng = np.random.default_rng(seed)
     ballot = draw_ballot(n_items, presentations, n_voters, rng)
@@ -45,7 +45,7 @@ def mean_distance(ballot):
     st.integers(2, 25), st.integers(1, 30), st.integers(1, 12), st.sampled_from([0.0, 0.5, 3.0]), st.integers(0, 2**20)
 )
 def test_a_matched_ballot_has_the_guarantees_of_a_drawn_one(n_chosen, presentations, n_voters, noise, seed):
-    strengths = fitted(26, n_voters, 2, seed)
+    strengths = fit_random_ballot(26, n_voters, 2, seed)
     rng = np.random.default_rng(seed)
     places = rng.permutation(26)[:n_chosen]
     ballot = draw_matched_ballot(strengths, places, presentations, rng=rng, noise=noise)
@@ -57,7 +57,7 @@ def test_a_matched_ballot_has_the_guarantees_of_a_drawn_one(n_chosen, presentati
 @given(st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**20))
 def test_without_noise_the_distances_are_nearly_minimal(half, presentations, seed):
     n_items = 2 * half
-    strengths = fitted(n_items, 3, 2, seed)
+    strengths = fit_random_ballot(n_items, 3, 2, seed)
     order = np.argsort(-strengths.theta, kind="stable")
     single_round = draw_matched_ballot(strengths, order, 1, rng=np.random.default_rng(seed), noise=0)
     assert mean_distance(single_round) == 1  # 1 with 2, 3 with 4, ...
@@ -69,7 +69,7 @@ def test_without_noise_the_distances_are_nearly_minimal(half, presentations, see
 @pytest.mark.parametrize("n_items", [60, 61])
 @pytest.mark.parametrize("presentations", [4, 5, 20])
 def test_items_are_compared_with_neighbours(n_items, presentations):
-    strengths = fitted(n_items, 10, 10, 1)
+    strengths = fit_random_ballot(n_items, 10, 10, 1)
     order = np.argsort(-strengths.theta, kind="stable")
     near, wide = (
         mean_distance(draw_matched_ballot(strengths, order, presentations, rng=np.random.default_rng(2), noise=noise))
@@ -81,7 +81,7 @@ def test_items_are_compared_with_neighbours(n_items, presentations):
 
 
 def test_no_voter_gets_a_pair_again_while_another_can():
-    strengths = fitted(12, 8, 11, 4)  # all 66 pairs were shown once
+    strengths = fit_random_ballot(12, 8, 11, 4)  # all 66 pairs were shown once
     votes = strengths.comparisons
     before = set(zip(*np.sort([votes.left, votes.right], axis=0).tolist(), votes.voter.tolist(), strict=True))
     for seed in range(20):
@@ -90,12 +90,12 @@ def test_no_voter_gets_a_pair_again_while_another_can():
 
 
 def test_a_single_voter_gets_pairs_again():
-    ballot = draw_matched_ballot(fitted(6, 1, 5, 0), np.arange(6), 5, rng=np.random.default_rng(0))
+    ballot = draw_matched_ballot(fit_random_ballot(6, 1, 5, 0), np.arange(6), 5, rng=np.random.default_rng(0))
     assert ballot.certificate().load_max == 15
 
 
 def test_the_same_state_draws_the_same_ballot():
-    strengths = fitted(20, 5, 4, 0)
+    strengths = fit_random_ballot(20, 5, 4, 0)
     ballots = [draw_matched_ballot(strengths, range(15), 4, rng=np.random.default_rng(7)) for _ in range(2)]
     assert ballots[0] == ballots[1]
 
@@ -114,13 +114,13 @@ def test_the_same_state_draws_the_same_ballot():
 )
 def test_invalid_places_are_refused(places, message):
     with pytest.raises(DrawError, match=message):
-        draw_matched_ballot(fitted(6, 2, 2, 0), places, 2, rng=np.random.default_rng(0))
+        draw_matched_ballot(fit_random_ballot(6, 2, 2, 0), places, 2, rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("presentations", [0, *NO_INTEGERS])
 def test_invalid_presentations_are_refused(presentations):
     with pytest.raises(DrawError, match="presentations must be an integer of at least 1; got"):
-        draw_matched_ballot(fitted(6, 2, 2, 0), [0, 1], presentations, rng=np.random.default_rng(0))
+        draw_matched_ballot(fit_random_ballot(6, 2, 2, 0), [0, 1], presentations, rng=np.random.default_rng(0))
 
 
 def test_voters_must_be_known():

@@ -31,7 +31,7 @@ def voter_pairs(columns):
     return [(voter, frozenset(pair)) for voter, *pair in rows]
 
 
-def level(loads, size):
+def level_loads(loads, size):
     """Loads of voters after `size` more comparisons, each given to a voter with the lowest load."""
     heap = sorted(loads)
     for _ in range(size):
@@ -69,7 +69,7 @@ def test_loads_are_levelled(loads, size, seed):
     votes = Comparisons(30, left, right, np.ones(voter.size, int), len(loads), voter)
     matches = next_comparisons(bradley_terry(votes), size, rng=rng)
     after = np.bincount(np.concatenate([voter, matches.voter]), minlength=len(loads))
-    assert sorted(after.tolist()) == level(loads, size)
+    assert sorted(after.tolist()) == level_loads(loads, size)
 
 
 def test_shown_pairs_count_as_load():
@@ -255,14 +255,14 @@ def test_repr_shows_the_counts():
     assert repr(Matches(range(3), range(2), none, none, none, "why")) == "<Matches of 0 comparisons for 2 voters: why>"
 
 
-SMALL = Matching(batch=7)
+BATCHES = Matching(batch=7)
 
 
 def prefer_smaller(matches):
     return np.sign(matches.right - matches.left)
 
 
-def noisy(seed):
+def noisy_voters(seed):
     """Answers that follow the numbers of the items, with ties and errors."""
     rng = np.random.default_rng(seed)
 
@@ -272,7 +272,7 @@ def noisy(seed):
     return vote
 
 
-def _in_ballots(vote, rng):
+def run_in_ballots(vote, rng):
     return run_matched_ballots(MatchedBallots().plan(8, 60), vote, items=8, rng=rng)
 
 
@@ -281,7 +281,7 @@ def columns(votes):
 
 
 def test_certain_voters_give_the_true_ranking():
-    strengths = run_matching(12, prefer_smaller, 150, rng=np.random.default_rng(3), voters=20, matching=SMALL)
+    strengths = run_matching(12, prefer_smaller, 150, rng=np.random.default_rng(3), voters=20, matching=BATCHES)
     assert_array_equal(strengths.ranking.ranks, np.arange(1, 13))
     assert strengths.comparisons.n_comparisons == 150
     assert strengths.items == range(12)
@@ -305,15 +305,15 @@ def test_vote_gets_matches_with_labels_and_names():
 @given(st.integers(2, 12), st.integers(1, 9), st.integers(1, 40), st.integers(0, 2**20))
 def test_a_shorter_run_is_the_beginning_of_a_longer_one(n_items, batch, shorter, seed):
     options = {"voters": 60, "matching": Matching(batch=batch)}
-    long = run_matching(n_items, noisy(seed), shorter + 10, rng=np.random.default_rng(seed), **options)
-    short = run_matching(n_items, noisy(seed), shorter, rng=np.random.default_rng(seed), **options)
+    long = run_matching(n_items, noisy_voters(seed), shorter + 10, rng=np.random.default_rng(seed), **options)
+    short = run_matching(n_items, noisy_voters(seed), shorter, rng=np.random.default_rng(seed), **options)
     assert_array_equal(columns(short.comparisons), columns(long.comparisons)[:, :shorter])
     state = bradley_terry(long.comparisons.select(range(shorter)), voters=True)
     assert_allclose(short.theta, state.theta, atol=1e-12)
 
 
 def test_the_end_is_the_fit_with_voters():
-    strengths = run_matching(8, noisy(1), 60, rng=np.random.default_rng(1), voters=4, matching=SMALL)
+    strengths = run_matching(8, noisy_voters(1), 60, rng=np.random.default_rng(1), voters=4, matching=BATCHES)
     assert strengths.model.voters
     assert strengths.model.ties == "davidson"
     assert strengths.prior == Prior()
@@ -325,7 +325,7 @@ def test_voters_may_be_fitted_during_the_run():
         rng = np.random.default_rng(len(matches) + int(matches.left.sum()))
         return np.where(matches.voter == 0, prefer_smaller(matches), rng.choice([-1, 1], len(matches)))
 
-    ways = [replace(SMALL, voters_from=voters_from) for voters_from in (math.inf, 10)]
+    ways = [replace(BATCHES, voters_from=voters_from) for voters_from in (math.inf, 10)]
     runs = [run_matching(15, vote, 100, rng=np.random.default_rng(5), voters=4, matching=way) for way in ways]
     first, then = (columns(run.comparisons) for run in runs)
     n_same = int(np.argmin((first == then).all(axis=0)))
@@ -338,11 +338,11 @@ def test_unanswered_comparisons_use_up_the_budget():
         answers[::2] = UNANSWERED
         return answers
 
-    strengths = run_matching(6, silent, 40, rng=np.random.default_rng(1), matching=SMALL)
+    strengths = run_matching(6, silent, 40, rng=np.random.default_rng(1), matching=BATCHES)
     votes = strengths.comparisons
     assert votes.n_comparisons + votes.n_unanswered == 40
     assert votes.n_unanswered >= 20
-    nothing = run_matching(4, lambda m: np.full(len(m), UNANSWERED), 9, rng=np.random.default_rng(1), matching=SMALL)
+    nothing = run_matching(4, lambda m: np.full(len(m), UNANSWERED), 9, rng=np.random.default_rng(1), matching=BATCHES)
     assert (nothing.comparisons.n_comparisons, nothing.comparisons.n_unanswered) == (0, 9)
     assert_array_equal(nothing.theta, 0)
 
@@ -383,7 +383,7 @@ def test_a_run_first_compares_all_items_and_then_asks_in_batches():
     assert sizes == [30, 6, 6, 3]
 
 
-def in_circles(n_items, n_voters, seed):
+def circular_votes(n_items, n_voters, seed):
     """Votes on random pairs in which each item beats the next half of the items in a circle."""
     rng = np.random.default_rng(seed)
     left = rng.integers(0, n_items, 6 * n_items)
@@ -393,7 +393,7 @@ def in_circles(n_items, n_voters, seed):
 
 
 def test_no_pair_is_asked_twice_if_votes_contradict_the_strengths():
-    votes = in_circles(21, 40, seed=1)
+    votes = circular_votes(21, 40, seed=1)
     circle = bradley_terry(votes)
     assert circle.misfit.pairs > PAIR_SHARES[0][0]
     earlier_pairs = {pair for _, pair in voter_pairs(votes)}
@@ -468,7 +468,7 @@ def test_invalid_runs_are_refused(items, options, message):
         run_matching(items, prefer_smaller, 5, rng=np.random.default_rng(0), **options)
 
 
-@pytest.mark.parametrize("run", [lambda **options: run_matching(5, options.pop("vote"), 5, **options), _in_ballots])
+@pytest.mark.parametrize("run", [lambda **options: run_matching(5, options.pop("vote"), 5, **options), run_in_ballots])
 def test_invalid_vote_functions_are_refused(run):
     with pytest.raises(ModelError, match="vote must be a function that takes comparisons and returns answers; got 3"):
         run(vote=3, rng=np.random.default_rng(0))
@@ -483,7 +483,7 @@ def test_a_voter_is_not_asked_an_unanswered_pair_again():
         voter_pairs_shown.extend(zip(matches.voter.tolist(), map(frozenset, matches.pairs), strict=True))
         return np.full(len(matches), UNANSWERED)
 
-    run_matching(4, silent, 50, rng=np.random.default_rng(1), voters=3, matching=SMALL)
+    run_matching(4, silent, 50, rng=np.random.default_rng(1), voters=3, matching=BATCHES)
     assert len(voter_pairs_shown) == len(set(voter_pairs_shown)) == 18
 
 

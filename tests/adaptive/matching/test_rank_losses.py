@@ -95,7 +95,7 @@ def test_costs_of_far_ranks_are_weighted_by_their_probabilities():
         assert aim[item] == pytest.approx(min(theta[item] + STEP, (theta[item] + mean) / 2), rel=1e-12)
 
 
-def unlucky(n_items, n_votes):
+def fit_with_bad_luck(n_items, n_votes):
     """A fit in which item 0 lost to an item of the middle and won against two others."""
     votes, theta = simulate_votes(n_items, n_votes, seed=3, sd=2)
     middle = (np.argsort(-theta)[n_items // 2 :][:3] + 1).tolist()
@@ -116,7 +116,7 @@ def count_draws_of_item_0(strengths):
 
 
 def test_a_possibly_unlucky_item_is_compared_more_often_and_with_stronger_items(monkeypatch):
-    strengths = unlucky(300, 6_000)
+    strengths = fit_with_bad_luck(300, 6_000)
     result, theta = RankChances.of(strengths), strengths.theta
     assert result.chances[0] @ (result.strengths > theta[0] + FAR / math.sqrt(strengths.curvature.diagonal[0])) > 0.01
     often, stronger = count_draws_of_item_0(strengths)

@@ -30,7 +30,7 @@ from tests.adaptive.strategies import simulate_votes
 
 
 @st.composite
-def drawings(draw):
+def drawn_ranks(draw):
     """Drawn scores with an estimate; ties are common in both."""
     n_items, n_rows = draw(st.integers(2, 5)), draw(st.integers(1, 6))
     row = st.lists(st.integers(0, 3), min_size=n_items, max_size=n_items)
@@ -43,15 +43,15 @@ def three_items():
     return bradley_terry(votes, prior=2)
 
 
-@given(drawings(), st.data())
+@given(drawn_ranks(), st.data())
 def test_tops_sum_to_k_and_share_ties_at_the_cut(draws, data):
     k = data.draw(st.integers(1, len(draws.items)))
     result = top_probabilities_of(draws, k)
-    assert_allclose(result.probability, naive.in_top(draws.ranks.tolist(), k), atol=1e-12)
+    assert_allclose(result.probability, naive.share_in_top(draws.ranks.tolist(), k), atol=1e-12)
     assert_allclose(result.probability.sum(), k)
 
 
-@given(drawings(), st.floats(0.01, 0.99))
+@given(drawn_ranks(), st.floats(0.01, 0.99))
 def test_rank_intervals_are_the_narrowest_drawn_ranks_that_hold_the_tails(draws, level):
     result = rank_intervals_of(draws, level)
     expected = [naive.rank_interval(draws.ranks[:, item].tolist(), level) for item in range(len(draws.items))]
@@ -86,7 +86,7 @@ def test_a_cut_through_a_tie_is_the_mean_over_the_choices():
 
 
 @settings(deadline=None)
-@given(drawings())
+@given(drawn_ranks())
 def test_expected_correlation_is_the_mean_over_drawn_rankings(draws):
     if draws.estimate.ranks.min() == draws.estimate.ranks.max() or (draws.n_tied == len(draws.items)).any():
         return
@@ -234,13 +234,13 @@ def test_better_is_not_overconfident_on_simulated_votes():
         assert holds[is_near].mean() > probabilities[is_near].mean() - 0.05
 
 
-def without_voters(votes):
+def remove_voters(votes):
     return Comparisons(votes.items, votes.left, votes.right, votes.winner)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_anytime_intervals_hold_the_ranks_that_no_evidence_excludes(seed):
-    votes = without_voters(simulate_votes(6, 400, seed, sd=2.0)[0])
+    votes = remove_voters(simulate_votes(6, 400, seed, sd=2.0)[0])
     fit = Choices.from_pairs(votes).fit(prior=2.0)
     intervals = fit.rank_intervals(0.8, anytime=True)
     low, high = np.ones(6), np.full(6, 6.0)
@@ -257,7 +257,7 @@ def test_anytime_intervals_hold_the_ranks_that_no_evidence_excludes(seed):
     assert_array_equal(strengths.high, high)
 
 
-def wins(theta, item):
+def win_share(theta, item):
     """Mean probability of an item to win against another."""
     others = [other for other in range(len(theta)) if other != item]
     return sum(1 / (1 + math.exp(theta[other] - theta[item])) for other in others) / len(others)
@@ -266,11 +266,12 @@ def wins(theta, item):
 def evidence(fit, first, second):
     """Log of the e-value of a pair, an average of likelihood ratios over normal differences of the shares of wins."""
     theta, n_items = fit.theta, len(fit.theta)
-    difference = wins(theta, first) - wins(theta, second)
-    slopes = [
-        (wins(theta + h, first) - wins(theta + h, second) - wins(theta - h, first) + wins(theta - h, second)) / 2e-5
-        for h in np.eye(n_items) * 1e-5
-    ]
+
+    def difference_at(strengths):
+        return win_share(strengths, first) - win_share(strengths, second)
+
+    difference = difference_at(theta)
+    slopes = [(difference_at(theta + h) - difference_at(theta - h)) / 2e-5 for h in np.eye(n_items) * 1e-5]
     variance = float(slopes @ fit.covariance @ slopes)
     error = math.sqrt(variance)
     averages = [
@@ -286,7 +287,7 @@ def evidence(fit, first, second):
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_the_top_is_certain_once_all_its_items_are_above_all_others(k):
-    fit = Choices.from_pairs(without_voters(simulate_votes(6, 900, 3, sd=3.0)[0])).fit(prior=2.0)
+    fit = Choices.from_pairs(remove_voters(simulate_votes(6, 900, 3, sd=3.0)[0])).fit(prior=2.0)
     order = np.argsort(-fit.theta)
     least = math.log(k * (6 - k) / 0.2)
     n_certain = sum(all(evidence(fit, first, second) >= least for second in order[k:]) for first in order[:k])
@@ -312,7 +313,7 @@ def test_anytime_intervals_are_valid_at_every_look():
     for seed in range(20):
         votes, theta = simulate_votes(8, 200, seed, sd=1e-6)
         looks = [
-            bradley_terry(without_voters(votes.select(np.arange(200) < n)), prior=2.0, oversight=0)
+            bradley_terry(remove_voters(votes.select(np.arange(200) < n)), prior=2.0, oversight=0)
             for n in range(20, 201, 20)
         ]
         intervals = [look.rank_intervals(anytime=True) for look in looks]

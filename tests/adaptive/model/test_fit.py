@@ -218,7 +218,7 @@ def votes_between(pairs, n_items):
     return Comparisons(n_items, *(list(column) for column in zip(*columns, strict=True)))
 
 
-def by_quadrature(votes, sd, link="logistic"):
+def log_evidence_by_quadrature(votes, sd, link="logistic"):
     """Log of the integral of the likelihood over strengths ~ N(0, sd^2) by the trapezoidal rule.
 
     The common level no vote can tell, so that the integral is over strengths with the mean 0: in one direction for two
@@ -261,7 +261,7 @@ def test_the_evidence_is_the_integral_of_the_likelihood(counts, n_items, sd):
     pairs = [(0, 1), (1, 2), (2, 0)] if n_items == 3 else [(0, 1)]
     votes = votes_between(zip(pairs, counts, strict=False), n_items)
     # With 12 votes or more on a pair Laplace's approximation errs by less than .05 (measured: .03).
-    assert_allclose(evidence_of(votes, sd), by_quadrature(votes, sd), atol=0.05)
+    assert_allclose(evidence_of(votes, sd), log_evidence_by_quadrature(votes, sd), atol=0.05)
 
 
 @pytest.mark.wide
@@ -273,13 +273,13 @@ def test_the_spread_of_few_items_is_that_of_quadrature(n_items, fit):
     link = "logistic" if fit is bradley_terry else "normal"
 
     def cost(log_sd):
-        return -by_quadrature(votes, math.exp(log_sd), link) - log_prior(log_sd)
+        return -log_evidence_by_quadrature(votes, math.exp(log_sd), link) - log_prior(log_sd)
 
     exact = minimize_scalar(cost, bounds=(-2, 2), method="bounded").x
     assert_allclose(math.log(fit(votes, oversight=0, prior=Prior(None)).prior_sd), exact, atol=0.03)
 
 
-def matched(sd, seed, n_items=60):
+def simulate_matched_votes(sd, seed, n_items=60):
     """Logistic votes on pairs chosen by `next_comparisons`, mostly between items of similar strength."""
     rng = np.random.default_rng(seed)
     theta = sd * rng.standard_normal(n_items)
@@ -299,7 +299,7 @@ def matched(sd, seed, n_items=60):
 def test_a_known_spread_is_recovered_from_matched_votes(sd):
     ratios = []
     for seed in range(6):
-        votes, theta = matched(sd, seed)
+        votes, theta = simulate_matched_votes(sd, seed)
         ratios.append(bradley_terry(votes, oversight=0, prior=Prior(None)).prior_sd / theta.std())
     # The standard error of the mean of six is .07 to .09.
     assert_allclose(np.mean(ratios), 1, atol=0.25)

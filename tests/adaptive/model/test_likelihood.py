@@ -79,7 +79,7 @@ def test_the_contribution_of_a_vote_to_the_sums(margin, winner, oversight, kind)
     assert_allclose(log_likelihood, log_chance(vote, margin), rtol=1e-12, atol=1e-14)
     assert_allclose(score, slope(vote), atol=1e-6)
     assert_allclose(observed, -naive.hessian(lambda u: log_chance(vote, u[0]), [margin])[0, 0], atol=1e-5)
-    chances_seen = naive.seen_chances(margin, oversight, nu, link)
+    chances_seen = naive.recorded_chances(margin, oversight, nu, link)
     assert_allclose(expected, sum(p * slope(answer) ** 2 for answer, p in chances_seen.items() if p > 0), atol=1e-6)
     assert_allclose(tie, chances_seen["tie"], atol=1e-15)
     numerical = naive.gradient(lambda e: log_chance(vote, margin, e[0]), [oversight], 1e-7)[0]
@@ -120,7 +120,7 @@ def test_sums_over_votes_are_gradient_and_curvature_of_the_likelihood(votes, kin
         ends = np.zeros(votes.n_items)
         ends[left], ends[right] = a[v], -a[v]
         margin = ends @ theta + s[v]
-        for vote, chance in naive.seen_chances(margin, e[v], nu, link).items():
+        for vote, chance in naive.recorded_chances(margin, e[v], nu, link).items():
             if chance > 0:
 
                 def log_chance(u, vote=vote, v=v):

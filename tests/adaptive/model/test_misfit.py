@@ -41,7 +41,7 @@ def test_misfit_statistics_are_sums_over_votes(strengths):
         margin = at.discrimination[v] * (at.theta[left] - at.theta[right])
         # Without ties, the probability is that of the curve, and an oversight reverses it.
         oversight = at.oversight[v] if slips else 0.0
-        return naive.seen_chances(factor * margin + at.side[v], oversight, 0.0, strengths.model.link)["left"]
+        return naive.recorded_chances(factor * margin + at.side[v], oversight, 0.0, strengths.model.link)["left"]
 
     def cost(log_factor, slips):
         chances = [chance(vote, math.exp(log_factor), slips) for _, vote in decisive_votes]
@@ -94,7 +94,7 @@ def test_misfit_statistics_are_sums_over_votes(strengths):
     assert result.n_repeated == sum(number for number in Counter(pair).values() if number > 1)
 
 
-def drawn_from(strengths, rng):
+def draw_votes(strengths, rng):
     """Votes of the fitted model on the same pairs by the same voters."""
     votes, at = strengths.comparisons, strengths.parameters
     margin = at.theta[votes.left] - at.theta[votes.right]
@@ -109,7 +109,7 @@ def test_misfit_statistics_are_small_if_the_model_holds():
     rng = np.random.default_rng(1)
     votes, _ = simulate_votes(20, 600, seed=1)
     truth = bradley_terry(votes)
-    result = [bradley_terry(drawn_from(truth, rng), prior=truth.prior_sd).misfit for _ in range(200)]
+    result = [bradley_terry(draw_votes(truth, rng), prior=truth.prior_sd).misfit for _ in range(200)]
     pairs, far = (np.array([getattr(misfit, name) for misfit in result]) for name in ("pairs", "far"))
     assert pairs.max() < 3
     assert np.count_nonzero(pairs <= -3) <= 6  # its mean is -1
@@ -120,7 +120,7 @@ def test_misfit_statistics_are_small_if_the_model_holds():
     assert all(misfit.n_repeated > 400 for misfit in result)
 
 
-def circle(n_rounds):
+def fit_circle(n_rounds):
     votes = Comparisons.from_labels(
         ["fig", "kiwi", "plum"] * n_rounds, ["kiwi", "plum", "fig"] * n_rounds, ["left"] * 3 * n_rounds
     )
@@ -128,11 +128,11 @@ def circle(n_rounds):
 
 
 def test_circular_preferences_are_detected():
-    assert circle(9).misfit.pairs > 8
-    assert any("preferences go in circles" in warning for warning in circle(9).warnings)
+    assert fit_circle(9).misfit.pairs > 8
+    assert any("preferences go in circles" in warning for warning in fit_circle(9).warnings)
     # A single vote on each pair says nothing about it.
-    assert (circle(1).misfit.pairs, circle(1).misfit.n_repeated) == (0, 0)
-    assert not any("circles" in warning for warning in circle(1).warnings)
+    assert (fit_circle(1).misfit.pairs, fit_circle(1).misfit.n_repeated) == (0, 0)
+    assert not any("circles" in warning for warning in fit_circle(1).warnings)
 
 
 def test_careless_voters_are_detected():

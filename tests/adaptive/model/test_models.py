@@ -29,7 +29,7 @@ from rankcorr import OptionError, TooFewItemsError
 from tests.adaptive import naive
 from tests.adaptive.strategies import comparisons, items_and_triples, simulate_votes
 
-PLAIN = {"ties": "half", "oversight": 0}
+PLAIN_MODEL = {"ties": "half", "oversight": 0}
 WINNERS = {LEFT: evalica.Winner.X, TIE: evalica.Winner.Draw, RIGHT: evalica.Winner.Y}
 
 
@@ -39,7 +39,7 @@ def pairs_of(votes):
     return [(left, right) if code == LEFT else (right, left) for left, right, code in columns]
 
 
-def by_evalica(votes):
+def evalica_strengths(votes):
     """Logarithms of evalica's scores, with the mean 0; a tie is half a win there as well."""
     winners = [WINNERS[code] for code in votes.winner.tolist()]
     result = evalica.bradley_terry(votes.left.tolist(), votes.right.tolist(), winners, tolerance=1e-13, limit=100_000)
@@ -51,7 +51,7 @@ def by_evalica(votes):
 def test_strengths_with_a_prior_are_those_of_choix(votes, prior):
     """choix adds alpha |theta|^2 to the loss, so that alpha is 1 / (2 t^2)."""
     votes = votes.select(votes.winner != TIE)
-    result = bradley_terry(votes, prior=prior, **PLAIN)
+    result = bradley_terry(votes, prior=prior, **PLAIN_MODEL)
     other = choix.opt_pairwise(votes.n_items, pairs_of(votes), alpha=1 / (2 * prior**2), tol=1e-12)
     assert_allclose(result.theta, other, atol=1e-6)
 
@@ -59,16 +59,16 @@ def test_strengths_with_a_prior_are_those_of_choix(votes, prior):
 @pytest.mark.parametrize("seed", range(3))
 def test_strengths_without_a_prior_are_those_of_choix_and_evalica(seed):
     votes, _ = simulate_votes(25, 1500, seed, sd=0.8)
-    result = bradley_terry(votes, prior=np.inf, **PLAIN)
+    result = bradley_terry(votes, prior=np.inf, **PLAIN_MODEL)
     assert_allclose(result.theta, choix.ilsr_pairwise(25, pairs_of(votes), tol=1e-10), atol=1e-6)
     assert_allclose(result.theta, choix.opt_pairwise(25, pairs_of(votes), alpha=0, tol=1e-12), atol=1e-6)
-    assert_allclose(result.theta, by_evalica(votes), atol=1e-6)
+    assert_allclose(result.theta, evalica_strengths(votes), atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_half_wins_for_ties_are_those_of_evalica(seed):
     votes, _ = simulate_votes(25, 1500, seed, sd=0.8, tie=0.4)
-    assert_allclose(bradley_terry(votes, prior=np.inf, **PLAIN).theta, by_evalica(votes), atol=1e-6)
+    assert_allclose(bradley_terry(votes, prior=np.inf, **PLAIN_MODEL).theta, evalica_strengths(votes), atol=1e-6)
 
 
 @pytest.mark.real_data
@@ -83,9 +83,9 @@ def test_strengths_of_language_models_are_those_published(data_dir):
     golden = {row["item"]: float(row["score"]) for row in rows}
     assert set(golden) == set(votes.items)
     published = np.log([golden[item] for item in votes.items])
-    result = bradley_terry(votes, prior=np.inf, **PLAIN)
+    result = bradley_terry(votes, prior=np.inf, **PLAIN_MODEL)
     assert_allclose(result.theta, published - published.mean(), atol=1e-6)
-    assert_allclose(result.theta, by_evalica(Comparisons(59, votes.left, votes.right, votes.winner)), atol=1e-6)
+    assert_allclose(result.theta, evalica_strengths(Comparisons(59, votes.left, votes.right, votes.winner)), atol=1e-6)
 
 
 def test_strengths_of_tastes_are_those_of_a_probit_regression():
@@ -108,10 +108,10 @@ def test_strengths_without_a_maximum_are_refused(votes):
         beaten[right, left] |= code != RIGHT
     joined = np.linalg.matrix_power(beaten.astype(int), votes.n_items).astype(bool).all()
     if joined:
-        assert bradley_terry(votes, prior=np.inf, **PLAIN).converged
+        assert bradley_terry(votes, prior=np.inf, **PLAIN_MODEL).converged
     else:
         with pytest.raises(ModelError, match=r"^without a prior some strengths are infinite: .* fall into \d+ groups"):
-            bradley_terry(votes, prior=np.inf, **PLAIN)
+            bradley_terry(votes, prior=np.inf, **PLAIN_MODEL)
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
@@ -162,7 +162,7 @@ def test_a_start_from_another_model_is_ignored():
         assert_allclose(again.theta, plain.theta, rtol=1e-12)
 
 
-def growing(votes):
+def measure_memory(votes):
     """Peak memory of a fit in bytes, after a first one."""
     bradley_terry(votes)
     tracemalloc.start()
@@ -179,7 +179,7 @@ def test_memory_is_linear_in_votes():
     peaks = []
     for n_items in (1_600, 3_200):
         votes, theta = simulate_votes(n_items, 20 * n_items, 1, n_voters=200)
-        result, peak = growing(votes)
+        result, peak = measure_memory(votes)
         peaks.append(peak)
         assert result.converged
         assert np.corrcoef(result.theta, theta)[0, 1] > 0.9
@@ -362,7 +362,7 @@ def test_progress_is_called_for_each_iteration_and_may_stop_the_fit(fit):
         fit(VOTES, progress=stop)
 
 
-def stationary(votes, alpha):
+def stationary_strengths(votes, alpha):
     """Logarithms of the stationary distribution, by powers of the matrix of the lazy walk."""
     n = votes.n_items
     wins = [[alpha * (i != j) for j in range(n)] for i in range(n)]
@@ -382,7 +382,7 @@ def stationary(votes, alpha):
 
 @given(comparisons(min_size=1), st.sampled_from([0.5, 1.0, 4.0]))
 def test_scores_are_the_stationary_distribution_of_the_walk(votes, alpha):
-    assert_allclose(rank_centrality(votes, alpha=alpha).scores, stationary(votes, alpha), rtol=0, atol=1e-8)
+    assert_allclose(rank_centrality(votes, alpha=alpha).scores, stationary_strengths(votes, alpha), rtol=0, atol=1e-8)
 
 
 def test_unconnected_items_and_invalid_input():

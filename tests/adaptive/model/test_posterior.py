@@ -350,7 +350,7 @@ def test_draws_need_a_generator(rng):
         bradley_terry(Comparisons(3, [0, 1], [1, 2], [1, 1])).sample(3, rng)
 
 
-def sweeps_of(strengths, monkeypatch):
+def record_sweeps(strengths, monkeypatch):
     """The votes that each sweep reads, and the draws."""
     calls = []
     real = sweep_kernels.sweep
@@ -366,7 +366,7 @@ def test_a_sweep_reads_no_more_than_a_few_thousand_votes(known, monkeypatch):
     votes, _ = simulate_votes(120, 20_000, 1, n_voters=40, opinion_sd=0.5)
     if not known:
         votes = Comparisons(120, votes.left, votes.right, votes.winner)
-    reads, draws = sweeps_of(bradley_terry(votes, ties="half"), monkeypatch)
+    reads, draws = record_sweeps(bradley_terry(votes, ties="half"), monkeypatch)
     assert {size for _, size in reads} == {120 * 120}
     assert MOST_READ / 2 < max(n_votes for n_votes, _ in reads) <= MOST_READ
     assert np.isfinite(draws).all()
@@ -375,7 +375,7 @@ def test_a_sweep_reads_no_more_than_a_few_thousand_votes(known, monkeypatch):
 def test_equal_votes_are_read_once(monkeypatch):
     votes, _ = simulate_votes(12, 30_000, 1, n_voters=40)
     votes = Comparisons(12, votes.left, votes.right, votes.winner)
-    read, _ = sweeps_of(bradley_terry(votes, ties="half"), monkeypatch)
+    read, _ = record_sweeps(bradley_terry(votes, ties="half"), monkeypatch)
     assert set(read) == {(2 * 2 * 66, 0)}  # 66 pairs, with wins on both sides
 
 
@@ -448,14 +448,10 @@ def test_side_biases_of_too_many_voters_count_as_fitted(monkeypatch):
     drawn = strengths.sample(50, np.random.default_rng(1))
     monkeypatch.setattr("adaptive.model._posterior.chains.MAX_DENSE", 9)
     as_fitted = strengths.sample(50, np.random.default_rng(1))
-    known = draws_by_chains(strengths, np.empty(0))
-    assert_array_equal(as_fitted, known)
-    assert (drawn != known).all()
-
-
-def draws_by_chains(strengths, sides):
-    fitted = strengths.curvature, strengths.parameters, sides, strengths.opinions
-    return draw_by_chains(*fitted, 50, np.random.default_rng(1), None)
+    model = strengths.curvature, strengths.parameters, np.empty(0), strengths.opinions
+    expected = draw_by_chains(*model, 50, np.random.default_rng(1), None)
+    assert_array_equal(as_fitted, expected)
+    assert (drawn != expected).all()
 
 
 @pytest.mark.wide

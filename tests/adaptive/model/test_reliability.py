@@ -10,7 +10,7 @@ from adaptive import Comparisons, ModelError, bradley_terry, reliability, thurst
 from rankcorr import OptionError
 
 
-def simulated(n_items, n_votes, seed, *, n_voters=None, sd=1.5, ties=0.0):
+def simulate_voters(n_items, n_votes, seed, *, n_voters=None, sd=1.5, ties=0.0):
     rng = np.random.default_rng(seed)
     theta = sd * rng.standard_normal(n_items)
     left = rng.integers(0, n_items, n_votes)
@@ -31,7 +31,7 @@ def simulated(n_items, n_votes, seed, *, n_voters=None, sd=1.5, ties=0.0):
     ],
 )
 def test_infit_equals_its_definition(fit, options):
-    votes, _ = simulated(6, 120, 1, n_voters=5, ties=0.2)
+    votes, _ = simulate_voters(6, 120, 1, n_voters=5, ties=0.2)
     strengths = fit(votes, prior=1.5, **options)
     result, at = reliability(strengths, n_splits=1), strengths.parameters
     squares, variances = {}, {}
@@ -58,7 +58,7 @@ def test_infit_equals_its_definition(fit, options):
 
 
 def test_a_random_voter_and_an_item_without_votes():
-    votes, _ = simulated(8, 600, 2, n_voters=6, sd=2.5)
+    votes, _ = simulate_voters(8, 600, 2, n_voters=6, sd=2.5)
     rng = np.random.default_rng(1)
     winner = np.where(votes.voter == 3, rng.choice([-1, 1], 600), votes.winner)
     votes = Comparisons(9, votes.left, votes.right, winner, range(6), votes.voter)
@@ -75,7 +75,7 @@ def test_a_random_voter_and_an_item_without_votes():
 def test_reliability_is_the_share_of_variance_without_error(n_votes, prior):
     shares, stated, halves = [], [], []
     for seed in range(30):
-        votes, theta = simulated(15, n_votes, seed)
+        votes, theta = simulate_voters(15, n_votes, seed)
         try:
             result = reliability(bradley_terry(votes, prior=prior, oversight=0), n_splits=4)
         except ModelError:  # without a prior, a half may have infinite strengths
@@ -91,7 +91,7 @@ def test_reliability_is_the_share_of_variance_without_error(n_votes, prior):
 
 
 def test_halves_split_voters_and_depend_only_on_the_seed():
-    votes, _ = simulated(10, 400, 3, n_voters=8)
+    votes, _ = simulate_voters(10, 400, 3, n_voters=8)
     strengths, calls = bradley_terry(votes, prior=2), []
     result = reliability(strengths, n_splits=5, seed=4, progress=calls.append)
     assert (result.unit, calls) == ("voters", [1] * 5)
@@ -167,7 +167,7 @@ def test_chess_is_as_published(has_draws, strengths, infit, log_likelihood):
 
 
 def test_items_never_compared_do_not_affect_reliability():
-    votes, _ = simulated(8, 300, 2)
+    votes, _ = simulate_voters(8, 300, 2)
     more = Comparisons(11, votes.left, votes.right, votes.winner)
     larger, smaller = (reliability(bradley_terry(of, prior=1.5, oversight=0), n_splits=3) for of in (more, votes))
     assert_allclose(larger.scale_separation, smaller.scale_separation, rtol=1e-9)
@@ -176,14 +176,14 @@ def test_items_never_compared_do_not_affect_reliability():
 
 def test_errors_from_draws_exclude_items_never_compared():
     """Errors of more than 3,000 items are estimated; the common level dominates them."""
-    votes, _ = simulated(8, 300, 2)
+    votes, _ = simulate_voters(8, 300, 2)
     more = Comparisons(3_100, votes.left, votes.right, votes.winner)
     larger, smaller = (reliability(bradley_terry(of, prior=5, oversight=0), n_splits=0) for of in (more, votes))
     assert larger.separation == pytest.approx(smaller.separation, rel=0.1)
 
 
 def test_invalid_votes_are_refused():
-    votes, _ = simulated(4, 40, 1)
+    votes, _ = simulate_voters(4, 40, 1)
     strengths = bradley_terry(votes)
     with pytest.raises(ModelError, match="reliability is that of Strengths; got 7"):
         reliability(7)

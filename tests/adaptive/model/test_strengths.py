@@ -21,8 +21,8 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from rankcorr import LabelError, LabelMismatchError, Ranking, Tau, TauW, correlation_interval, weighted_tau
 from tests.adaptive.strategies import MODELS, comparisons, simulate_votes
 
-CHANCE = "the votes do not rule out chance: the order may be random"
-INDEPENDENT = "voters are unknown, so intervals assume that all votes are independent"
+CHANCE_NOTE = "the votes do not rule out chance: the order may be random"
+INDEPENDENCE_NOTE = "voters are unknown, so intervals assume that all votes are independent"
 
 
 @given(comparisons(), MODELS)
@@ -60,12 +60,12 @@ def test_one_vote_orders_two_items_and_gives_warnings():
     assert result.theta[0] > 0 == result.theta[2] > result.theta[1]
     assert result.never_compared == (2,)
     assert result.warnings == (
-        CHANCE,
+        CHANCE_NOTE,
         "1 item was never compared: the prior alone decides the rank",
         "1 item won every comparison, so only the prior limits the strength",
         "1 item lost every comparison, so only the prior limits the strength",
         "the votes do not determine the spread of the strengths: it is held at 2",
-        INDEPENDENT,
+        INDEPENDENCE_NOTE,
     )
 
 
@@ -74,7 +74,7 @@ def test_a_graph_in_parts_gives_a_warning():
     result = bradley_terry(votes, prior=1)
     assert result.parts == 3
     assert result.warnings == (
-        CHANCE,
+        CHANCE_NOTE,
         "1 item was never compared: the prior alone decides the rank",
         "the comparisons fall into 2 parts: only the prior orders one part against another",
         "all votes are from one voter: other voters may differ",
@@ -98,7 +98,7 @@ def test_a_spread_at_its_bounds():
     half = bradley_terry(ties, ties="half", prior=Prior(None))
     assert half.converged
     assert 0.2 < half.prior_sd < 1
-    assert half.warnings == (CHANCE, "every comparison is a tie", INDEPENDENT)
+    assert half.warnings == (CHANCE_NOTE, "every comparison is a tie", INDEPENDENCE_NOTE)
     steps = np.repeat(np.arange(40), 400)
     winner = np.where(np.arange(steps.size) % 400 == 0, RIGHT, LEFT)
     high = bradley_terry(Comparisons(41, steps, steps + 1, winner), oversight=0, prior=Prior(None))
@@ -194,13 +194,13 @@ def test_draws_of_two_items_are_near_the_exact_posterior(wins, losses):
 
 
 ITEMS = tuple("abcdefgh")
-FEW = {"n_samples": 200, "n_resamples": 1_000}
+DRAWS = {"n_samples": 200, "n_resamples": 1_000}
 
 
-def fitted(times=1):
+def fit_letters():
     rng = np.random.default_rng(1)
-    left = np.tile(rng.integers(0, 8, 60), times)
-    right = (left + np.tile(rng.integers(1, 8, 60), times)) % 8
+    left = rng.integers(0, 8, 60)
+    right = (left + rng.integers(1, 8, 60)) % 8
     return bradley_terry(Comparisons(ITEMS, left, right, np.where(left < right, 1, -1)), prior=2)
 
 
@@ -210,8 +210,8 @@ def system(noise=2.0, items=ITEMS):
 
 
 def test_the_statistic_and_the_known_interval_are_those_of_rankcorr():
-    strengths = fitted()
-    result = score_system(strengths, system(), TauW(n0=5), **FEW)
+    strengths = fit_letters()
+    result = score_system(strengths, system(), TauW(n0=5), **DRAWS)
     known = correlation_interval(strengths.ranking, system(), coefficient=TauW(n0=5), n_resamples=1_000)
     assert result.known == known
     assert result.statistic == weighted_tau(strengths.ranking, system(), n0=5)
@@ -219,19 +219,19 @@ def test_the_statistic_and_the_known_interval_are_those_of_rankcorr():
 
 
 def test_values_are_coefficients_with_drawn_rankings():
-    strengths = fitted()
+    strengths = fit_letters()
     shuffled = dict(reversed(system().items()))
     coefficient = TauW(scheme="first")
-    result = score_system(strengths, shuffled, coefficient, **FEW)
+    result = score_system(strengths, shuffled, coefficient, **DRAWS)
     draws = strengths.drawn(200, 0)
     values = [coefficient(Ranking.from_ranks(row, labels=ITEMS), shuffled) for row in draws.ranks]
     assert_allclose(result.values, values, atol=1e-12)
     assert_allclose(result.votes_error, np.std(values, ddof=1))
-    assert result == score_system(strengths, system(), coefficient, workers=2, **FEW)
+    assert result == score_system(strengths, system(), coefficient, workers=2, **DRAWS)
 
 
 def test_squared_distances_add_on_fishers_scale():
-    result = score_system(fitted(), system(), "rho", **FEW)
+    result = score_system(fit_letters(), system(), "rho", **DRAWS)
     reach = 1.959963984540054 * np.arctanh(np.minimum(result.values, np.tanh(np.log(8)))).std(ddof=1)
     centre = np.arctanh(result.statistic)
     below = np.arctanh(result.known.low) - centre
@@ -243,16 +243,16 @@ def test_more_votes_leave_less_error():
 
     def error(times):
         votes = Comparisons(ITEMS, np.tile(left, times), np.tile(right, times), np.ones(28 * times, int))
-        return score_system(bradley_terry(votes, prior=2), system(), "tau", **FEW).votes_error
+        return score_system(bradley_terry(votes, prior=2), system(), "tau", **DRAWS).votes_error
 
     assert error(20) < 0.5 * error(1)
 
 
 @pytest.mark.parametrize(("missing", "n_items"), [("intersection", 6), ("bottom", 10), ("gold", 8)])
 def test_missing_items_are_treated_alike_in_all_drawn_rankings(missing, n_items):
-    strengths = fitted()
+    strengths = fit_letters()
     partial = system(items=("y", "z", *ITEMS[:6]))
-    result = score_system(strengths, partial, "tau", missing=missing, **FEW)
+    result = score_system(strengths, partial, "tau", missing=missing, **DRAWS)
     assert result.known.n_items == n_items
     draws = strengths.drawn(200, 0)
     expected = [Tau()(Ranking.from_ranks(row, labels=ITEMS), partial, missing=missing) for row in draws.ranks[:20]]
@@ -260,17 +260,17 @@ def test_missing_items_are_treated_alike_in_all_drawn_rankings(missing, n_items)
 
 
 def test_leaderboard_ranks_systems_and_states_which_is_best():
-    strengths = fitted()
-    board = score_leaderboard(strengths, {"poor": system(50), "good": system(0.1), "same": system(0.1)}, "tau", **FEW)
+    strengths = fit_letters()
+    board = score_leaderboard(strengths, {"poor": system(50), "good": system(0.1), "same": system(0.1)}, "tau", **DRAWS)
     assert board.systems == ("good", "same", "poor")
     assert_allclose(board.best.sum(), 1)
     assert board.best[0] == board.best[1]
     assert board._columns()["rank"] == [1.5, 1.5, 3.0]
-    assert board.scores[2] == score_system(strengths, system(50), "tau", **FEW)
+    assert board.scores[2] == score_system(strengths, system(50), "tau", **DRAWS)
 
 
 def test_invalid_systems_are_refused():
-    strengths = fitted()
+    strengths = fit_letters()
     with pytest.raises(ModelError, match="systems are scored by Strengths; got 3"):
         score_system(3, system())
     with pytest.raises(LabelError, match="the fitted ranking has labels and the system has none"):

@@ -18,7 +18,7 @@ N_ITEMS = 30
 NAMES = tuple(f"v{number}" for number in range(12))
 
 
-def simulated(seed, n_votes=1_800, flippers=()):
+def simulate_flippers(seed, n_votes=1_800, flippers=()):
     """Votes by the logistic model; `flippers` answer at random."""
     rng = np.random.default_rng(seed)
     theta = np.linspace(2.5, -2.5, N_ITEMS)
@@ -32,7 +32,7 @@ def simulated(seed, n_votes=1_800, flippers=()):
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 def test_only_coin_flippers_are_detected(fit):
-    report = voter_report(fit(simulated(1, flippers=(3, 8)), prior=2))
+    report = voter_report(fit(simulate_flippers(1, flippers=(3, 8)), prior=2))
     assert report.at_random == ("v3", "v8")
     honest = np.delete(report.agreement, [3, 8])
     assert report.agreement[[3, 8]].max() < honest.min()
@@ -40,7 +40,7 @@ def test_only_coin_flippers_are_detected(fit):
 
 
 def test_one_step_without_a_voter_is_close_to_a_refit():
-    strengths = bradley_terry(simulated(2), prior=2, oversight=0.03)
+    strengths = bradley_terry(simulate_flippers(2), prior=2, oversight=0.03)
     votes = strengths.comparisons
     report = voter_report(strengths)
     for place, name in enumerate(NAMES[:4]):
@@ -52,7 +52,7 @@ def test_one_step_without_a_voter_is_close_to_a_refit():
 
 
 def test_influence_is_a_fit_of_the_others():
-    votes = simulated(3, n_votes=300)
+    votes = simulate_flippers(3, n_votes=300)
     result = influence(bradley_terry(votes, prior=2), "v5", "tau")
     alone = bradley_terry(votes.without_voter("v5"), prior=2)
     assert_allclose(result.strengths.theta, alone.theta, atol=1e-6)
@@ -83,7 +83,7 @@ def test_wilson_intervals_are_as_published(count, n, ends):
 
 
 def test_errors_of_voters_follow_from_the_numerical_information():
-    votes = simulated(4, n_votes=900)
+    votes = simulate_flippers(4, n_votes=900)
     strengths = bradley_terry(votes, prior=2, voters=True, side_bias=True)
     report = voter_report(strengths, level=0.6826894921370859)  # one standard deviation to either side
     at, prior = strengths.parameters, strengths.prior
@@ -110,10 +110,10 @@ def test_errors_of_voters_follow_from_the_numerical_information():
 
 
 def test_unfitted_parameters_are_nan():
-    report = voter_report(bradley_terry(simulated(5, n_votes=200), prior=2))
+    report = voter_report(bradley_terry(simulate_flippers(5, n_votes=200), prior=2))
     assert np.isnan(report.discrimination).all()
     assert np.isnan(report.oversight_low).all()
-    sharp = voter_report(bradley_terry(simulated(5, n_votes=200), prior=2, voters=True, oversight=0))
+    sharp = voter_report(bradley_terry(simulate_flippers(5, n_votes=200), prior=2, voters=True, oversight=0))
     assert np.isnan(sharp.oversight).all()
     assert np.isnan(sharp.side_bias).all()
     assert (sharp.discrimination_low < sharp.discrimination).all()
@@ -134,7 +134,7 @@ def test_invalid_arguments_are_refused():
         voter_report(unknown)
     with pytest.raises(ModelError, match="voters are judged by Strengths; got 3"):
         influence(3, "Ann")
-    known = bradley_terry(simulated(6, n_votes=60), prior=1)
+    known = bradley_terry(simulate_flippers(6, n_votes=60), prior=1)
     with pytest.raises(ComparisonError, match="Zoë"):
         influence(known, "Zoë")
     with pytest.raises(ModelError, match="level must be a number above 0 and below 1"):

@@ -50,7 +50,7 @@ def select_by_x(scores, n_selected, rng):
     return select_top(scores.x, n_selected, rng)
 
 
-def latest_only(_previous, y, _ballot_number):
+def keep_latest(_previous, y, _ballot_number):
     return y
 
 
@@ -58,7 +58,7 @@ def table(result):
     return np.array([[result.statistics[a][c] for c in COEFFICIENTS] for a in result.statistics])
 
 
-class Backwards(Executor):
+class BackwardsExecutor(Executor):
     """Runs the tasks from last to first when the first result is requested."""
 
     def __init__(self):
@@ -79,7 +79,7 @@ class Backwards(Executor):
         return future
 
 
-@pytest.mark.parametrize("make", [Backwards, lambda: ThreadPoolExecutor(2), lambda: ThreadPoolExecutor(5)])
+@pytest.mark.parametrize("make", [BackwardsExecutor, lambda: ThreadPoolExecutor(2), lambda: ThreadPoolExecutor(5)])
 @pytest.mark.parametrize("n_simulations", [7, 70])  # 70 simulations are sent in tasks of several
 def test_any_executor_gives_the_same_numbers(make, n_simulations):
     alone = simulate(PLAN, POPULATION, SIMILARITY, n_simulations=n_simulations, seed=11)
@@ -89,7 +89,7 @@ def test_any_executor_gives_the_same_numbers(make, n_simulations):
 
 
 def test_processes_give_the_same_numbers():
-    options = {"n_simulations": 6, "seed": 11, "select": select_by_x, "average": latest_only}
+    options = {"n_simulations": 6, "seed": 11, "select": select_by_x, "average": keep_latest}
     alone = simulate(PLAN, POPULATION, SIMILARITY, **options)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         parallel = simulate(PLAN, POPULATION, SIMILARITY, executor=executor, **options)
@@ -166,7 +166,7 @@ def test_n0_changes_only_the_weighted_coefficients():
 def test_steps_of_the_protocol_can_be_replaced():
     options = {"n_simulations": 4, "seed": 0}
     default = simulate(PLAN, POPULATION, SIMILARITY, **options)
-    for replaced in ({"select": select_by_x}, {"average": latest_only}):
+    for replaced in ({"select": select_by_x}, {"average": keep_latest}):
         other = simulate(PLAN, POPULATION, SIMILARITY, **options, **replaced)
         assert (table(other)[0] != table(default)[0]).any()
         assert_array_equal(table(other)[1], table(default)[1])
@@ -393,7 +393,7 @@ def test_two_worker_processes_give_the_numbers_of_a_serial_run(client):
     assert min(ran.values()) > 0
 
 
-def voting(seed):
+def draw_voters(seed):
     """A generator, and voters and opinions drawn from it first, as in every approach."""
     rng = np.random.default_rng(seed)
     voters = POPULATION.draw(rng)
@@ -405,7 +405,7 @@ def test_matched_is_a_run_of_matching():
     matching = Matching(batch=10, n0=5.0)
     settings = ApproachOptions(matching=matching)
     result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), settings)
-    rng, answer, _ = voting(8)
+    rng, answer, _ = draw_voters(8)
     strengths = run_matching(24, answer, 126, rng=rng.spawn(1)[0], voters=9, matching=matching)
     assert result == Ranking.from_scores(strengths.theta)
 
@@ -414,14 +414,14 @@ def test_matched_ballots_use_their_own_plan():
     match = MatchedBallots(noise=1.0, n_ballots=3)
     settings = ApproachOptions(matched_ballots=match)
     result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), settings)
-    rng, answer, _ = voting(8)
+    rng, answer, _ = draw_voters(8)
     strengths = run_matched_ballots(match.plan(24, 126), answer, items=24, rng=rng, voters=9, match=match)
     assert result == Ranking.from_scores(strengths.theta)
 
 
 def test_fitted_approaches_use_the_votes_of_the_others():
     result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "adaptive_fitted", np.random.default_rng(8))
-    rng, answer, _ = voting(8)
+    rng, answer, _ = draw_voters(8)
     answered = []
 
     def vote(ballot):
@@ -433,7 +433,7 @@ def test_fitted_approaches_use_the_votes_of_the_others():
     assert result == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
 
     result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "uniform_fitted", np.random.default_rng(8))
-    rng, answer, _ = voting(8)
+    rng, answer, _ = draw_voters(8)
     ballot = draw_ballot(24, 10, 9, rng)
     votes = Comparisons.from_ballots([(ballot, answer(ballot))], n_items=24)
     assert result == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
@@ -441,7 +441,7 @@ def test_fitted_approaches_use_the_votes_of_the_others():
 
 def test_full_rankings_are_the_mean_ranks_of_all_opinions():
     result = simulate_ranking(PLAN, POPULATION, SIMILARITY, "full_rankings", np.random.default_rng(8))
-    _, _, opinions = voting(8)
+    _, _, opinions = draw_voters(8)
     assert result == Ranking.from_ranks(np.mean([rankdata(-of_voter) for of_voter in opinions], axis=0))
 
 

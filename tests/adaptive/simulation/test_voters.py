@@ -418,7 +418,7 @@ def votes_of(population, similarity, presentations, seed, *, relatedness=True):
     return Comparisons.from_ballots([(ballot, pool.answer(ballot, opinions, rng))])
 
 
-def larger(z_left, z_right, sd_left, sd_right):
+def chance_of_larger(z_left, z_right, sd_left, sd_right):
     """P(abs(x) > abs(y)) by scipy: x - y and x + y are positive together, or negative together."""
     both = sd_left**2 + sd_right**2
     across = sd_left**2 - sd_right**2
@@ -430,7 +430,7 @@ def larger(z_left, z_right, sd_left, sd_right):
 @given(cosines, cosines, levels, levels)
 def test_the_larger_opinion_is_a_bivariate_normal_probability(z_left, z_right, sd_left, sd_right):
     result = prefers_left(z_left, z_right, sd_left, sd_right, True)
-    assert_allclose(result, larger(z_left, z_right, sd_left, sd_right), atol=1e-3)
+    assert_allclose(result, chance_of_larger(z_left, z_right, sd_left, sd_right), atol=1e-3)
     assert_allclose(result + prefers_left(z_right, z_left, sd_right, sd_left, True), 1, atol=1e-9)
     plain = norm.cdf((z_left - z_right) / math.hypot(sd_left, sd_right))
     assert_allclose(prefers_left(z_left, z_right, sd_left, sd_right, False), plain, atol=1e-12)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rankcorr._cli import main as cli
-from tests.commands import Called
+from tests.commands import Command
 
 GOLD = {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0, "e": 1.0}
 SYSTEM = {"e": 1.0, "b": 9.0, "a": 4.0, "c": 4.0, "d": 2.0}
@@ -18,7 +18,7 @@ LONG = {
     "long_c.csv": {f"item {i}": float(i * 5 % 7 - i) for i in range(20)},
 }
 
-RANKCORR = Called(cli.main, "rankcorr")
+RANKCORR = Command(cli.main, "rankcorr")
 run, run_ok, run_json, refusal = RANKCORR.run, RANKCORR.ok, RANKCORR.json, RANKCORR.refusal
 
 

@@ -18,7 +18,7 @@ from tests.results import with_coefficient
 COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv")
 GOLD_RANKING, A, B = (LONG[name] for name in FILES)
-LESS = {"b": 9, "a": 4, "x": 5}  # two items of gold, and another one
+PARTIAL_SCORES = {"b": 9, "a": 4, "x": 5}  # two items of gold, and another one
 pytestmark = pytest.mark.usefixtures("folder")
 
 
@@ -123,14 +123,14 @@ def test_names_are_shown_on_one_line_and_aligned(folder):
 
 
 def test_items_in_one_file_only():
-    write_scores("less.csv", LESS)
+    write_scores("less.csv", PARTIAL_SCORES)
     assert "labels in gold.csv only: 'c', 'd', 'e'; labels in" in refusal("compare", "gold.csv", "less.csv")
     for missing, n_items, ties in (("intersection", 2, 0), ("bottom", 6, 3), ("gold", 5, 3)):
         options = ("--missing", missing, "--standardize", "--worst", 1, "--json")
         (row,) = json.loads(run_ok("compare", "gold.csv", "less.csv", *options))["systems"]
-        expected = weighted_tau(GOLD, LESS, missing=missing)
-        assert row["coefficients"]["tau_w"]["chance"] == null_distribution(GOLD, LESS, missing=missing).mean
-        assert row["worst"][0]["label"] == contributions(GOLD, LESS, missing=missing).worst(1)[0].label
+        expected = weighted_tau(GOLD, PARTIAL_SCORES, missing=missing)
+        assert row["coefficients"]["tau_w"]["chance"] == null_distribution(GOLD, PARTIAL_SCORES, missing=missing).mean
+        assert row["worst"][0]["label"] == contributions(GOLD, PARTIAL_SCORES, missing=missing).worst(1)[0].label
         assert (row["tau_w"], row["n"], row["ties"]) == (expected.statistic, n_items, ties)
         assert (row["n_shared"], row["n_other"]) == (2, 1)
         (line,) = run_json("leaderboard", "gold.csv", "less.csv", "--missing", missing)["rows"]
@@ -192,11 +192,11 @@ def test_other_files_give_no_hint_at_evaluate():
     assert "TREC" not in refusal("compare", "-", "absent", stdin="q1 0 a 2\n")
 
 
-def rows_of(*options, files=FILES):
-    return run_json("compare", *files, *options)["systems"]
+def rows_of(*options):
+    return run_json("compare", *FILES, *options)["systems"]
 
 
-def weighing(name, **options):
+def weight_options(name, **options):
     """Options for a coefficient; unweighted ones have no n0."""
     return {"coefficient": name} | (options if name.endswith("_w") else {})
 
@@ -226,7 +226,7 @@ def test_intervals_are_those_of_the_library(arguments, options):
     for row, scores in zip(rows, (A, B), strict=True):
         for name in COEFFICIENTS:
             expected = correlation_interval(
-                GOLD_RANKING, scores, n_resamples=60, **with_coefficient(**weighing(name, n0=1), **options)
+                GOLD_RANKING, scores, n_resamples=60, **with_coefficient(**weight_options(name, n0=1), **options)
             )
             fields = ("statistic", "low", "high", "standard_error", "jackknife_share", "jackknife_item")
             assert row["coefficients"][name] == {field: getattr(expected, field) for field in fields}
@@ -295,7 +295,7 @@ def test_all_permutations_of_few_items():
 def test_the_worst_items_are_those_of_the_library(coefficient):
     rows = rows_of("--worst", 3, "--coefficient", coefficient, "--n0", 1)
     for row, scores in zip(rows, (A, B), strict=True):
-        expected = contributions(GOLD_RANKING, scores, **with_coefficient(**weighing(coefficient, n0=1))).worst(3)
+        expected = contributions(GOLD_RANKING, scores, **with_coefficient(**weight_options(coefficient, n0=1))).worst(3)
         assert row["worst"] == [
             {
                 "label": item.label,

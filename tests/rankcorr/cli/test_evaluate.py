@@ -283,7 +283,7 @@ def test_queries_among_their_own_hits(tmp_path, monkeypatch):
     assert "x    ap      1.0000        1" in text
 
 
-FEW = ["--resamples", "100"]
+DRAWS = ["--resamples", "100"]
 
 
 @pytest.fixture
@@ -315,13 +315,13 @@ def test_runs_are_joined_with_qrels_once(monkeypatch, options):
         return join_run(*args, name=name, **settings)
 
     monkeypatch.setattr("rankcorr.evaluation._matching.join_run", count)
-    run_ok("evaluate", "qrels.txt", *RUNS, "--metric", "tau_w", "--versus", "c", "--worst", "1", *options, *FEW)
+    run_ok("evaluate", "qrels.txt", *RUNS, "--metric", "tau_w", "--versus", "c", "--worst", "1", *options, *DRAWS)
     assert names == ["run 'a'", "run 'b'", "run 'c'"]
 
 
 def test_comparisons_are_those_of_the_library(files):
     options = ["--metric", "ap", "--metric", "tau_w", "--standardized", "--versus", "c", "--worst", "1", "--json"]
-    content = json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *options, *FEW))
+    content = json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *options, *DRAWS))
     alone = [
         compare_runs(*files, metric=metric, standardized=standardized, baseline="c", n_resamples=100)
         for metric, standardized in (("ap", False), ("tau_w", True))
@@ -339,7 +339,7 @@ def test_groups_of_one_run_and_in_json(files, genres):
     assert "groups: genres.csv (2 groups; queries that qrels do not have: 'q99')\n" in run_ok(
         "evaluate", "qrels.txt", "a.run.gz", "--groups", "genres.csv"
     )
-    content = run_json("evaluate", "qrels.txt", *RUNS, "--groups", "genres.csv", "--versus", "c", *FEW)
+    content = run_json("evaluate", "qrels.txt", *RUNS, "--groups", "genres.csv", "--versus", "c", *DRAWS)
     assert content["groups"] == evaluate(*files, standardized=False).group_table(genres)
     compared = compare_runs(*files, baseline="c", groups=genres, n_resamples=100)
     assert content["comparisons"]["tau_w"]["groups"] == compared.to_dict()["groups"]
@@ -350,7 +350,7 @@ def test_unjudged_documents_and_queries_missing_in_a_run(tmp_path, monkeypatch):
     Path("q.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 1\nq2 0 b 0\n")
     Path("x.run").write_text("q1 Q0 new 1 3 x\nq1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\nq2 Q0 a 1 2 x\nq2 Q0 b 2 1 x\n")
     Path("y.run").write_text("q1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\n")
-    output = run_ok("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--worst", "2", *FEW)
+    output = run_ok("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--worst", "2", *DRAWS)
     _, *judged = rows_below(output, "cost: tau_w lost")
     _, lacking = rows_below(output.partition("x is better than y")[2], "cost: tau_w lost")
     assert lacking == ["q2", "1.0000", "0.0000", "1.0000", "-", "-", "-", "-", "-"]
@@ -360,7 +360,7 @@ def test_unjudged_documents_and_queries_missing_in_a_run(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("direction", "first", "second"), [("worse", "c", "a"), ("better", "a", "c")])
 def test_queries_with_the_largest_differences_and_their_documents(files, direction, first, second):
     runs = {name: files[1][name] for name in ("a", "c")}
-    options = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", second, "--worst", "2", *FEW]
+    options = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", second, "--worst", "2", *DRAWS]
     expected = worst(files[0], runs, metric="ap", first=first, second=second, k=2, direction=direction)
     title = f"ap: queries on which {first} is {direction} than {second}, largest differences first\n"
     output = run_ok("evaluate", "qrels.txt", *options).partition(title)[2]
@@ -383,7 +383,7 @@ def test_each_direction_of_the_largest_differences(files):
     assert [*map(abs, values["either"])] == sorted(map(abs, values["either"]), reverse=True)
     assert values["worse"]
     assert values["better"]
-    arguments = ["evaluate", "qrels.txt", "c.run.gz", "c.run.gz", "--name", "x", "--name", "y", "--versus", "y", *FEW]
+    arguments = ["evaluate", "qrels.txt", "c.run.gz", "c.run.gz", "--name", "x", "--name", "y", "--versus", "y", *DRAWS]
     assert "tau_w: queries on which x is worse than y, largest differences first: none\n" in run_ok(
         *arguments, "--worst", "1"
     )
@@ -392,7 +392,7 @@ def test_each_direction_of_the_largest_differences(files):
 @pytest.mark.wide
 def test_the_figure_has_a_panel_for_each_pair(files, tmp_path):  # noqa: ARG001
     pytest.importorskip("matplotlib")
-    options = ["--versus", "c", "--metric", "ap", "--metric", "tau", *FEW]
+    options = ["--versus", "c", "--metric", "ap", "--metric", "tau", *DRAWS]
     output = run_ok("evaluate", "qrels.txt", *RUNS, *options, "--plot", "d.svg")
     assert output.endswith("\n\nd.svg\n")
     text = (tmp_path / "d.svg").read_text()
@@ -456,7 +456,7 @@ def test_an_untestable_difference_is_no_success(files, tmp_path):
 
 @pytest.mark.usefixtures("genres")
 def test_latex_tables_mark_the_best_and_differences(files):
-    options = ["--metric", "tau_w", "--metric", "ap", "--versus", "c", "--worst", "1", "--groups", "genres.csv", *FEW]
+    options = ["--metric", "tau_w", "--metric", "ap", "--versus", "c", "--worst", "1", "--groups", "genres.csv", *DRAWS]
     text = run("evaluate", "qrels.txt", *RUNS, *options, "--table", "latex").stdout
     compared = {
         metric: compare_runs(*files, metric=metric, baseline="c", n_resamples=100) for metric in ("tau_w", "ap")
@@ -479,7 +479,7 @@ def test_latex_tables_mark_the_best_and_differences(files):
 
 
 def test_queries_of_a_cluster_are_flipped_together(files, genres):
-    arguments = ("evaluate", "qrels.txt", *RUNS, "--clusters", "genres.csv", "--versus", "c", *FEW)
+    arguments = ("evaluate", "qrels.txt", *RUNS, "--clusters", "genres.csv", "--versus", "c", *DRAWS)
     content = run_json(*arguments)
     assert content["options"]["clusters"] == "genres.csv"
     assert "clusters: genres.csv; tests flip whole clusters" in run_ok(*arguments)

@@ -18,12 +18,12 @@ from tests.results import with_coefficient
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLDS = {"long_gold.csv": LONG["long_gold.csv"]}
 SYSTEMS = {name: LONG[name] for name in FILES[1:]}
-HALF = {label: float(int(label.split()[1]) % 5) for label in list(GOLDS["long_gold.csv"])[:15]}
+HALF_OF_ITEMS = {label: float(int(label.split()[1]) % 5) for label in list(GOLDS["long_gold.csv"])[:15]}
 
 
 @pytest.fixture(autouse=True)
-def half(folder):  # noqa: ARG001
-    write_scores("half.csv", HALF)
+def half_file(folder):  # noqa: ARG001
+    write_scores("half.csv", HALF_OF_ITEMS)
 
 
 def document(*arguments):
@@ -51,7 +51,7 @@ def test_defaults_are_those_of_the_library():
         (["--swap", "scores"], {"swap": "scores"}),
     ],
 )
-@pytest.mark.parametrize("golds", [{}, {"half.csv": HALF}])
+@pytest.mark.parametrize("golds", [{}, {"half.csv": HALF_OF_ITEMS}])
 def test_the_leaderboard_is_that_of_the_library(arguments, options, golds):
     more = [argument for name in golds for argument in ("--gold", name)]
     result = document(*FILES, *more, "--resamples", 200, *arguments)
@@ -89,7 +89,7 @@ def test_several_gold_sets_have_a_column_each():
             "seed 0)"
         )
         assert " ".join(lines[4].split()[3:]) == "system gold 1 gold 2 sum low high p (two-sided, step-down) n"
-        board = leaderboard(GOLDS | {"half.csv": HALF}, SYSTEMS, by=by, level=0.9, n_resamples=200)
+        board = leaderboard(GOLDS | {"half.csv": HALF_OF_ITEMS}, SYSTEMS, by=by, level=0.9, n_resamples=200)
         for line, row in zip(lines[5:], board.rows, strict=True):
             ranked = row.total if by == "sum" else row.scores[1]
             numbers = [*(score.statistic for score in (*row.scores, row.total)), ranked.low, ranked.high]

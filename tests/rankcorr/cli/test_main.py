@@ -13,10 +13,10 @@ from rankcorr._cli import main as cli
 from rankcorr._shares import weight_table
 from rankcorr.vectors import TargetGroups
 from tests.rankcorr.cli.conftest import GOLD, SYSTEM, refusal, run, run_json, run_ok
-from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
+from tests.rankcorr.vectors.test_reading import binary_of, text_of, write_file
 
 
-def in_process(*args, **options):
+def run_module(*args, **options):
     """Run the module in a new process."""
     command = [sys.executable, "-m", "rankcorr", *map(str, args)]
     environment = os.environ | {"PYTHONUTF8": "1"}
@@ -63,10 +63,10 @@ def test_examples_of_the_help_run(folder):
     for name in ("bm25.run", "lsa.run", "dense.run"):
         (folder / name).write_text("q1 Q0 a 1 2.5 x\nq1 Q0 b 2 1.5 x\nq2 Q0 b 1 2.5 x\nq2 Q0 a 2 1.5 x\n")
     vectors = {"a": [1, 0.5], "b": [0.5, 1], "c": [-1, 1]}
-    written(folder / "glove.txt.gz", text_of(vectors, header=False), packed=True)
-    written(folder / "word2vec.bin", binary_of(vectors))
+    write_file(folder / "glove.txt.gz", text_of(vectors, header=False), packed=True)
+    write_file(folder / "word2vec.bin", binary_of(vectors))
     for name in ("a.txt", "b.txt", "c.txt"):
-        written(folder / name, text_of(vectors, header=False))
+        write_file(folder / name, text_of(vectors, header=False))
     (folder / "men.txt").write_text("a b 50.0\na c 10.0\nb c 20.0\n")
     for name in ("wordsim353.tsv", "rg65.tsv", "rdt.csv"):
         (folder / name).write_text("word1\tword2\tgold\na\tb\t1\na\tc\t0\nb\tc\t1\n")
@@ -113,7 +113,7 @@ def test_ctrl_c_ends_the_command(monkeypatch):
 
 @pytest.mark.wide
 def test_process_reads_stdin(folder):
-    process = in_process("compare", "gold.csv", "-", "--json", cwd=folder, input=(folder / "system.csv").read_bytes())
+    process = run_module("compare", "gold.csv", "-", "--json", cwd=folder, input=(folder / "system.csv").read_bytes())
     assert (process.returncode, process.stderr) == (0, b"")
     assert json.loads(process.stdout)["systems"][0]["tau_w"] == weighted_tau(GOLD, SYSTEM).statistic
 
@@ -121,7 +121,7 @@ def test_process_reads_stdin(folder):
 @pytest.mark.wide
 def test_process_fails_in_one_line(folder):
     (folder / "broken.csv").write_bytes(b"id,score\na,1\nb,caf\xe9\n")
-    process = in_process("compare", "gold.csv", "broken.csv", cwd=folder)
+    process = run_module("compare", "gold.csv", "broken.csv", cwd=folder)
     assert (process.returncode, process.stdout) == (2, b"")
     assert process.stderr.splitlines() == [
         b"rankcorr: error: broken.csv:3: byte 0xe9 is not UTF-8; save the file as UTF-8"

@@ -141,7 +141,7 @@ COLUMNS = ("--score", "mean", "--score", "path", "--score", "lch")
 
 
 @pytest.fixture
-def wide(folder):
+def table(folder):
     """An absolute path that is too long for a figure, to a file with a column for each system."""
     path = folder / ("a-folder-with-quite-a-long-name-" * 3) / "wide.tsv"
     path.parent.mkdir()
@@ -151,9 +151,9 @@ def wide(folder):
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-def test_columns_of_one_file_are_named_by_their_headers(folder, figure, wide):
+def test_columns_of_one_file_are_named_by_their_headers(folder, figure, table):
     more = ["--resamples", 50] if figure in ("leaderboard", "null") else []
-    run_ok("plot", figure, *[wide] * 3, "--id", "id", *COLUMNS, *more, "--out", "figure.svg")
+    run_ok("plot", figure, *[table] * 3, "--id", "id", *COLUMNS, *more, "--out", "figure.svg")
     result = texts_of(folder / "figure.svg")
     expected = {"Rank in mean", "Rank in path", "Rank in lch"} if figure == "ranks" else {"path", "lch"}
     assert expected <= result
@@ -161,9 +161,9 @@ def test_columns_of_one_file_are_named_by_their_headers(folder, figure, wide):
 
 
 @pytest.mark.parametrize(("by", "title"), [("mean", "Mean over 2 gold sets"), ("path", "path")])
-def test_a_gold_set_and_a_column_of_the_leaderboard_have_different_names(folder, wide, by, title):
-    column = f"{wide}:path" if by == "path" else by
-    arguments = (wide, wide, "--id", "id", "--gold", wide, *COLUMNS, "--by", column, "--resamples", 50)
+def test_a_gold_set_and_a_column_of_the_leaderboard_have_different_names(folder, table, by, title):
+    column = f"{table}:path" if by == "path" else by
+    arguments = (table, table, "--id", "id", "--gold", table, *COLUMNS, "--by", column, "--resamples", 50)
     run_ok("plot", "leaderboard", *arguments, "--out", "figure.svg")
     result = texts_of(folder / "figure.svg")
     assert {title, "path", "lch"} <= result

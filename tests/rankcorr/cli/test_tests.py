@@ -13,7 +13,7 @@ from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import permutation_test
 from rankcorr.inference._system_comparison import compare_systems
 from tests.rankcorr.cli.conftest import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
-from tests.rankcorr.inference.cases import decided_by_one
+from tests.rankcorr.inference.cases import case_of_one_pair
 from tests.results import with_coefficient
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 # Fields that the JSON shares with the library's result.
-AGAINST_CHANCE = ("statistic", "standardized", "percentile", "zscore", "pvalue")
-PAIRED = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue", "swap", "detectable", "fragile")
-PAIRED += ("least", "most")
+CHANCE_COLUMNS = ("statistic", "standardized", "percentile", "zscore", "pvalue")
+PAIRED_COLUMNS = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue", "swap", "detectable", "fragile")
+PAIRED_COLUMNS += ("least", "most")
 
 
 def document(*arguments):
@@ -59,7 +59,7 @@ def test_tests_against_chance_are_those_of_the_library(arguments, options):
         )
         assert row == {
             "system": name,
-            **{field: getattr(expected, field) for field in AGAINST_CHANCE},
+            **{field: getattr(expected, field) for field in CHANCE_COLUMNS},
             "chance": expected.null.mean,
             "exact": False,
             "permutations": 300,
@@ -98,7 +98,7 @@ def test_paired_tests_are_those_of_the_library(arguments, options):
     assert result["comparisons"] == [
         {
             "b": name,
-            **{field: json_ready(getattr(comparison, field)) for field in PAIRED},
+            **{field: json_ready(getattr(comparison, field)) for field in PAIRED_COLUMNS},
             "corrected_pvalue": corrected_pvalue,
             "exact": False,
             "n": 20,
@@ -126,10 +126,10 @@ def test_the_table_of_paired_tests():
 
 
 def test_the_item_that_decides_is_named():
-    for name, scores in zip(("gold", "good", "poor"), decided_by_one(), strict=True):
+    for name, scores in zip(("gold", "good", "poor"), case_of_one_pair(), strict=True):
         write_scores(f"{name}.csv", scores)
     arguments = ("gold.csv", "good.csv", "poor.csv", "--versus", "--resamples", 2_000)
-    expected = compare_systems(*decided_by_one(), n_resamples=2_000)
+    expected = compare_systems(*case_of_one_pair(), n_resamples=2_000)
     lines = run_ok("test", *arguments).splitlines()
     assert f"  {expected.detectable:.4f}  14" in lines[-2]
     least = expected.least

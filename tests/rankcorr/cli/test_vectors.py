@@ -18,7 +18,7 @@ from rankcorr.vectors import (
 )
 from tests.rankcorr.cli.conftest import refusal, run, run_json, run_ok
 from tests.rankcorr.vectors.test_pairs import case, relata_case
-from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
+from tests.rankcorr.vectors.test_reading import binary_of, text_of, write_file
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +26,13 @@ def files(tmp_path, monkeypatch):
     """Vectors in text and binary, gold scores of pairs, and labels of relata, in the current folder."""
     monkeypatch.chdir(tmp_path)
     vectors, gold = case()
-    written(tmp_path / "v.bin", binary_of(vectors))
-    written(tmp_path / "v.txt.gz", text_of(vectors), packed=True)
+    write_file(tmp_path / "v.bin", binary_of(vectors))
+    write_file(tmp_path / "v.txt.gz", text_of(vectors), packed=True)
     rows = "".join(f"{first},{second},{score},{index}\n" for index, ((first, second), score) in enumerate(gold.items()))
-    written(tmp_path / "gold.csv", "a,b,score,index\n" + rows)
+    write_file(tmp_path / "gold.csv", "a,b,score,index\n" + rows)
     vectors, gold = relata_case()
-    written(tmp_path / "relata.txt", text_of(vectors, header=False))
-    written(tmp_path / "rdt.csv", "word,relatum,label\n" + "".join(f"{a},{b},{y}\n" for (a, b), y in gold.items()))
+    write_file(tmp_path / "relata.txt", text_of(vectors, header=False))
+    write_file(tmp_path / "rdt.csv", "word,relatum,label\n" + "".join(f"{a},{b},{y}\n" for (a, b), y in gold.items()))
     return tmp_path
 
 
@@ -91,34 +91,34 @@ def test_an_undefined_coefficient_gives_a_note():
 
 
 @pytest.fixture
-def three(files):
+def three_models(files):
     """Three sets of vectors, each with missing words, and two gold files, one in its published format."""
     vectors, gold = case()
     rng = np.random.default_rng(7)
     result = {}
     for name, left in (("a.txt", ()), ("b.txt", ("w1",)), ("c.txt", ("w2", "w3"))):
         result[name] = {word: vector + rng.normal(size=8) for word, vector in vectors.items() if word not in left}
-        written(files / name, text_of(result[name], header=False))
+        write_file(files / name, text_of(result[name], header=False))
     rows = [(first, second, round(score + rng.normal(), 3)) for (first, second), score in list(gold.items())[:40]]
-    written(files / "men.txt", "".join(f"{first} {second} {score}\n" for first, second, score in rows))
+    write_file(files / "men.txt", "".join(f"{first} {second} {score}\n" for first, second, score in rows))
     return result
 
 
 @pytest.mark.parametrize("versus", ["b.txt", None])
-def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(three, versus):
+def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(three_models, versus):
     arguments = "--gold gold.csv --gold men.txt --score score --score 3 --resamples 60 --metric rho --metric tau_w"
     arguments += "" if versus is None else f" --versus {versus}"
-    result = run("evaluate-vectors", *three, *arguments.split(), "--json")
+    result = run("evaluate-vectors", *three_models, *arguments.split(), "--json")
     document = json.loads(result.stdout)
     golds = {"gold.csv": read_pairs("gold.csv", score_column="score"), "men.txt": read_pairs("men.txt")}
-    common = {name: common_pairs(three, gold) for name, gold in golds.items()}
+    common = {name: common_pairs(three_models, gold) for name, gold in golds.items()}
     assert [gold_entry["n_pairs"] for gold_entry in document["golds"]] == [len(gold) for gold in golds.values()]
     for evaluation in document["evaluations"]:
         names = {name: evaluation[name] for name in ("vectors", "gold_set")}
         gold = common[evaluation["gold_set"]]
         expected = evaluate_vectors(evaluation["vectors"], gold, coefficients=["rho", "tau_w"], n_resamples=60)
         assert evaluation == {**names, **expected.to_dict()}
-    systems = {name: {pair: read_vectors(name).cosine(*pair) for pair in common["gold.csv"]} for name in three}
+    systems = {name: {pair: read_vectors(name).cosine(*pair) for pair in common["gold.csv"]} for name in three_models}
     table = compare_many(common, systems, coefficients=["rho", "tau_w"], baseline=versus, n_resamples=60)
     assert len(table.rows) == 2 * 2 * (3 if versus is None else 2)
     assert document["comparisons"] == table.to_dict()["rows"]
@@ -126,7 +126,7 @@ def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(
         [row["corrected_pvalue"] for row in document["comparisons"]]
     )
 
-    result = run("evaluate-vectors", *three, *arguments.split())
+    result = run("evaluate-vectors", *three_models, *arguments.split())
     assert result.exit_code == 0
     notes = [
         f"{row['vectors']}, {row['gold_set']}"
@@ -138,9 +138,9 @@ def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(
     assert "  words without a vector in b.txt (4): absent0, absent1, absent2, w1\n" in result.stdout
 
 
-def test_pairs_missing_in_some_vectors_are_lowest_on_request(three):
+def test_pairs_missing_in_some_vectors_are_lowest_on_request(three_models):
     arguments = "--gold men.txt --resamples 40 --metric tau --oov lowest --json"
-    document = json.loads(run_ok("evaluate-vectors", *three, *arguments.split()))
+    document = json.loads(run_ok("evaluate-vectors", *three_models, *arguments.split()))
     assert [evaluation["n_compared"] for evaluation in document["evaluations"]] == [40] * 3
     assert {row["comparison"]["n_items"] for row in document["comparisons"]} == {40}
 
@@ -181,18 +181,18 @@ def test_missing_packages_are_named(monkeypatch):
 
 
 @pytest.fixture
-def one_pair_decides(files):
+def one_decisive_pair(files):
     """Words at growing angles from a reference, in the order of gold except the last."""
     angles = 0.05 * np.arange(21)
     vectors = {f"w{place}": np.array([np.cos(angle), np.sin(angle)]) for place, angle in enumerate(angles)}
-    written(files / "angles.txt", text_of(vectors, header=False))
-    written(
+    write_file(files / "angles.txt", text_of(vectors, header=False))
+    write_file(
         files / "angles.csv",
         "".join(f"w0,w{place},{(30 - place) % 30 + 29 * (place == 20)}\n" for place in range(1, 21)),
     )
 
 
-@pytest.mark.usefixtures("one_pair_decides")
+@pytest.mark.usefixtures("one_decisive_pair")
 def test_the_pair_that_decides_an_interval_is_noted():
     arguments = ("evaluate-vectors", "angles.txt", "--gold", "angles.csv", "--metric", "tau", "--resamples", "200")
     (row,) = evaluate_vectors("angles.txt", "angles.csv", coefficients=["tau"], n_resamples=200).coefficients
@@ -203,7 +203,7 @@ def test_the_pair_that_decides_an_interval_is_noted():
     assert document["warnings"][0]["message"] == row.note
 
 
-@pytest.mark.usefixtures("three")
+@pytest.mark.usefixtures("three_models")
 def test_latex_tables_have_captions():
     arguments = ["evaluate-vectors", "a.txt", "b.txt", "--gold", "men.txt", "--metric", "tau", "--resamples", "100"]
     text = run(*arguments, "--table", "latex").stdout

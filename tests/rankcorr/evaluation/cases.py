@@ -15,17 +15,17 @@ from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
 DOCUMENTS = st.sampled_from([f"d{number}" for number in range(12)])
 
 
-def by_query(values, max_queries=4):
+def values_by_query(values, max_queries=4):
     queries = st.sampled_from([f"q{number}" for number in range(max_queries)])
     grades = st.dictionaries(DOCUMENTS, values, min_size=1, max_size=9)
     return st.dictionaries(queries, grades, min_size=1, max_size=max_queries)
 
 
-QRELS = by_query(st.integers(-1, 3))
-RUNS = by_query(st.integers(0, 4).map(lambda level: level / 2))
+QRELS = values_by_query(st.integers(-1, 3))
+RUNS = values_by_query(st.integers(0, 4).map(lambda level: level / 2))
 
 
-def flat(pairs):
+def flatten(pairs):
     """Columns of both sides of groups, and the offsets of the groups."""
     x, y = (np.concatenate([pair[side] for pair in pairs]).astype(float) for side in range(2))
     return x, y, np.append(0, np.cumsum([len(pair[0]) for pair in pairs]))
@@ -69,7 +69,7 @@ def joined_rows(n_queries=200):
     return rows.sample(frac=1, random_state=0, ignore_index=True)
 
 
-def parts_of(rows, n_parts, seed):
+def split_rows(rows, n_parts, seed):
     """Rows of the queries in partitions, each query in one of them; some may be empty."""
     queries = rows["query"].unique()
     place = dict(zip(queries, np.random.default_rng(seed).integers(0, n_parts, queries.size), strict=True))

@@ -21,9 +21,9 @@ QUERIES = ["q", "no query", "no_query", "0", "1", "a-1", "b-1", "a b"]
 QUERIES += ["tab\t", "n\0", "n\0l", "\ud800", "q" * 3_000, "é"]
 DOCUMENTS = ["a", "b", "c", "d", "none", "é", "\U0001f600", "a b", "a  b"]
 DOCUMENTS += ["\n", "a\0b", "a\0c", "\udfff", "d" * 3_000, "0", "-1"]
-NUMBERED = [0, 1, 2, 9, 10, -1, 2**53, -(2**53)]
+DOCUMENT_NUMBERS = [0, 1, 2, 9, 10, -1, 2**53, -(2**53)]
 GRADES = [-(2**53), -(2**31) - 1, -(2**31), -1000, -3, -2, -1, 0, 0, 1, 1, 2, 4, 999, 1000]
-TOO_LARGE = [1001, 2**31 - 1, 2**31, 2**53]
+LARGE_GRADES = [1001, 2**31 - 1, 2**31, 2**53]
 SCORES = [math.inf, -math.inf, 1e308, -1e308, 3.5e38, 3.4e38, 5e-324, 1e-46, 0.0, -0.0, 1.0, 1.0, 1 + 1e-12, 2**53, -7]
 
 NAIVE = {
@@ -41,23 +41,23 @@ NAIVE = {
         {document: {-2: 3, 1: 0, 2: 1000}.get(grade, grade) for document, grade in grades.items()}, ranked
     ),
 }
-OTHERS = [
+FURTHER_METRICS = [
     "bpref(rel=1000)", "bpref(rel=3)", "bpref(rel=0)", "ap(rel=2)@3", "p(rel=1000)@3", "p(judged_only=True)@2", "rprec",
     "ndcg(judged_only=True)@3", "ndcg@2147483647", "r@2147483647", "ap@1", "infap", "iprec@0.1", "setf",
     "setp(relative=True)", "setr(rel=2)", "setap", "numrel", "numret(rel=2)", "rr@3", "rr(rel=0)", "judged@2",
     "success@1", "compat", "accuracy",
 ]  # fmt: skip
-CHOOSY = ("err@", "accuracy")  # they refuse some rankings, and pytrec_eval refuses rel=0
-REFUSED = ["r@0", "bpref(rel=1001)", "bpref(rel=1000000000)", "ap@2147483648", "ndcg(gains={0:.5})"]
-GREEDY = {1: 2**31 - 1, 0: 1001, -1: 1001, -2: 1001}
-REFUSED += [ir_measures.R @ -1, ir_measures.P(rel=-5) @ 3, ir_measures.nDCG(gains=GREEDY)]
+PARTIAL = ("err@", "accuracy")  # they refuse some rankings, and pytrec_eval refuses rel=0
+INVALID_METRICS = ["r@0", "bpref(rel=1001)", "bpref(rel=1000000000)", "ap@2147483648", "ndcg(gains={0:.5})"]
+LARGE_GAINS = {1: 2**31 - 1, 0: 1001, -1: 1001, -2: 1001}
+INVALID_METRICS += [ir_measures.R @ -1, ir_measures.P(rel=-5) @ 3, ir_measures.nDCG(gains=LARGE_GAINS)]
 GAINS = ir_measures.nDCG(gains={-2: 3, 1: 0, 2: 1000})
 
 
 def case_of(number):
     """Qrels, run and metrics of a case, and whether they must raise an error."""
     rng = random.Random(number)
-    documents = rng.choice([DOCUMENTS, DOCUMENTS[:6], NUMBERED])
+    documents = rng.choice([DOCUMENTS, DOCUMENTS[:6], DOCUMENT_NUMBERS])
     names = rng.sample(rng.choice([QUERIES, QUERIES, [0, 1, -1, 2**53, 7]]), rng.randint(1, 4))
     grades = [grade for grade in GRADES if grade < 0] if rng.random() < 0.3 else GRADES
     qrels = {}
@@ -67,15 +67,15 @@ def case_of(number):
     retrieved = rng.sample(names, rng.randint(1, len(names)))
     run = {name: {d: rng.choice(SCORES) for d in rng.sample(documents, rng.randint(1, 6))} for name in retrieved}
     metrics = [GAINS if "gains" in metric else metric for metric in rng.sample([*NAIVE], rng.randint(1, 5))]
-    metrics += rng.sample(OTHERS, rng.randint(0, 2))
+    metrics += rng.sample(FURTHER_METRICS, rng.randint(0, 2))
     if rng.random() < 0.001:
         metrics.append("err@20")  # runs a separate script, which takes 10 ms
     kind = rng.random()
     if kind < 0.05:
-        qrels[names[-1]][next(iter(qrels[names[-1]]))] = rng.choice(TOO_LARGE)
+        qrels[names[-1]][next(iter(qrels[names[-1]]))] = rng.choice(LARGE_GRADES)
         metrics.append("rprec(rel=2)")  # "ap" alone takes any grade
     elif kind < 0.1:
-        metrics.append(rng.choice(REFUSED))
+        metrics.append(rng.choice(INVALID_METRICS))
     return qrels, run, metrics, kind < 0.1
 
 
@@ -90,7 +90,7 @@ def check(number, counts, verbose=False):
             Qrels.from_dict(qrels), Run.from_dict(run), metrics=metrics, standardized=False, self_hits="keep", workers=1
         )
     except MetricError as error:
-        if not is_wrong and not any(str(metric).startswith(CHOOSY) or "rel=0" in str(metric) for metric in metrics):
+        if not is_wrong and not any(str(metric).startswith(PARTIAL) or "rel=0" in str(metric) for metric in metrics):
             raise AssertionError(number) from error
         counts["refused"] += 1
         return

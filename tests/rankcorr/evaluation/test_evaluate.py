@@ -62,7 +62,7 @@ from tests.repository import ROOT
 
 GOLD = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}, "q3": {"a": 1, "b": 1}, "q4": {"a": 0, "b": 3}}
 SYSTEM = {"q1": {"a": 9.0, "c": 8.0, "b": 7.0}, "q2": {"a": 1.0}, "q3": {"a": 2.0, "b": 1.0}, "q5": {"a": 1.0}}
-FAMILIAR = ["ap", "p@1", "p@3", "p@10"]
+CLASSIC_METRICS = ["ap", "p@1", "p@3", "p@10"]
 SCORES, GOLD_SCORES = [0.3, 0.1, 0.2, 5.0, 0.9, 0.8, 0.7], [2, 0, 1, 3, 1, 2, 2]
 GROUPS = ["q", "q", "q", "lone", "r", "r", "r"]
 
@@ -105,11 +105,11 @@ def test_invalid_measures_are_refused(name):
 @given(QRELS, RUNS)
 def test_precision_is_that_of_trec_eval(qrels, run):
     assume(set(qrels) & set(run))
-    result = evaluate(qrels, run, metrics=FAMILIAR)
-    measures = [parsed_measure(name.upper(), registry) for name in FAMILIAR]
+    result = evaluate(qrels, run, metrics=CLASSIC_METRICS)
+    measures = [parsed_measure(name.upper(), registry) for name in CLASSIC_METRICS]
     theirs = ir_measures.iter_calc(measures, qrels, run)
     expected = {(str(measured.measure).lower(), measured.query_id): measured.value for measured in theirs}
-    for name, query in product(FAMILIAR, qrels):
+    for name, query in product(CLASSIC_METRICS, qrels):
         assert result.of(name)[result.queries.index(query)] == pytest.approx(expected[name, query], abs=1e-12)
 
 
@@ -415,8 +415,8 @@ def test_invalid_columns_of_groups_are_refused(columns, error, message):
 TWO_QUERIES = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "b": 0}}
 RUN = {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "b": 0}}
 METRICS = ["tau_w", "rho_w", "tau", "rho", "tau_ap", "rbo", "ap", "p@2", "ndcg@2", "rr"]
-MANY = 1_000_000
-LONG = "x" * 10_000_000
+MILLION = 1_000_000
+LONG_ID = "x" * 10_000_000
 
 
 def values(qrels, run, metrics=METRICS, **options):
@@ -480,10 +480,10 @@ def test_negative_relevance_ranks_below_0_and_is_not_relevant():
 class TestMany:
     """A million of what is wrong: messages stay short, and making them takes no longer than finding it."""
 
-    @pytest.mark.parametrize(("n_duplicated", "n_named"), [(3, 3), (MANY // 2, 5)])
+    @pytest.mark.parametrize(("n_duplicated", "n_named"), [(3, 3), (MILLION // 2, 5)])
     def test_few_of_many_duplicates_are_named(self, n_duplicated, n_named):
-        documents = [f"d{number % n_duplicated}" for number in range(MANY)]
-        columns = ["q"] * MANY, documents, np.arange(MANY)
+        documents = [f"d{number % n_duplicated}" for number in range(MILLION)]
+        columns = ["q"] * MILLION, documents, np.arange(MILLION)
         Run.from_columns(*(column[:10] for column in columns), duplicates="first")  # compiles
         begun = time.process_time()
         Run.from_columns(*columns, duplicates="first")
@@ -498,20 +498,20 @@ class TestMany:
         assert (f"({n_duplicated:,} in all)" in message) == (n_duplicated > 5)
 
     def test_few_of_many_unjudged_documents_are_named(self):
-        run = Run.from_columns(["q"] * MANY, [f"z{number}" for number in range(MANY)], np.arange(MANY))
+        run = Run.from_columns(["q"] * MILLION, [f"z{number}" for number in range(MILLION)], np.arange(MILLION))
         with pytest.raises(UnjudgedError, match=r"\('q', 'z4'\), ... \(1,000,000 in all\)") as caught:
             evaluate({"q": {"a": 1, "b": 0}}, run, unjudged="error", standardized=False)
         assert len(str(caught.value)) < 250
 
     def test_long_ids_are_shortened(self):
         with pytest.raises(DuplicateDocumentError) as caught:
-            Run.from_columns(["q", "q"], [LONG, LONG], [1, 2])
+            Run.from_columns(["q", "q"], [LONG_ID, LONG_ID], [1, 2])
         assert len(str(caught.value)) < 250
         with pytest.raises(QueryMismatchError) as mismatch:
-            evaluate({LONG: {"a": 1}}, RUN)
+            evaluate({LONG_ID: {"a": 1}}, RUN)
         assert len(str(mismatch.value)) < 250
         with pytest.raises(MetricError) as metric:
-            evaluate({"q": {LONG: 0.5}}, {"q": {"a": 1}}, metrics="ndcg@2")
+            evaluate({"q": {LONG_ID: 0.5}}, {"q": {"a": 1}}, metrics="ndcg@2")
         assert len(str(metric.value)) < 250
 
 

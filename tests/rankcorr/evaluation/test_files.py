@@ -32,8 +32,8 @@ from tests.rankcorr.cli.conftest import refusal, run_ok
 FILE = "file.txt"
 QRELS = "q1 0 a 2\nq1 0 b 0\nq2\t0\tc\t-1\n"
 RUN = "q1 Q0 b 1 9.5 mine\n\nq1  Q0  a  2  3e-1  mine\r\nq2 Q0 c 1 -4 mine\n"
-WANTED_QRELS = {"q1": {"a": 2.0, "b": 0.0}, "q2": {"c": -1.0}}
-WANTED_RUN = {"q1": {"b": 9.5, "a": 0.3}, "q2": {"c": -4.0}}
+QRELS_CONTENT = {"q1": {"a": 2.0, "b": 0.0}, "q2": {"c": -1.0}}
+RUN_CONTENT = {"q1": {"b": 9.5, "a": 0.3}, "q2": {"c": -4.0}}
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ WANTED_RUN = {"q1": {"b": 9.5, "a": 0.3}, "q2": {"c": -4.0}}
         QRELS.encode("utf-8-sig"),
         gzip.compress(QRELS.encode(), mtime=0),
         "query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\nq2\tc\t-1\n",
-        json.dumps(WANTED_QRELS),
+        json.dumps(QRELS_CONTENT),
     ],
 )
 def test_qrels_of_every_format_are_read(write, text):
-    assert read_qrels(write(text)).to_dict() == WANTED_QRELS
+    assert read_qrels(write(text)).to_dict() == QRELS_CONTENT
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_qrels_of_every_format_are_read(write, text):
         RUN,
         gzip.compress(RUN.encode(), mtime=0),
         "query-id\tcorpus-id\tscore\nq1\tb\t9.5\nq1\ta\t0.3\nq2\tc\t-4\n",
-        json.dumps(WANTED_RUN),
+        json.dumps(RUN_CONTENT),
     ],
 )
 def test_runs_of_every_format_are_read(write, text):
-    assert read_run(write(text)).to_dict() == WANTED_RUN
+    assert read_run(write(text)).to_dict() == RUN_CONTENT
 
 
 @pytest.mark.parametrize("separator", ["\t", " ", " \t "])
@@ -111,7 +111,7 @@ def test_ranks_may_begin_at_0(write):
 
 
 def test_qrels_of_trec_go_with_a_run_of_ms_marco(write):
-    assert read_qrels(write(QRELS), form="msmarco").to_dict() == WANTED_QRELS
+    assert read_qrels(write(QRELS), form="msmarco").to_dict() == QRELS_CONTENT
 
 
 def test_ranks_may_repeat_in_different_queries(write):
@@ -122,7 +122,7 @@ def test_ranks_may_repeat_in_different_queries(write):
 
 
 def test_the_form_of_scores_does_not_affect_qrels(write):
-    assert read_qrels(write(QRELS), form="scores").to_dict() == WANTED_QRELS
+    assert read_qrels(write(QRELS), form="scores").to_dict() == QRELS_CONTENT
 
 
 @pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000", "\u2028", "\x85", "\x1f", "\x0c"])
@@ -149,7 +149,7 @@ def test_a_run_without_a_name_is_named_after_its_file(write):
 def test_a_run_is_read_from_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
     run = read_run("-")
-    assert (run.to_dict(), run.name) == (WANTED_RUN, "stdin")
+    assert (run.to_dict(), run.name) == (RUN_CONTENT, "stdin")
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def as_gzip(table, file):
 
 FORMS = [as_parquet, as_stream, as_feather, as_gzip]
 COLUMNS = {"query": ["2", "1", "2"], "document": ["a", "b", "c"], "score": [1.5, 2.0, -3.0]}
-EXPECTED = {"2": {"a": 1.5, "c": -3.0}, "1": {"b": 2.0}}
+RUN_SCORES = {"2": {"a": 1.5, "c": -3.0}, "1": {"b": 2.0}}
 
 
 def file_of(folder, columns, write=as_parquet, name="run.parquet"):
@@ -421,7 +421,7 @@ def test_the_command_reads_tables_together_with_text(tmp_path, monkeypatch):
 def test_a_table_from_standard_input(monkeypatch, tmp_path):
     content = file_of(tmp_path, COLUMNS).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert read_run("-").to_dict() == EXPECTED
+    assert read_run("-").to_dict() == RUN_SCORES
 
 
 @pytest.mark.parametrize(
@@ -441,7 +441,7 @@ def test_a_table_from_standard_input(monkeypatch, tmp_path):
 )  # fmt: skip
 @pytest.mark.parametrize("write", [as_parquet, as_feather])
 def test_types_and_names_of_columns(tmp_path, table, write):
-    assert read_run(file_of(tmp_path, table, write)).to_dict() == EXPECTED
+    assert read_run(file_of(tmp_path, table, write)).to_dict() == RUN_SCORES
 
 
 def test_qrels_of_beir_and_frames_of_pandas(tmp_path):

@@ -24,7 +24,7 @@ from rankcorr.evaluation._nulls import MOST_DRAWN, drawn_exponents, standardizat
 from rankcorr.evaluation._query_kernels import MOST_PAIRED
 from rankcorr.inference._null import MAX_EXACT_ITEMS
 from tests import naive
-from tests.rankcorr.evaluation.cases import flat
+from tests.rankcorr.evaluation.cases import flatten
 from tests.strategies import scores, weighings
 
 
@@ -34,7 +34,7 @@ def groups_of_scores(max_groups=4, max_items=9):
     return st.lists(pair, min_size=1, max_size=max_groups)
 
 
-def alone(coefficient, pairs):
+def correlate_each(coefficient, pairs):
     """The coefficient of each group alone; nan for a single row or without weight."""
     values = []
     with collected_notices():
@@ -61,14 +61,16 @@ def test_every_option_gives_the_double_sum_of_each_group(pairs, weighing, scheme
         tau_w = naive.weighted_tau(a, b, weights, variant) if is_defined else math.nan
         expected.append((tau_w, naive.weighted_rho(a, b, weights) if is_defined else math.nan))
     shared = {**options, "scheme": scheme, "tied_weights": tied_weights}
-    values = [group_coefficients(value, *flat(pairs)) for value in (TauW(**shared, variant=variant), RhoW(**shared))]
+    values = [group_coefficients(value, *flatten(pairs)) for value in (TauW(**shared, variant=variant), RhoW(**shared))]
     np.testing.assert_allclose(np.transpose(values), expected, atol=1e-12)
 
 
 @given(groups_of_scores(max_groups=6, max_items=14))
 def test_each_group_equals_a_single_call(pairs):
     for coefficient in (TauW(), TauW(variant="a"), RhoW(), Tau(), Rho(), TauW(weigher=Uniform())):
-        np.testing.assert_allclose(group_coefficients(coefficient, *flat(pairs)), alone(coefficient, pairs), atol=1e-12)
+        np.testing.assert_allclose(
+            group_coefficients(coefficient, *flatten(pairs)), correlate_each(coefficient, pairs), atol=1e-12
+        )
 
 
 @pytest.mark.needs_numba
@@ -80,7 +82,7 @@ def test_small_and_large_groups_equal_single_calls(n_items, levels):
     pairs = [(rng.integers(0, levels, n).astype(float), rng.integers(0, 9, n).astype(float)) for n in sizes]
     for coefficient in (TauW(), TauW(n0=0, tied_weights="expected", variant="a"), RhoW(tied_weights="expected"), Tau()):
         np.testing.assert_allclose(
-            group_coefficients(coefficient, *flat(pairs)), alone(coefficient, pairs), rtol=0, atol=1e-12
+            group_coefficients(coefficient, *flatten(pairs)), correlate_each(coefficient, pairs), rtol=0, atol=1e-12
         )
 
 
@@ -101,7 +103,7 @@ def test_a_custom_weigher_is_called_for_each_length_and_named_in_errors():
 
     x = np.array([1.0, 2.0, 3.0, 1.0, 2.0])
     result = group_coefficients(TauW(weigher=steep), x, x[::-1].copy(), np.array([0, 3, 5]))
-    expected = alone(TauW(weigher=steep), [(x[:3], x[:1:-1]), (x[3:], x[1::-1])])
+    expected = correlate_each(TauW(weigher=steep), [(x[:3], x[:1:-1]), (x[3:], x[1::-1])])
     np.testing.assert_allclose(result, expected, atol=1e-12)
     with pytest.raises(WeightError, match="for a list of 5 documents: steep failed"):
         group_coefficients(TauW(weigher=steep), x, x, np.array([0, 5]))
@@ -144,12 +146,12 @@ OPTIONS = {"n_resamples": 500, "seed": 1}
 DRAWS = Draws(**OPTIONS)
 
 
-def shuffled(rng, pair):
+def shuffle_items(rng, pair):
     order = rng.permutation(len(pair[0]))
     return pair[0][order], rng.permutation(pair[1])
 
 
-def many_patterns(n_groups, rng, n_items=40):
+def draw_groups(n_groups, rng, n_items=40):
     pairs = []
     for _ in range(n_groups):
         levels = rng.choice(4, n_items, p=rng.dirichlet(np.ones(4)))
@@ -166,8 +168,8 @@ def test_groups_of_one_length_and_tie_pattern_share_a_null():
         (np.arange(10), np.array([1, 1, 2, 3, 4, 5, 6, 7, 8, 9])),
         (np.arange(11), np.arange(11)),
     ]
-    pairs = [shuffled(rng, kinds[kind]) for kind in (0, 1, 2, 3, 0, 1, 2, 3)]
-    result = standardization(TauW(), *flat(pairs), DRAWS)
+    pairs = [shuffle_items(rng, kinds[kind]) for kind in (0, 1, 2, 3, 0, 1, 2, 3)]
+    result = standardization(TauW(), *flatten(pairs), DRAWS)
     assert (result.n_patterns, result.n_drawn) == (4, 4)
     assert math.isnan(result.error)
     assert result.exponents[:4].tolist() == result.exponents[4:].tolist()
@@ -177,7 +179,7 @@ def test_groups_of_one_length_and_tie_pattern_share_a_null():
 def test_short_lists_have_the_exact_null():
     pairs = [(np.array([2, 1, 1, 0]), np.array([1, 2, 3, 4])), (np.arange(MAX_EXACT_ITEMS), np.arange(MAX_EXACT_ITEMS))]
     for coefficient in (TauW(), RhoW(n0=0)):
-        result = standardization(coefficient, *flat(pairs), DRAWS)
+        result = standardization(coefficient, *flatten(pairs), DRAWS)
         expected = [null_distribution(*pair, coefficient=coefficient).exponent for pair in pairs]
         assert result.exponents.tolist() == expected
 
@@ -186,10 +188,10 @@ def test_short_lists_have_the_exact_null():
 @pytest.mark.needs_numba
 def test_longer_lists_have_the_null_of_the_library():
     rng = np.random.default_rng(3)
-    pairs = many_patterns(3, rng)
+    pairs = draw_groups(3, rng)
     weighted = (TauW(), TauW(n0=0, tied_weights="expected"), RhoW(scheme="multiplicative"), TauW(scheme="first"))
     for coefficient in weighted:
-        result = standardization(coefficient, *flat(pairs), Draws(20_000, 1))
+        result = standardization(coefficient, *flatten(pairs), Draws(20_000, 1))
         expected = [null_distribution(*pair, coefficient=coefficient, n_resamples=20_000).exponent for pair in pairs]
         np.testing.assert_allclose(result.exponents, expected, atol=0.03)
 
@@ -198,8 +200,8 @@ def test_longer_lists_have_the_null_of_the_library():
 @pytest.mark.needs_numba
 def test_many_patterns_are_interpolated_within_the_stated_error():
     rng = np.random.default_rng(4)
-    pairs = many_patterns(MOST_DRAWN + 150, rng)
-    x, y, offsets = flat(pairs)
+    pairs = draw_groups(MOST_DRAWN + 150, rng)
+    x, y, offsets = flatten(pairs)
     result = standardization(TauW(), x, y, offsets, DRAWS)
     assert result.n_patterns > MOST_DRAWN >= result.n_drawn > MOST_DRAWN // 2
     assert 0 <= result.error < 0.02
@@ -213,7 +215,7 @@ def test_many_patterns_are_interpolated_within_the_stated_error():
 @pytest.mark.parametrize("weigher", [TopK(2), lambda ranks: np.exp(-40 * (ranks - 1))])
 def test_traits_are_finite_even_if_ties_at_the_top_leave_no_weight(weigher):
     tied, untied = [1.0] * 8 + [0.0] * 8, [*range(16)]
-    x, y, offsets = flat([(tied, untied), (untied, tied), (untied, untied), (tied, tied[4:] + tied[:4])])
+    x, y, offsets = flatten([(tied, untied), (untied, tied), (untied, untied), (tied, tied[4:] + tied[:4])])
     _, traits, usable = nulls._traits(TauW(weigher=weigher), x, y, offsets, 1, lambda _: None)
     assert usable[:3].tolist() == [0, 1, 2]
     assert np.isfinite(traits).all()
@@ -221,7 +223,7 @@ def test_traits_are_finite_even_if_ties_at_the_top_leave_no_weight(weigher):
 
 @pytest.mark.needs_numba
 def test_results_depend_on_the_seed_but_not_on_threads():
-    x, y, offsets = flat(many_patterns(20, np.random.default_rng(5)))
+    x, y, offsets = flatten(draw_groups(20, np.random.default_rng(5)))
     one = standardization(TauW(), x, y, offsets, DRAWS)
     two = standardization(TauW(), x, y, offsets, replace(DRAWS, workers=2))
     other = standardization(TauW(), x, y, offsets, Draws(500, 2))
@@ -229,7 +231,7 @@ def test_results_depend_on_the_seed_but_not_on_threads():
 
 
 def test_values_without_a_chance_level_are_not_transformed():
-    x, y, offsets = flat([([1.0], [2.0]), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [3, 1, 2])])
+    x, y, offsets = flatten([([1.0], [2.0]), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [3, 1, 2])])
     result = standardization(TauW(), x, y, offsets, DRAWS)
     assert result.exponents[0] == result.exponents[1] == 0.0
     assert result.exponents[2] < 0
@@ -240,7 +242,7 @@ def test_values_without_a_chance_level_are_not_transformed():
 
 @pytest.mark.needs_numba
 def test_a_chance_level_at_the_edge_is_an_error():
-    x, y, offsets = flat([(np.arange(200), np.arange(200))])
+    x, y, offsets = flatten([(np.arange(200), np.arange(200))])
     with pytest.raises(StandardizationError, match="use a larger n0"):
         standardization(TauW(n0=-0.99999, scheme="multiplicative"), x, y, offsets, DRAWS)
 
@@ -260,14 +262,14 @@ class Unhashable:
 @pytest.mark.parametrize("coefficient", [TauW(), RhoW(weigher=Unhashable())])
 def test_drawn_exponents_do_not_depend_on_other_groups(coefficient, monkeypatch):
     monkeypatch.setattr(nulls, "_known_exponents", {})
-    pairs = [*many_patterns(6, np.random.default_rng(6), n_items=12), (np.array([1.0]), np.array([2.0]))]
-    exponents = drawn_exponents(coefficient, *flat(pairs), **OPTIONS)
-    assert exponents.tolist() == drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist()
+    pairs = [*draw_groups(6, np.random.default_rng(6), n_items=12), (np.array([1.0]), np.array([2.0]))]
+    exponents = drawn_exponents(coefficient, *flatten(pairs), **OPTIONS)
+    assert exponents.tolist() == drawn_exponents(coefficient, *flatten(pairs), **OPTIONS).tolist()
     monkeypatch.setattr(nulls, "MOST_COEFFICIENTS", 0)  # clears the cache
     for place, pair in enumerate(pairs):
-        assert drawn_exponents(coefficient, *flat([pair]), **OPTIONS).tolist() == [exponents[place]]
-    few = standardization(coefficient, *flat(pairs), DRAWS)
+        assert drawn_exponents(coefficient, *flatten([pair]), **OPTIONS).tolist() == [exponents[place]]
+    few = standardization(coefficient, *flatten(pairs), DRAWS)
     assert few.exponents.tolist() == exponents.tolist()  # few patterns are all drawn
     monkeypatch.setattr(nulls, "MOST_KNOWN", 2)
-    assert drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist() == exponents.tolist()
+    assert drawn_exponents(coefficient, *flatten(pairs), **OPTIONS).tolist() == exponents.tolist()
     assert all(not known for known in nulls._known_exponents.values())

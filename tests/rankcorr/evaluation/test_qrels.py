@@ -45,8 +45,8 @@ from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_orde
 from tests.rankcorr.evaluation.comparison.test_compare import case
 
 COLUMNS = {"qid": ["q2", "q1", "q2"], "docno": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
-WIDE = pytest.mark.skipif(np.finfo(np.longdouble).bits == 64, reason="long doubles are doubles on this machine")
-EXPECTED = {"q2": {"a": 1.0, "c": 3.0}, "q1": {"b": 2.0}}
+LONG_DOUBLE = pytest.mark.skipif(np.finfo(np.longdouble).bits == 64, reason="long doubles are doubles on this machine")
+RUN_SCORES = {"q2": {"a": 1.0, "c": 3.0}, "q1": {"b": 2.0}}
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table, pa.RecordBatch.from_pydict]
 
 
@@ -54,15 +54,15 @@ def test_rows_are_sorted_by_query_once_in_the_order_of_their_first_rows():
     run = Run.from_columns(COLUMNS["qid"], COLUMNS["docno"], COLUMNS["score"], name="mine")
     assert (run.queries, run.offsets.tolist(), run.documents) == (("q2", "q1"), [0, 2, 3], ("a", "b", "c"))
     assert (run.codes.tolist(), run.values.tolist()) == ([0, 2, 1], [1.0, 3.0, 2.0])
-    assert run.to_dict() == EXPECTED
+    assert run.to_dict() == RUN_SCORES
     assert repr(run) == "<Run 'mine' of 2 queries, 3 documents>"
     assert len(run) == 3
 
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_frames_of_every_kind_are_read(frame):
-    assert Run.from_frame(frame(COLUMNS)).to_dict() == EXPECTED
-    assert Run.of(frame(COLUMNS)).to_dict() == EXPECTED
+    assert Run.from_frame(frame(COLUMNS)).to_dict() == RUN_SCORES
+    assert Run.of(frame(COLUMNS)).to_dict() == RUN_SCORES
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -79,7 +79,7 @@ def test_a_missing_column_lists_those_of_the_frame(frame):
         Run.from_frame(frame(COLUMNS), query="id")
     with pytest.raises(ColumnError, match=r"the score: 'score', 'sim'; rename one, or .* Run.from_frame"):
         Run.from_frame(frame({**COLUMNS, "sim": [1, 2, 3]}))
-    assert Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]})).to_dict() == EXPECTED
+    assert Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]})).to_dict() == RUN_SCORES
 
 
 def test_whole_numbers_of_128_bits_are_ids_too():
@@ -116,7 +116,7 @@ def test_columns_of_arrow_in_chunks():
     table = pa.concat_tables([pa.table(COLUMNS), pa.table({name: column[:1] for name, column in COLUMNS.items()})])
     with pytest.raises(DuplicateDocumentError, match=r"\('q2', 'a'\)"):
         Run.from_frame(table)
-    assert Run.from_frame(table, duplicates="first").to_dict() == EXPECTED
+    assert Run.from_frame(table, duplicates="first").to_dict() == RUN_SCORES
 
 
 @pytest.mark.parametrize(("duplicates", "expected"), [("first", 1.0), ("max", 5.0)])
@@ -149,11 +149,11 @@ class RanxRun:
 
 def test_objects_of_other_packages_are_read_by_their_attributes():
     scored = [ScoredDoc("q2", "a", 1.0), ScoredDoc("q1", "b", 2.0), ScoredDoc("q2", "c", 3.0)]
-    assert Run.of(scored).to_dict() == EXPECTED
-    assert Run.of(iter(scored)).to_dict() == EXPECTED
+    assert Run.of(scored).to_dict() == RUN_SCORES
+    assert Run.of(iter(scored)).to_dict() == RUN_SCORES
     assert Qrels.of([Qrel("q", "a", 2, "0")]).to_dict() == {"q": {"a": 2.0}}
-    run = Run.of(RanxRun(EXPECTED))
-    assert (run.to_dict(), run.name) == (EXPECTED, "theirs")
+    run = Run.of(RanxRun(RUN_SCORES))
+    assert (run.to_dict(), run.name) == (RUN_SCORES, "theirs")
 
 
 @pytest.mark.parametrize("wrong", [3, [], None, [("q", "a", 1.0)], b"text", [Qrel("q", "a", 1, "0"), 3]])
@@ -169,7 +169,7 @@ def test_a_path_needs_a_reading_function(path):
 
 
 def test_qrels_are_not_accepted_as_a_run():
-    qrels = Qrels.from_dict(EXPECTED)
+    qrels = Qrels.from_dict(RUN_SCORES)
     with pytest.raises(ColumnError, match="expected Run; got Qrels"):
         Run.of(qrels)
     assert Qrels.of(qrels) is qrels
@@ -244,9 +244,9 @@ def test_infinite_scores_and_numbers_of_other_kinds_can_be_ordered():
         [2**53 + 1, 0.5],  # numpy makes floats of both
         [10**400, 1],
         [Decimal(2**53 + 1), Decimal(2**53)],
-        pytest.param([np.longdouble(2**53) + 1, 2.0], marks=WIDE),
-        pytest.param(np.array([2**54, 2**54 + 2], np.longdouble) + np.longdouble(1), marks=WIDE),
-        pytest.param(pd.Series(np.array([2**54, 2**54 + 2], np.longdouble) + np.longdouble(1)), marks=WIDE),
+        pytest.param([np.longdouble(2**53) + 1, 2.0], marks=LONG_DOUBLE),
+        pytest.param(np.array([2**54, 2**54 + 2], np.longdouble) + np.longdouble(1), marks=LONG_DOUBLE),
+        pytest.param(pd.Series(np.array([2**54, 2**54 + 2], np.longdouble) + np.longdouble(1)), marks=LONG_DOUBLE),
         np.array([2**53, 2**53 + 1], np.uint64),
         pd.Series([2**53 + 1, 0.5], dtype=object),
         pl.Series([2**53, 2**53 + 1]),
@@ -283,11 +283,11 @@ def test_empty_qrels_are_refused():
 
 
 def test_qrels_and_runs_are_compared_by_value():
-    run = Run.from_dict(EXPECTED, name="mine")
-    other = Run.from_dict(EXPECTED)
+    run = Run.from_dict(RUN_SCORES, name="mine")
+    other = Run.from_dict(RUN_SCORES)
     assert run == other
     assert hash(run) == hash(other)
-    assert run != Qrels.from_dict(EXPECTED)
+    assert run != Qrels.from_dict(RUN_SCORES)
     assert run != Run.from_dict({"q": {"a": 1.0}})
     again = pickle.loads(pickle.dumps(run))
     assert again == run
@@ -434,29 +434,26 @@ JUDGEMENTS = {"q1": {"d1": 1, "d3": 1}, "q2": {"d2": 1}}
 METRICS = ["ap", "ndcg@2", "tau_w"]
 
 
-def same(qrels, run):
+def is_same(qrels, run):
     """Whether an evaluation equals that of plain dicts."""
     result, expected = (evaluate(*inputs, metrics=METRICS) for inputs in ((qrels, run), (JUDGEMENTS, RUN)))
     return result.queries == expected.queries and result.values.tobytes() == expected.values.tobytes()
 
 
-def lines(hits):
-    return "".join(json.dumps({"query_id": q, "query": "words", "results": row}) + "\n" for q, row in hits.items())
-
-
 def test_relevant_documents_and_hits_of_sentence_transformers(tmp_path):
-    assert same(RELEVANT, HITS)
+    assert is_same(RELEVANT, HITS)
     assert evaluate(RELEVANT, {"x": HITS, "y": RUN}).runs == ("x", "y")
     path = tmp_path / "predictions_cosine.jsonl"
-    path.write_text(lines(HITS) + "\n")
+    rows = [{"query_id": query, "query": "words", "results": hits} for query, hits in HITS.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + "\n")
     assert read_run(path).name == "predictions_cosine"
-    assert same(RELEVANT, path)
+    assert is_same(RELEVANT, path)
 
 
 def test_predictions_of_mteb_are_read(tmp_path):
     path = tmp_path / "predictions.json"
     path.write_text(json.dumps({"mteb_model_meta": {"model_name": "m"}, "default": {"test": RUN}}))
-    assert same(JUDGEMENTS, path)
+    assert is_same(JUDGEMENTS, path)
     path.write_text(json.dumps({"mteb_model_meta": {}, "en": {"test": RUN}, "de": {"dev": RUN, "test": RUN}}))
     with pytest.raises(TableError, match="one subset and split; the file has en test, de dev, de test"):
         read_run(path)
@@ -469,7 +466,7 @@ def test_frames_of_pyterrier_are_read():
     rows = [(q, f"text of {q}", n, d, n, s) for q, scores in RUN.items() for n, (d, s) in enumerate(scores.items())]
     run = pd.DataFrame(rows, columns=["qid", "query", "docid", "docno", "rank", "score"])
     judged = [(query, d, label, "0") for query, labels in JUDGEMENTS.items() for d, label in labels.items()]
-    assert same(pd.DataFrame(judged, columns=["qid", "docno", "label", "iteration"]), run)
+    assert is_same(pd.DataFrame(judged, columns=["qid", "docno", "label", "iteration"]), run)
 
 
 @pytest.mark.parametrize(
@@ -513,7 +510,7 @@ def test_predictions_of_the_real_mteb(tmp_path):
     path = Path(tmp_path, "T_predictions.json")
     this = SimpleNamespace(_predictions_path=lambda _: path)
     task._save_task_predictions(this, RUN, model, tmp_path, hf_split="test", hf_subset="default")
-    assert same(JUDGEMENTS, path)
+    assert is_same(JUDGEMENTS, path)
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array])

@@ -21,12 +21,12 @@ PAIR_SCORES = (
 )
 
 
-def decided_by_one():
+def case_of_one_pair():
     """The same scores by pair: gold and two systems."""
     return [dict(zip(PAIRS, scores, strict=True)) for scores in PAIR_SCORES]
 
 
-def data(sizes=(40, 30), seed=0, noise=NOISE):
+def gold_and_systems(sizes=(40, 30), seed=0, noise=NOISE):
     """Gold sets, and systems over the items of all."""
     rng = np.random.default_rng(seed)
     gold = {

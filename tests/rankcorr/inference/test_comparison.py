@@ -28,7 +28,7 @@ from rankcorr._workers import Draws
 from rankcorr.inference._exchange import Exchange, draw_exchanges
 from rankcorr.inference._system_comparison import align_three, compare_systems
 from tests import naive
-from tests.rankcorr.inference.cases import decided_by_one
+from tests.rankcorr.inference.cases import case_of_one_pair
 from tests.results import with_coefficient
 from tests.strategies import scores
 
@@ -131,7 +131,7 @@ def test_influential_items_follow_from_comparisons_without_each(three, name, swa
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_one_item_decides(turned):
-    gold, good, poor = decided_by_one()
+    gold, good, poor = case_of_one_pair()
     result = compare_systems(gold, *((poor, good) if turned else (good, poor)), n_resamples=2_000)
     decides = result.most if turned else result.least
     assert (result.swap, result.exact, result.n_items) == ("scores", False, 14)
@@ -254,7 +254,7 @@ def test_pairs_of_few_and_of_many_items_are_tested_together():
     assert draw_exchanges([], Draws(200, 0)) == []
 
 
-def failing(rng, n_items):
+def draw_failing_systems(rng, n_items):
     """Systems without errors, except that they send one item in twenty to the bottom."""
     gold = rng.normal(size=n_items)
     systems = gold + 0.05 * rng.normal(size=(2, n_items))
@@ -272,9 +272,9 @@ def draw_similar_systems(rng, n_items):
 @pytest.mark.parametrize(
     ("draw_systems", "coefficient", "n_items", "least"),
     [
-        (failing, "tau_w", 30, 0.03),
+        (draw_failing_systems, "tau_w", 30, 0.03),
         (draw_similar_systems, "rho_w", 30, 0.03),
-        pytest.param(failing, "tau_w", 200, 0.03, marks=pytest.mark.figures),
+        pytest.param(draw_failing_systems, "tau_w", 200, 0.03, marks=pytest.mark.figures),
         pytest.param(draw_similar_systems, "tau_w", 65, 0.03, marks=pytest.mark.figures),
     ],
 )
@@ -324,17 +324,17 @@ def test_items_missing_in_gold_do_not_make_the_order_of_systems_matter(swap):
     assert (one.low, one.high) == (-other.high, -other.low)
 
 
-def labelled(order):
+def rank_letters(order):
     return Ranking.from_order(list(order))
 
 
 @pytest.mark.needs_numba
 def test_items_missing_in_gold_or_a_system():
-    gold, a, b = labelled("abcde"), labelled("edcaf"), labelled("bcadg")
+    gold, a, b = rank_letters("abcde"), rank_letters("edcaf"), rank_letters("bcadg")
     with pytest.raises(LabelMismatchError, match=r"labels in gold only.*: 'b'; labels in a only.*: 'f'"):
         compare_systems(gold, a, b)
     with pytest.raises(LabelMismatchError, match=r"labels in gold only.*: 'e'; labels in b only.*: 'g'"):
-        compare_systems(gold, labelled("abcde"), b)
+        compare_systems(gold, rank_letters("abcde"), b)
     for missing, labels, ranks in (
         ("intersection", "acd", [[1, 2, 3], [3, 2, 1], [2, 1, 3]]),
         ("bottom", "abcdefg", [[1, 2, 3, 4, 5, 6.5, 6.5], [4, 6.5, 3, 2, 1, 5, 6.5], [3, 1, 2, 4, 6.5, 6.5, 5]]),
@@ -354,7 +354,7 @@ def test_items_missing_in_gold_or_a_system():
 @pytest.mark.parametrize(
     ("three", "options", "error", "message"),
     [
-        (([1, 2], [1, 2], labelled("ab")), {"swap": "scores"}, LabelError, "b has labels and gold has none"),
+        (([1, 2], [1, 2], rank_letters("ab")), {"swap": "scores"}, LabelError, "b has labels and gold has none"),
         (
             ([1, 2], [1, 2], Ranking.from_ranks([1, 2])),
             {"swap": "scores"},

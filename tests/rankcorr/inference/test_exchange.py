@@ -62,7 +62,7 @@ def places_on(scale, shape):
     return places
 
 
-def taken_places(places, present, choices):
+def exchange_places(places, present, choices):
     """Places after one exchange, shape (n_systems, n_items): systems with an item permute its places."""
     places_after = places.copy()
     for item, has in enumerate(present.T):
@@ -107,7 +107,7 @@ def test_coefficients_are_those_of_the_exchanged_places(name, lists, weighing, t
     for scale, values in zip(exchange.scales, result, strict=True):
         places = places_on(scale, has.shape)
         for chances, row in zip(choices, values, strict=True):
-            after = taken_places(places, has, chances)
+            after = exchange_places(places, has, chances)
             expected = [
                 value(coefficient, gold[best_first][mask], row[mask]) for mask, row in zip(has, after, strict=True)
             ]
@@ -276,11 +276,11 @@ def test_two_systems_keep_half_of_their_items_and_choices_are_independent():
     assert np.abs((stays[:, 1:] == stays[:, :-1]).mean(axis=0) - 0.5).max() < bound
 
 
-def share_refused(draw, n_items=30, n_samples=300, n_systems=2):
+def refusal_rate(draw, n_samples=300, n_systems=2):
     """Share of samples whose systems are found to have different scales."""
     number = 0
     for seed in range(n_samples):
-        rows = draw(np.random.default_rng([5, seed]), (n_systems, n_items))
+        rows = draw(np.random.default_rng([5, seed]), (n_systems, 30))
         codes = np.unique(-rows, return_inverse=True)[1].reshape(rows.shape)
         number += not on_one_scale(codes)
     return number / n_samples
@@ -293,12 +293,12 @@ def test_systems_of_one_distribution_are_on_one_scale(draw, n_systems):
         return draw(rng, size=shape) if draw is np.random.Generator.normal else draw(rng, shape)
 
     # One in a hundred is rejected; a binomial count with that share exceeds the bound with probability 0.001.
-    assert share_refused(standard, n_systems=n_systems) <= scipy.stats.binom.ppf(0.999, 300, 0.01) / 300
+    assert refusal_rate(standard, n_systems=n_systems) <= scipy.stats.binom.ppf(0.999, 300, 0.01) / 300
 
 
 def test_systems_that_are_shifted_or_stretched_are_on_two_scales():
-    assert share_refused(lambda rng, shape: rng.normal([[0], [3]], size=shape), n_samples=20) == 1
-    assert share_refused(lambda rng, shape: np.exp(1 + rng.normal(size=shape)) * [[1], [9]], n_samples=20) == 1
+    assert refusal_rate(lambda rng, shape: rng.normal([[0], [3]], size=shape), n_samples=20) == 1
+    assert refusal_rate(lambda rng, shape: np.exp(1 + rng.normal(size=shape)) * [[1], [9]], n_samples=20) == 1
 
 
 @given(st.integers(2, 4), st.integers(2, 20), st.integers(0, 50))

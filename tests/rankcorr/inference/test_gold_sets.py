@@ -31,7 +31,7 @@ from rankcorr._checks import collected_notices
 from rankcorr.inference._gold_comparison import compare_with_gold, rank_against_gold
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._system_comparison import compare_systems
-from tests.rankcorr.inference.cases import by_name, data
+from tests.rankcorr.inference.cases import by_name, gold_and_systems
 from tests.results import with_coefficient
 from tests.strategies import tied_pairs
 
@@ -40,7 +40,7 @@ X = {"x": SYSTEM}
 
 
 def test_one_gold_ranking_may_stand_alone():
-    gold, systems = data(sizes=(30,))
+    gold, systems = gold_and_systems(sizes=(30,))
     board = leaderboard(gold["set 0"], systems, n_resamples=100)
     assert board.gold_sets == ("gold",)
     for row in board.rows:
@@ -54,7 +54,7 @@ def test_one_gold_ranking_may_stand_alone():
 
 
 def test_missing_items_follow_the_policy():
-    gold, systems = data()
+    gold, systems = gold_and_systems()
     lacking = {label: value for label, value in systems["fair"].items() if label not in ("0-0", "0-1", "1-7")}
     systems = {**systems, "fair": lacking}
     with pytest.raises(LabelMismatchError, match="gold set 'set 0' has labels that system 'fair' lacks: '0-0', '0-1'"):
@@ -85,7 +85,7 @@ def test_values_of_missing_mean_the_same_everywhere():
 
 
 def test_bottom_compares_all_systems_over_all_items():
-    gold, systems = data(sizes=(6, 5), noise={"a": 0.1, "b": 1.0})
+    gold, systems = gold_and_systems(sizes=(6, 5), noise={"a": 0.1, "b": 1.0})
     systems = {"a": systems["a"] | {"new": 99.0}, "b": systems["b"] | {"other": -99.0, "new": 0.0}}
     del systems["b"]["0-0"]
     board = by_name(leaderboard(gold, systems, coefficient="tau", missing="bottom", n_resamples=50))
@@ -101,7 +101,7 @@ def test_bottom_compares_all_systems_over_all_items():
 
 
 def test_items_in_no_gold_set():
-    gold, systems = data()
+    gold, systems = gold_and_systems()
     systems["good"]["elsewhere"] = 1.0
     with pytest.raises(LabelMismatchError, match="labels of system 'good' that are in no gold set: 'elsewhere'"):
         leaderboard(gold, systems)
@@ -160,7 +160,7 @@ def test_systems_without_items_in_common():
 
 
 def test_more_than_five_gold_sets_give_a_warning():
-    gold, systems = data(sizes=(8,) * 6, noise={"good": 0.2, "poor": 2.0})
+    gold, systems = gold_and_systems(sizes=(8,) * 6, noise={"good": 0.2, "poor": 2.0})
     with warnings.catch_warnings(record=True, action="always") as caught:
         leaderboard(gold, systems, coefficient="tau", n_resamples=100)
         del gold["set 5"]

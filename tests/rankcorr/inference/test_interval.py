@@ -360,9 +360,9 @@ def test_for_long_lists_only_the_heaviest_items_are_left_out():
     assert statistic_without == pytest.approx([weighted_rho(np.delete(x, 7), np.delete(y, 7)).statistic], abs=1e-12)
 
 
-def gross(rng, n_items, share=0.05):
+def draw_gross_errors(rng, n_items):
     x, noise = rng.standard_normal((2, n_items))
-    return x, np.where(rng.random(n_items) < share, -10 + noise, x + 0.3 * noise)
+    return x, np.where(rng.random(n_items) < 0.05, -10 + noise, x + 0.3 * noise)
 
 
 # Means of rho_w and tau over 20,000 samples of 50 items: their standard errors are 0.002 and 0.0005. With a coverage of
@@ -380,7 +380,7 @@ def gross(rng, n_items, share=0.05):
 def test_coverage_where_some_items_fail(coefficient, truth, n_samples, least):
     n_covered = 0
     for seed in range(n_samples):
-        x, y = gross(np.random.default_rng([4, seed]), 50)
+        x, y = draw_gross_errors(np.random.default_rng([4, seed]), 50)
         interval = correlation_interval(x, y, coefficient=coefficient, n_resamples=400, seed=seed, workers=1)
         n_covered += interval.low <= truth <= interval.high
     assert n_covered >= least

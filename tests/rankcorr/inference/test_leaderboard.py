@@ -37,13 +37,13 @@ from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.inference._system_comparison import compare_many, compare_systems
 from tests import naive
-from tests.rankcorr.inference.cases import by_name, data
+from tests.rankcorr.inference.cases import by_name, gold_and_systems
 from tests.results import with_coefficient
 
 
 @pytest.mark.parametrize(("coefficient", "function"), [("tau_w", weighted_tau), ("rho_w", weighted_rho)])
 def test_scores_are_coefficients_and_the_total_is_their_sum(coefficient, function):
-    gold, systems = data()
+    gold, systems = gold_and_systems()
     board = leaderboard(gold, systems, coefficient=named_coefficient(coefficient, n0=5), n_resamples=100)
     assert board.gold_sets == ("set 0", "set 1")
     for name, row in by_name(board).items():
@@ -64,7 +64,7 @@ def test_scores_are_coefficients_and_the_total_is_their_sum(coefficient, functio
 @pytest.mark.wide
 @pytest.mark.needs_numba
 def test_intervals_of_the_sum_add_up_variances():
-    gold, systems = data(sizes=(200, 150, 100))
+    gold, systems = gold_and_systems(sizes=(200, 150, 100))
     board = leaderboard(gold, systems, coefficient="tau", n_resamples=2_000)
     for row in board.rows:
         widths = [score.high - score.low for score in row.scores]
@@ -79,7 +79,7 @@ def test_intervals_of_the_sum_add_up_variances():
 
 @pytest.mark.needs_numba
 def test_gold_sets_of_equal_size_have_different_draws():
-    gold, systems = data(sizes=(100,))
+    gold, systems = gold_and_systems(sizes=(100,))
     twice = {"one": gold["set 0"], "two": {f"again {label}": value for label, value in gold["set 0"].items()}}
     both = {name: scores | {f"again {k}": v for k, v in scores.items()} for name, scores in systems.items()}
     for row in leaderboard(twice, both, coefficient="tau", n_resamples=1_000).rows:
@@ -90,7 +90,7 @@ def test_gold_sets_of_equal_size_have_different_draws():
 @pytest.mark.parametrize("swap", ["scores", "ranks"])
 @pytest.mark.parametrize("seed", range(3))
 def test_p_values_are_those_of_the_paired_test(swap, seed):
-    gold, systems = data(sizes=(9,), seed=seed)
+    gold, systems = gold_and_systems(sizes=(9,), seed=seed)
     systems = {name: {label: round(score) for label, score in row.items()} for name, row in systems.items()}
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         board = leaderboard(gold, systems, swap=swap, n_resamples=100)
@@ -106,7 +106,7 @@ def test_p_values_are_those_of_the_paired_test(swap, seed):
 
 @pytest.mark.needs_numba
 def test_scores_are_exchanged_if_they_share_a_scale_in_each_gold_set():
-    gold, systems = data(sizes=(30, 30), noise={"a": 0.5, "b": 0.6, "c": 0.7})
+    gold, systems = gold_and_systems(sizes=(30, 30), noise={"a": 0.5, "b": 0.6, "c": 0.7})
     assert leaderboard(gold, systems, n_resamples=60).swap == "scores"
     # One system is on another scale, but only in the second gold set.
     shifted = {label: score + 9 * label.startswith("1") for label, score in systems["c"].items()}
@@ -119,7 +119,7 @@ def test_scores_are_exchanged_if_they_share_a_scale_in_each_gold_set():
 
 
 def test_swaps_of_two_gold_sets_by_hand():
-    gold, systems = data(sizes=(3, 4), seed=1, noise={"a": 0.1, "b": 3.0})
+    gold, systems = gold_and_systems(sizes=(3, 4), seed=1, noise={"a": 0.1, "b": 3.0})
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         board = leaderboard(gold, systems, coefficient="tau", swap="scores", n_resamples=50)
         assert board.swap == "scores"
@@ -147,7 +147,7 @@ def test_swaps_of_two_gold_sets_by_hand():
 @pytest.mark.wide
 @pytest.mark.needs_numba
 def test_the_answer_does_not_depend_on_the_executor():
-    gold, systems = data()
+    gold, systems = gold_and_systems()
     options = {"n_resamples": 1_000, "coefficient": "rho_w"}
     expected = leaderboard(gold, systems, **options).to_dict()
     steps = []
@@ -159,14 +159,14 @@ def test_the_answer_does_not_depend_on_the_executor():
 
 
 def test_invalid_executors_are_refused():
-    gold, systems = data()
+    gold, systems = gold_and_systems()
     with pytest.raises(OptionError, match=r"executor must be a concurrent.futures.Executor; got 2"):
         leaderboard(gold, systems, executor=2)
 
 
 @pytest.mark.needs_numba
 def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
-    gold, systems = data(sizes=(8, 7))
+    gold, systems = gold_and_systems(sizes=(8, 7))
     calls = []
     leaderboard(gold, systems, n_resamples=100, workers=1, progress=calls.append)
     assert next(i for i, call in enumerate(calls) if call) >= len(gold) * len(systems)  # one call for each aligned pair
@@ -187,7 +187,7 @@ def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
 
 
 def test_an_undefined_system_comes_last_without_a_p_value():
-    gold, systems = data(noise={"good": 0.2, "poor": 5.0})
+    gold, systems = gold_and_systems(noise={"good": 0.2, "poor": 5.0})
     constant = dict.fromkeys(systems["good"], 1.0)
     with pytest.warns(UndefinedCorrelationWarning, match=r"\(system, gold set\): \('flat', 'set 0'\)") as caught:
         board = leaderboard(gold, {"flat": constant} | systems, n_resamples=100)
@@ -228,7 +228,7 @@ def test_two_systems_without_coefficients_over_shared_items_have_no_p_value(n_it
 
 
 def test_ranked_and_tested_by_one_gold_set():
-    gold, systems = data(sizes=(9, 8), seed=2)
+    gold, systems = gold_and_systems(sizes=(9, 8), seed=2)
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         for index, (name, scores) in enumerate(gold.items()):
             board = leaderboard(gold, systems, by=name, swap="scores", n_resamples=100)
@@ -256,7 +256,7 @@ def test_an_undefined_coefficient_has_no_interval():
 @pytest.mark.parametrize("missing", ["intersection", "gold"])
 def test_tests_that_enumerate_all_swaps_depend_on_no_resamples(missing, swap):
     # Six clusters of two items in each of two gold sets; unranked systems are not tested.
-    gold, systems = data(sizes=(12, 12))
+    gold, systems = gold_and_systems(sizes=(12, 12))
     del systems["fair"]["0-0"], systems["poor"]["1-3"]
     clusters = {label: f"{label[0]}-{int(label[2:]) // 2}" for scores in gold.values() for label in scores}
     options = {"coefficient": "tau", "swap": swap, "missing": missing, "unranked": ["good", "alike"]}
@@ -272,7 +272,7 @@ def test_tests_that_enumerate_all_swaps_depend_on_no_resamples(missing, swap):
 
 @pytest.mark.needs_numba
 def test_standardized_coefficients_are_those_of_the_null_distribution():
-    gold, systems = data(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
+    gold, systems = gold_and_systems(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
     options = {"n_resamples": 200, "seed": 3}
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         plain = by_name(leaderboard(gold, systems, **options))
@@ -337,7 +337,7 @@ def test_systems_without_scores_exchange_ranks():
 
 
 def test_json_and_table_have_all_figures():
-    gold, systems = data(noise={"good": 0.2, "poor": 5.0})
+    gold, systems = gold_and_systems(noise={"good": 0.2, "poor": 5.0})
     board = leaderboard(gold, systems, n_resamples=100)
     content = json.loads(json.dumps(board.to_dict(), allow_nan=False))
     assert content == board.to_dict()
@@ -354,7 +354,7 @@ def test_json_and_table_have_all_figures():
 
 @pytest.mark.needs_numba
 def test_repr_is_short():
-    gold, systems = data(noise={f"system {i}": 0.1 * i + 0.1 for i in range(7)})
+    gold, systems = gold_and_systems(noise={f"system {i}": 0.1 * i + 0.1 for i in range(7)})
     board = leaderboard(gold, systems, n_resamples=200)
     assert repr(board).startswith("<Leaderboard of 7 systems, tau_w, 2 gold sets, by sum: system ")
     assert repr(board).endswith(", ...>")
@@ -365,7 +365,7 @@ def test_repr_is_short():
 
 
 def test_ranks_by_the_mean_are_those_by_the_sum():
-    gold, systems = data(sizes=(20, 25))
+    gold, systems = gold_and_systems(sizes=(20, 25))
     summed, board = (leaderboard(gold, systems, by=by, n_resamples=100) for by in ("sum", "mean"))
     for row, other in zip(board.rows, summed.rows, strict=True):
         assert row == other
@@ -410,7 +410,7 @@ def test_the_order_of_systems_does_not_matter():
 
 
 def test_a_leaderboard_of_pearson_sums_over_gold_sets():
-    gold, systems = data()
+    gold, systems = gold_and_systems()
     systems["scaled"] = {item: 50 + 9 * value for item, value in systems["fair"].items()}
     board = leaderboard(gold, systems, coefficient="pearson", n_resamples=199)
     rows = by_name(board)
@@ -425,7 +425,7 @@ def test_a_leaderboard_of_pearson_sums_over_gold_sets():
 
 
 def test_pearson_needs_a_score_of_each_item_and_no_standardization():
-    gold, systems = data((10,))
+    gold, systems = gold_and_systems((10,))
     del systems["poor"]["0-3"]
     with pytest.raises(
         OptionError, match=r"a score for each item; without one \(system, gold set\): \('poor', 'set 0'\)"
@@ -436,7 +436,7 @@ def test_pearson_needs_a_score_of_each_item_and_no_standardization():
 
 
 def test_unranked_systems_are_listed_and_change_no_test():
-    gold, systems = data((30,))
+    gold, systems = gold_and_systems((30,))
     alone = leaderboard(gold, systems, n_resamples=199)
     late = gold["set 0"] | {"0-0": -9.0}
     board = leaderboard(gold, {"late": late} | systems, n_resamples=199, unranked=["late"])
@@ -464,13 +464,13 @@ def test_unranked_systems_precede_undefined_ones_in_the_given_order():
     ("unranked", "message"), [("late", "must be a list of names"), (["x"], "must name systems; unknown: 'x'")]
 )
 def test_unranked_must_name_systems(unranked, message):
-    gold, systems = data((10,))
+    gold, systems = gold_and_systems((10,))
     with pytest.raises(OptionError, match=message):
         leaderboard(gold, systems, unranked=unranked)
 
 
 def test_groups_of_items_are_gold_sets():
-    gold, systems = data((20,))
+    gold, systems = gold_and_systems((20,))
     (ranking,) = gold.values()
     genres = {item: "news" if place % 3 else "travel" for place, item in enumerate(ranking)}
     sets = group_items(ranking, genres, name="all")
@@ -505,7 +505,7 @@ def test_groups_need_labels_and_two_items(gold, groups, error, message):
 @pytest.mark.needs_numba
 @given(st.integers(0, 1_000))
 def test_possible_ranks_and_groups_are_those_of_all_pairs(seed):
-    gold, systems = data(sizes=(40,), seed=seed, noise={"a": 0.1, "b": 0.4, "c": 1.0, "d": 8.0})
+    gold, systems = gold_and_systems(sizes=(40,), seed=seed, noise={"a": 0.1, "b": 0.4, "c": 1.0, "d": 8.0})
     board = leaderboard(gold["set 0"], systems, n_resamples=300, seed=seed)
     ranks = [(row.least_rank, row.largest_rank) for row in board.rows]
     assert ranks[0][0] == 1
@@ -516,7 +516,7 @@ def test_possible_ranks_and_groups_are_those_of_all_pairs(seed):
 
 
 def test_two_systems_have_the_ranks_of_their_paired_test():
-    gold, systems = data(sizes=(60,), noise={"good": 0.1, "poor": 9.0})
+    gold, systems = gold_and_systems(sizes=(60,), noise={"good": 0.1, "poor": 9.0})
     rows = leaderboard(gold["set 0"], systems, coefficient="tau", n_resamples=300).rows
     assert [(row.least_rank, row.largest_rank) for row in rows] == [(1, 1), (2, 2)]
     rows = leaderboard(gold["set 0"], {"one": systems["good"], "same": systems["good"]}, n_resamples=100).rows
@@ -526,7 +526,9 @@ def test_two_systems_have_the_ranks_of_their_paired_test():
 @pytest.mark.wide
 @pytest.mark.needs_numba
 def test_groups_of_systems_without_significant_differences():
-    gold, systems = data(sizes=(150, 150), noise={"good": 0.2, "as good": 0.2, "fair": 1.0, "as fair": 1.0, "poor": 9})
+    gold, systems = gold_and_systems(
+        sizes=(150, 150), noise={"good": 0.2, "as good": 0.2, "fair": 1.0, "as fair": 1.0, "poor": 9}
+    )
     board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
     groups = {row.system: row.group for row in board.rows}
     assert groups == {"good": 1, "as good": 1, "fair": 2, "as fair": 2, "poor": 3}
@@ -551,18 +553,18 @@ def test_a_leader_that_is_worse_over_shared_items_does_not_differ_significantly(
     assert [(row.system, row.group) for row in board.rows] == [("gold", 1), ("even", 2), ("all", 2)]
 
 
-def joint_test(gold, systems, coefficient, n_resamples=500, missing="raise"):
+def joint_test(gold, systems, coefficient, missing="raise"):
     """Systems must be sorted by their sums."""
     sets = read_gold_sets(gold)
     entries = align_systems(sets, name_systems(systems), missing)
     totals = [sum(float(coefficient(entry.gold, entry.system)) for entry in row) for row in entries]
     ranked_systems = [RankedSystem(*fields) for fields in zip(systems, entries, totals, strict=True)]
-    return JointTest(coefficient, sets, ranked_systems, Draws(n_resamples, 1))
+    return JointTest(coefficient, sets, ranked_systems, Draws(500, 1))
 
 
 @pytest.mark.needs_numba
 def test_corrected_p_values_are_those_of_the_largest_difference():
-    gold, systems = data(sizes=(40,), noise={"a": 0.5, "b": 1.0, "c": 2.0})
+    gold, systems = gold_and_systems(sizes=(40,), noise={"a": 0.5, "b": 1.0, "c": 2.0})
     test = joint_test(gold, systems, Tau())
     exchange = test._exchange_all(read_gold_sets(gold)["set 0"], 0)
     totals = [system.total for system in test._systems]
@@ -581,7 +583,7 @@ def test_corrected_p_values_are_those_of_the_largest_difference():
 
 @pytest.mark.needs_numba
 def test_significant_pairs_leave_the_step_down():
-    gold, systems = data(sizes=(60,), noise={"a": 0.2, "b": 0.5, "c": 9.0}, seed=2)
+    gold, systems = gold_and_systems(sizes=(60,), noise={"a": 0.2, "b": 0.5, "c": 9.0}, seed=2)
     board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
     alone = leaderboard(gold, {name: systems[name] for name in "ab"}, coefficient="tau", n_resamples=999)
     last = board.rows[-1]
@@ -591,7 +593,7 @@ def test_significant_pairs_leave_the_step_down():
 
 
 def test_systems_with_missing_items_exchange_common_items():
-    gold, systems = data(sizes=(30,))
+    gold, systems = gold_and_systems(sizes=(30,))
     del systems["fair"]["0-3"], systems["alike"]["0-5"]
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         test = joint_test(gold, systems, TauW(), missing="intersection")

@@ -25,11 +25,11 @@ from tests.rankcorr.inference.cases import numpy_rho, scipy_tau
 from tests.results import with_coefficient
 from tests.strategies import distinguishing_pairs, scores, tied_pairs, weighings
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 SCHEME = st.sampled_from(SCHEMES)
 
 
-def quiet(x, y, **options):
+def null_without_warnings(x, y, **options):
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         return null_distribution(x, y, **with_coefficient(**options))
 
@@ -64,7 +64,7 @@ def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
 def test_up_to_8_items_every_permutation_counts_once(pair, weighing, scheme, tied_weights, variant, coefficient):
     options, f = weighing if coefficient.endswith("_w") else ({}, lambda _: 1.0)
     kwargs = {"coefficient": coefficient, "scheme": scheme, "tied_weights": tied_weights, "variant": variant, **options}
-    null = quiet(*pair, workers=1, **with_coefficient(**kwargs))
+    null = null_without_warnings(*pair, workers=1, **with_coefficient(**kwargs))
     a, b = (naive.midranks(scores) for scores in pair)
     expected = naive_values(a, b, coefficient, f, scheme, tied_weights, variant)
     defined = np.sort(expected[~np.isnan(expected)])
@@ -123,16 +123,16 @@ def test_without_ties_the_values_are_a_function_of_the_length():
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_the_items_does_not_matter(random):
     x, y = [random.randint(0, 4) for _ in range(12)], [random.randint(0, 4) for _ in range(12)]
-    expected = quiet(x, y, n_resamples=20).values.tolist()
+    expected = null_without_warnings(x, y, n_resamples=20).values.tolist()
     random.shuffle(x)
-    assert quiet(x, y, n_resamples=20).values.tolist() == expected
+    assert null_without_warnings(x, y, n_resamples=20).values.tolist() == expected
 
 
 # Cache and progress
 
 
 @pytest.fixture
-def sizes_computed(monkeypatch):
+def permutation_counts(monkeypatch):
     """Number of permutations computed by each call; the cache is empty at first."""
     null_module.cache_slot.cache_clear()
     sizes = []
@@ -146,21 +146,21 @@ def sizes_computed(monkeypatch):
     return sizes
 
 
-def test_distributions_are_cached_by_length(sizes_computed):
+def test_distributions_are_cached_by_length(permutation_counts):
     rng = np.random.default_rng(0)
     first = null_distribution(rng.permutation(20), rng.permutation(20), n_resamples=99, workers=1)
     second = null_distribution(rng.permutation(20), rng.permutation(20), n_resamples=99, workers=2)
-    assert sizes_computed == [99]
+    assert permutation_counts == [99]
     assert second.values is first.values
     null_distribution(range(5), range(5), seed=1)
     null_distribution(range(5), range(5), seed=2, n_resamples=7)
-    assert sizes_computed == [99, 120]
+    assert permutation_counts == [99, 120]
     null_distribution(range(20), range(20), coefficient=TauW(n0=3), n_resamples=99)
     null_distribution(range(20), range(20), n_resamples=99, coefficient="rho_w")
     null_distribution(range(20), range(20), n_resamples=99, seed=1)
     null_distribution(range(21), range(21), n_resamples=99)
     null_distribution(range(20), range(20), n_resamples=98)
-    assert sizes_computed == [99, 120, 99, 99, 99, 99, 98]
+    assert permutation_counts == [99, 120, 99, 99, 99, 99, 98]
 
 
 def test_ties_custom_weighers_and_many_resamples_are_not_cached(monkeypatch):
@@ -181,23 +181,23 @@ def test_at_most_32_distributions_are_cached():
     assert null_module.cache_slot.cache_info().currsize == 32
 
 
-def test_progress_counts_computed_and_cached_permutations(sizes_computed):
+def test_progress_counts_computed_and_cached_permutations(permutation_counts):
     for _ in range(2):
         for n_items, number in ((700, 100), (6, 720)):
             steps = []
             null_distribution(range(n_items), range(n_items), n_resamples=100, progress=steps.append)
             assert sum(steps) == number
-    assert sizes_computed == [100, 720]
+    assert permutation_counts == [100, 720]
 
 
-def test_a_stopped_call_caches_nothing(sizes_computed):
+def test_a_stopped_call_caches_nothing(permutation_counts):
     def enough(_):
         raise KeyboardInterrupt
 
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             null_distribution(range(20), range(20), n_resamples=9, progress=enough)
-    assert sizes_computed == [9, 9]
+    assert permutation_counts == [9, 9]
     assert null_distribution(range(20), range(20), n_resamples=9).values.size == 9
 
 
@@ -223,7 +223,7 @@ def test_memory_grows_only_by_the_values():
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("n0", [0, 1, 2, 10])
 def test_over_all_permutations_the_standardized_mean_is_0(coefficient, scheme, n0):
-    longest = 6 if COMPILED else 5
+    longest = 6 if IS_COMPILED else 5
     for x, y in [
         (range(longest), range(longest)),
         ([1, 2, 2, 4, 4, 4][:longest], range(longest)),
@@ -241,7 +241,7 @@ def test_over_all_permutations_the_standardized_mean_is_0(coefficient, scheme, n
 @pytest.mark.parametrize("coefficient", ["tau", "rho"])
 @given(distinguishing_pairs(6))
 def test_plain_coefficients_need_no_map(coefficient, pair):
-    null = quiet(*pair, coefficient=coefficient)
+    null = null_without_warnings(*pair, coefficient=coefficient)
     assert abs(null.mean) < 1e-12
     assert null.exponent == 0
     assert null.standardize(0.3) == 0.3
@@ -271,7 +271,7 @@ def test_symmetric_coefficients_average_to_0(case, coefficient, variant, tied_we
     coefficient_ = with_coefficient(**options)["coefficient"]
     rankings = (null_module._sorted(Ranking.from_scores(ranked)) for ranked in (x, y))
     assert null_module._is_centred(coefficient_, *rankings)
-    null = quiet(x, y, **with_coefficient(**options))
+    null = null_without_warnings(x, y, **with_coefficient(**options))
     assert null.values.size == 0 or abs(null.mean) < 1e-12
 
 

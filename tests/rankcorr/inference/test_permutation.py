@@ -149,7 +149,7 @@ def test_other_options_reach_the_null_distribution():
     assert first.null.values.tolist() != second.null.values.tolist()
 
 
-def permuted(seed, ranks, n_rows):
+def permute_rows(seed, ranks, n_rows):
     rows = np.empty((n_rows, len(ranks)))
     ranks = np.array(ranks, float)
     ranks.flags.writeable = False
@@ -158,13 +158,13 @@ def permuted(seed, ranks, n_rows):
 
 
 def test_rows_are_permutations_and_all_are_equally_likely():
-    counts = collections.Counter(map(tuple, permuted(0, [1, 2, 3, 4], 24_000).tolist()))
+    counts = collections.Counter(map(tuple, permute_rows(0, [1, 2, 3, 4], 24_000).tolist()))
     assert set(counts) == set(itertools.permutations([1.0, 2.0, 3.0, 4.0]))
     assert scipy.stats.chisquare(list(counts.values())).pvalue > 0.01
 
 
 def test_every_item_is_equally_likely_at_every_place():
-    rows = permuted(1, range(50), 5_000)
+    rows = permute_rows(1, range(50), 5_000)
     assert (np.sort(rows) == np.arange(50)).all()
     table = np.array([np.bincount(column.astype(int), minlength=50) for column in rows.T])
     # Rows and columns have fixed sums, and so 49 * 49 degrees of freedom; the statistic shrinks by 49/50 for it.
@@ -173,11 +173,11 @@ def test_every_item_is_equally_likely_at_every_place():
 
 
 def test_permutations_keep_tied_ranks():
-    assert (np.sort(permuted(2, [1.5, 1.5, 3, 4.5, 4.5], 20)) == [1.5, 1.5, 3, 4.5, 4.5]).all()
+    assert (np.sort(permute_rows(2, [1.5, 1.5, 3, 4.5, 4.5], 20)) == [1.5, 1.5, 3, 4.5, 4.5]).all()
 
 
 def test_plain_python_gives_the_same_numbers():
     plain = getattr(permuted_rows, "py_func", permuted_rows)
     rows = np.empty((5, 30))
     plain(np.random.default_rng(3), np.arange(30.0), rows)
-    assert rows.tolist() == permuted(3, range(30), 5).tolist()
+    assert rows.tolist() == permute_rows(3, range(30), 5).tolist()

@@ -58,7 +58,7 @@ def test_metrics_of_processes_are_merged_to_the_last_bit(edges, has_queries, ran
     assert first.merge(others).compute() == update_in_batches(RankMetric(), columns, []).compute()
 
 
-def of_part(part):
+def metric_of(part):
     metric = RankMetric(TauW(n0=10))
     metric.update(*part)
     return metric
@@ -69,7 +69,7 @@ def test_parts_of_several_processes_are_merged():
     columns = rows(2)
     parts = [tuple(column[start : start + 20] for column in columns) for start in (0, 20, 40)]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        first, *others = pool.map(of_part, parts)
+        first, *others = pool.map(metric_of, parts)
     assert first.merge(others).compute() == update_in_batches(RankMetric(TauW(n0=10)), columns, []).compute()
 
 

@@ -9,9 +9,9 @@ from rankcorr.integrations.pandas import corr_method
 from tests.strategies import tied_pairs
 
 
-def frame(seed=0, n_rows=30):
+def frame(seed=0):
     rng = np.random.default_rng(seed)
-    return pd.DataFrame(rng.integers(0, 8, size=(n_rows, 4)).astype(float), columns=[*"abcd"])
+    return pd.DataFrame(rng.integers(0, 8, size=(30, 4)).astype(float), columns=[*"abcd"])
 
 
 @pytest.mark.parametrize("coefficient", [TauW(n0=10), RhoW(scheme="multiplicative"), Tau(), Rho(), "tau_w"])

@@ -23,7 +23,7 @@ def data():
     return x, np.round(x[:, 0] ** 2 + 0.3 * rng.normal(size=90), 1)
 
 
-def spelt_out(coefficient, model, x, y):
+def fold_scores(coefficient, model, x, y):
     """Score of each of three folds, computed one by one."""
     folds = KFold(3).split(x)
     return [float(coefficient(y[test], model.fit(x[train], y[train]).predict(x[test]))) for train, test in folds]
@@ -42,7 +42,7 @@ def spelt_out(coefficient, model, x, y):
 )
 def test_scores_are_those_of_the_coefficient(data, scorer, coefficient):
     result = cross_val_score(Ridge(), *data, scoring=scorer, cv=3, error_score="raise")
-    assert_allclose(result, spelt_out(coefficient, Ridge(), *data), rtol=0, atol=0)
+    assert_allclose(result, fold_scores(coefficient, Ridge(), *data), rtol=0, atol=0)
 
 
 def test_an_index_of_pandas_is_ignored(data):
@@ -50,7 +50,7 @@ def test_an_index_of_pandas_is_ignored(data):
     series = pd.Series(y, index=np.arange(len(y))[::-1])
     frame = pd.DataFrame(x, columns=["a", "b"], index=series.index)
     result = cross_val_score(Ridge(), frame, series, scoring=tau_w_scorer, cv=3, error_score="raise")
-    assert_allclose(result, spelt_out(TauW(), Ridge(), x, y), rtol=0, atol=0)
+    assert_allclose(result, fold_scores(TauW(), Ridge(), x, y), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("groups", [None, ["q", "q", "q"]])
@@ -72,7 +72,7 @@ def test_a_grid_search_finds_the_best_ranking(data):
     search.fit(*data)
     assert search.best_params_ == {"polynomialfeatures__degree": 2}
     models = [make_pipeline(PolynomialFeatures(degree), Ridge()) for degree in (1, 2)]
-    expected = [np.mean(spelt_out(Rho(), model, *data)) for model in models]
+    expected = [np.mean(fold_scores(Rho(), model, *data)) for model in models]
     assert_allclose(search.cv_results_["mean_test_rho"], expected, rtol=1e-15)
     assert "TauW()" in repr(tau_w_scorer)
 

@@ -24,7 +24,7 @@ def batches(n_batches=3, with_queries=True):
         yield [torch.tensor(column) for column in result[: 2 + with_queries]]
 
 
-def expected(name, rows):
+def plain_value(name, rows):
     metric = plain.RankMetric(name)
     for batch in rows:
         metric.update(*batch)
@@ -39,15 +39,15 @@ def test_a_collection_computes_all_coefficients(with_queries):
     for batch in rows:
         result = metrics(*batch)  # of this batch
         assert {name: float(value) for name, value in result.items()} == {
-            name: expected(name, [batch]) for name in NAMES
+            name: plain_value(name, [batch]) for name in NAMES
         }
-    expected_values = {name: expected(name, rows) for name in NAMES}
+    expected_values = {name: plain_value(name, rows) for name in NAMES}
     assert {name: float(value) for name, value in metrics.compute().items()} == expected_values
     copy = pickle.loads(pickle.dumps(metrics.clone(prefix="val_")))
     assert float(copy.compute()["val_tau"]) == expected_values["tau"]
     metrics.to("cpu").reset()
     metrics.update(*rows[0])
-    assert float(metrics.compute()["rho"]) == expected("rho", rows[:1])
+    assert float(metrics.compute()["rho"]) == plain_value("rho", rows[:1])
 
 
 def test_processes_gather_their_rows():
@@ -60,7 +60,7 @@ def test_processes_gather_their_rows():
     result = RankMetric("tau_w", dist_sync_fn=gather, distributed_available_fn=lambda: True)
     result.update(*rows[0])
     gathered_rows = [rows[0], [column + 1 for column in rows[0]]]
-    assert float(result.compute()) == expected("tau_w", gathered_rows)
+    assert float(result.compute()) == plain_value("tau_w", gathered_rows)
 
 
 def test_states_are_saved():
@@ -72,7 +72,7 @@ def test_states_are_saved():
         first.update(*batch)
     second.load_state_dict(first.state_dict())
     second._update_count = 1
-    assert float(second.compute()) == expected("rho", rows)
+    assert float(second.compute()) == plain_value("rho", rows)
 
 
 def test_an_invalid_batch_is_not_added():

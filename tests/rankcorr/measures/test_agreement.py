@@ -111,26 +111,26 @@ def test_pairwise_agreement_equals_calls_for_single_pairs(options):
 
 # One value for each item
 
-RATED = {"ann": {"a": 3, "b": 0, "c": 1}, "bob": {"a": 3, "b": 1}, "eve": {"a": 1, "b": 1, "d": 2}}
+RATINGS_WITH_GAPS = {"ann": {"a": 3, "b": 0, "c": 1}, "bob": {"a": 3, "b": 1}, "eve": {"a": 1, "b": 1, "d": 2}}
 
 
 def test_means_of_ratings_may_be_scaled():
-    result = mean_ratings(RATED)
+    result = mean_ratings(RATINGS_WITH_GAPS)
     assert result.scores == {"a": pytest.approx(7 / 3), "b": pytest.approx(2 / 3), "c": 1, "d": 2}
     assert result.counts == {"a": 3, "b": 3, "c": 1, "d": 1}
-    assert mean_ratings(RATED, scale=(0, 3)).scores["a"] == pytest.approx(7 / 9)
+    assert mean_ratings(RATINGS_WITH_GAPS, scale=(0, 3)).scores["a"] == pytest.approx(7 / 9)
     assert mean_ratings([[1, math.nan], [3, math.nan]], scale=(1, 5)).scores == {0: 0.25}
 
 
 @pytest.mark.parametrize("scale", [(3, 0), (0,), "ab", (0, math.inf), (1, 1), 3])
 def test_a_scale_is_a_range(scale):
     with pytest.raises(OptionError, match="scale must be the lowest and the highest rating"):
-        mean_ratings(RATED, scale=scale)
+        mean_ratings(RATINGS_WITH_GAPS, scale=scale)
 
 
 def test_ratings_outside_the_scale_are_refused():
     with pytest.raises(AnnotatorError, match="ratings must be from 1 to 3; others on: 'b'"):
-        mean_ratings(RATED, scale=(1, 3))
+        mean_ratings(RATINGS_WITH_GAPS, scale=(1, 3))
 
 
 @given(st.lists(st.lists(st.sampled_from([0, 1, 2, math.nan]), min_size=3, max_size=3), min_size=2, max_size=6))
@@ -151,7 +151,7 @@ def test_tied_majorities_are_an_error_by_default():
     ):
         majority_vote({"ann": {"x": 0}, "bob": {"x": 1}})
 
-    frame = majority_vote(RATED, ties="omit").to_frame()
+    frame = majority_vote(RATINGS_WITH_GAPS, ties="omit").to_frame()
     assert frame.iloc[0].to_dict() == {"item": "a", "score": 3.0, "ratings": 3}
 
 
@@ -174,12 +174,12 @@ def test_alpha_is_as_published(level, published):
     assert_allclose(krippendorff_alpha(FOUR_CODERS, level=level), published, rtol=0, atol=5e-4)
 
 
-FEW = st.integers(0, 4)
-FEW_OR_MANY = st.one_of(FEW, st.floats(0, 1e6, width=32))
+SMALL_NUMBERS = st.integers(0, 4)
+SMALL_OR_ANY_NUMBERS = st.one_of(SMALL_NUMBERS, st.floats(0, 1e6, width=32))
 
 
 @st.composite
-def incomplete(draw, numbers=(FEW, FEW, FEW_OR_MANY)):
+def incomplete_ratings(draw, numbers=(SMALL_NUMBERS, SMALL_NUMBERS, SMALL_OR_ANY_NUMBERS)):
     """Ratings with many ties; None is a missing rating."""
     n_items = draw(st.integers(1, 7))
     number = draw(st.sampled_from(numbers))
@@ -189,25 +189,25 @@ def incomplete(draw, numbers=(FEW, FEW, FEW_OR_MANY)):
     return rows
 
 
-def with_nan(rows):
+def replace_none(rows):
     return [[NAN if value is None else value for value in row] for row in rows]
 
 
-@given(incomplete(), LEVEL)
+@given(incomplete_ratings(), LEVEL)
 def test_alpha_is_that_of_the_coincidence_matrix(rows, level):
     expected = naive.krippendorff_alpha(rows, level)
     if expected is None:
         with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal"):
-            assert math.isnan(krippendorff_alpha(with_nan(rows), level=level))
+            assert math.isnan(krippendorff_alpha(replace_none(rows), level=level))
     else:
-        assert_allclose(krippendorff_alpha(with_nan(rows), level=level), float(expected), rtol=1e-13, atol=1e-13)
+        assert_allclose(krippendorff_alpha(replace_none(rows), level=level), float(expected), rtol=1e-13, atol=1e-13)
 
 
-@given(incomplete(), LEVEL)
+@given(incomplete_ratings(), LEVEL)
 def test_alpha_is_that_of_the_package(rows, level):
     assume(naive.krippendorff_alpha(rows, level) is not None)
-    peer = krippendorff.alpha(np.array(with_nan(rows)), level_of_measurement=level)
-    assert_allclose(krippendorff_alpha(with_nan(rows), level=level), peer, rtol=1e-12, atol=1e-12)
+    peer = krippendorff.alpha(np.array(replace_none(rows)), level_of_measurement=level)
+    assert_allclose(krippendorff_alpha(replace_none(rows), level=level), peer, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -219,10 +219,10 @@ def test_alpha_of_many_annotators_is_that_of_the_package(level):
     assert_allclose(krippendorff_alpha(ratings, level=level), peer, rtol=0, atol=1e-12)
 
 
-@given(incomplete(), LEVEL, st.randoms(use_true_random=False))
+@given(incomplete_ratings(), LEVEL, st.randoms(use_true_random=False))
 def test_alpha_does_not_depend_on_order_names_or_lone_ratings(rows, level, random):
     assume(naive.krippendorff_alpha(rows, level) is not None)
-    expected = krippendorff_alpha(with_nan(rows), level=level)
+    expected = krippendorff_alpha(replace_none(rows), level=level)
     named = {}
     for name, row in enumerate(rows):
         items = [(item, rating) for item, rating in enumerate(row) if rating is not None]
@@ -234,9 +234,9 @@ def test_alpha_does_not_depend_on_order_names_or_lone_ratings(rows, level, rando
     assert_allclose(krippendorff_alpha(dict(shuffled), level=level), expected, rtol=1e-14, atol=1e-15)
 
 
-@given(incomplete(numbers=[FEW]))
+@given(incomplete_ratings(numbers=[SMALL_NUMBERS]))
 def test_transformations_that_leave_alpha_unchanged_at_each_level(rows):
-    ratings = np.array(with_nan(rows))
+    ratings = np.array(replace_none(rows))
     assume(naive.krippendorff_alpha(rows, "nominal") is not None)
     for level, changed in (
         ("nominal", (ratings * 3) % 5),

@@ -55,7 +55,7 @@ def from_text(text):
 
 # rbo/test.csv of github.com/julian-urbano/sigir2024-rbo, the code of Corsi and Urbano 2024: two lists and p, then EXT,
 # MIN and MAX for w, a and b.
-PUBLISHED = """
+PUBLISHED_CASES = """
 (i5 i9 i13 i15 i16 i19 i20) (i3 i8); i6 (i4 i18) i2 i7 i8 i17 i14 (i11 i12) i1; 0.958074765324023
 w 0.0816485573277354 0.0370062754797617 0.59493569657566
 a 0.0808189832771587 0.0354671825076603 0.593396603603558
@@ -99,7 +99,7 @@ b 0.747819806375568 0.169727262584421 0.937170943665285
 
 
 def published_values():
-    for block in PUBLISHED.strip().split("\n\n"):
+    for block in PUBLISHED_CASES.strip().split("\n\n"):
         lists, *rows = block.split("\n")
         x, y, p = lists.split("; ")
         for row in rows:
@@ -262,7 +262,7 @@ def test_measures_take_lists_of_labels():
 
 
 @st.composite
-def judged(draw):
+def judged_lists(draw):
     """A list with ties, and the relevance of its items; at least one is relevant."""
     groups = draw(orders_in_groups())
     items = naive.items(groups)
@@ -270,7 +270,7 @@ def judged(draw):
     return groups, {item: int(item in relevant) for item in sorted(items)}
 
 
-@given(judged())
+@given(judged_lists())
 def test_average_precision_is_the_mean_over_all_ways_to_break_ties(case):
     groups, relevance = case
     values = [naive.mean_precision(relevance, order) for order in naive.breakings(groups)]

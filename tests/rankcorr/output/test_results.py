@@ -25,7 +25,7 @@ GOLD, A, B = (RNG.normal(size=12) for _ in range(3))
 LABELS = [f"item <{number}>" for number in range(12)]
 
 
-def labelled(scores):
+def label_scores(scores):
     return dict(zip(LABELS, scores.tolist(), strict=True))
 
 
@@ -35,19 +35,19 @@ def agreement(system):
 
 MAKERS = {
     "RankCorrelations": lambda system: rankcorr.correlate_many(GOLD, {"a": system, "gold": GOLD}),
-    "matrix": lambda system: rankcorr.correlation_matrix({"gold": labelled(GOLD), "a": labelled(system)}),
-    "Contributions": lambda system: rankcorr.contributions(labelled(GOLD), labelled(system)),
+    "matrix": lambda system: rankcorr.correlation_matrix({"gold": label_scores(GOLD), "a": label_scores(system)}),
+    "Contributions": lambda system: rankcorr.contributions(label_scores(GOLD), label_scores(system)),
     "CoefficientBounds": lambda system: rankcorr.coefficient_bounds(
-        labelled(GOLD), labelled(system), coefficient="tau", n_items=14
+        label_scores(GOLD), label_scores(system), coefficient="tau", n_items=14
     ),
     "NullDistribution": lambda system: rankcorr.null_distribution(GOLD, system.round(0), n_resamples=50),
     "PermutationTest": lambda system: rankcorr.permutation_test(GOLD, system, n_resamples=50),
     "CorrelationInterval": lambda system: rankcorr.correlation_interval(GOLD, system, n_resamples=50),
     "SystemComparison": lambda system: rankcorr.compare_systems(GOLD, system, GOLD, n_resamples=50),
     "Leaderboard": lambda system: rankcorr.leaderboard(GOLD, {"a": system, "gold": GOLD}, n_resamples=50),
-    "ItemContribution": lambda system: rankcorr.contributions(labelled(GOLD), labelled(system)).worst(1)[0],
+    "ItemContribution": lambda system: rankcorr.contributions(label_scores(GOLD), label_scores(system)).worst(1)[0],
     "PairwiseAgreement": agreement,
-    "RankBiasedOverlap": lambda system: rank_biased_overlap(labelled(GOLD), labelled(system)),
+    "RankBiasedOverlap": lambda system: rank_biased_overlap(label_scores(GOLD), label_scores(system)),
     "WeightTable": lambda system: weight_table(abs(float(system[0])), n_items=12),
 }
 CASES = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
@@ -130,7 +130,7 @@ def test_frames_hold_the_numbers():
     assert parts.cost[0] != 5
     board = MAKERS["Leaderboard"](A)
     assert board.to_frame()["system"].tolist() == ["gold", "a"]
-    missing = rankcorr.correlate_many(labelled(GOLD), {"half": labelled(A[:12])}, missing="bottom").to_frame()
+    missing = rankcorr.correlate_many(label_scores(GOLD), {"half": label_scores(A[:12])}, missing="bottom").to_frame()
     assert missing.columns.tolist() == ["name", "tau_w", "n_items", "n_missing"]
 
 
@@ -157,7 +157,7 @@ def test_notebooks_show_results_without_a_table_by_their_values():
     html = comparison._repr_html_()
     assert f'<tr><td>difference</td><td style="text-align: right">{comparison.difference:.4g}</td></tr>' in html
     assert "<td>most</td>" not in html  # a nested result
-    items = rankcorr.contributions(labelled(GOLD), labelled(A)).worst(3)
+    items = rankcorr.contributions(label_scores(GOLD), label_scores(A)).worst(3)
     assert isinstance(items, tuple)
     assert items._repr_html_().count("<tr>") == 4
     assert "<th>label</th>" in items._repr_html_()
@@ -217,11 +217,11 @@ def test_json_ready_of_a_number_with_attributes():
 
 def test_a_table_class_must_define_columns():
     @dataclass(frozen=True, eq=False)
-    class Unfinished(TableResult, Computed):
+    class NoColumns(TableResult, Computed):
         pass
 
     with pytest.raises(TypeError, match=r"abstract method '?_columns"):
-        Unfinished(n_items=2, coefficient="tau")
+        NoColumns(n_items=2, coefficient="tau")
 
 
 # LaTeX

@@ -29,7 +29,7 @@ def legend_of(artist):
     return [" ".join(text.get_text().split("\n")) for text in legend.get_texts()]
 
 
-def own_axes():
+def new_axes():
     """Axes of a figure that belongs to the caller."""
     from matplotlib.figure import Figure
 

@@ -13,7 +13,7 @@ from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_pairs, plot_queries
 from tests.rankcorr.evaluation.comparison.test_compare import case
-from tests.rankcorr.plots.conftest import GOLD, legend_of, minus, own_axes, title_of
+from tests.rankcorr.plots.conftest import GOLD, legend_of, minus, new_axes, title_of
 from tests.results import with_coefficient
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*resamples, which are left out:rankcorr.UndefinedCorrelationWarning")
@@ -234,7 +234,7 @@ def test_a_board_by_the_mean(standardized):
 def test_axes_of_the_caller_are_used():
     result = two_golds({"good": FLAT["good"], "bad": {item: item for item in range(1, 8)}})
     levels = chance_levels(GOLDS, {"good": FLAT["good"], "bad": FLAT["good"]})
-    axes = own_axes()
+    axes = new_axes()
     assert plot_leaderboard(result, ax=axes, chance=levels) is axes
     assert title_of(axes).endswith(" Sum over 2 gold sets")
     assert legend_of(axes) == ["mean by chance alone", "95 % of the values by chance alone"]

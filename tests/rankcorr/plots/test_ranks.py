@@ -14,7 +14,7 @@ from rankcorr.inference._null import null_distribution
 from rankcorr.plots import plot_null, plot_offset, plot_ranks, save_figure
 from rankcorr.plots._offsets import OFFSETS
 from rankcorr.plots._ranks import DENSE, MOST_HEAVY
-from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, labels_of, legend_of, minus, own_axes, title_of
+from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, labels_of, legend_of, minus, new_axes, title_of
 
 
 def test_every_item_is_drawn_with_its_weight():
@@ -143,7 +143,7 @@ def test_a_series_and_a_mapping_of_scores_are_one_system():
         (lambda: plot_ranks([2, 1], [1, 2], n_named=-1), rankcorr.OptionError, "n_named must be .*; got -1"),
         (lambda: plot_ranks([2, 1], {"s": [1, 2, 3]}), rankcorr.LengthError, "^system 's': "),
         (
-            lambda: plot_ranks([2, 1], {"s": [1, 2], "t": [2, 1]}, ax=own_axes()),
+            lambda: plot_ranks([2, 1], {"s": [1, 2], "t": [2, 1]}, ax=new_axes()),
             rankcorr.OptionError,
             "ax takes one ranking; got 2: draw each into separate axes",
         ),
@@ -216,7 +216,7 @@ def test_an_undefined_system_is_named():
 
 
 def test_small_axes_have_fewer_ticks():
-    small, wide = plot_offset(GOLD, SYSTEMS, ax=own_axes()), plot_offset(GOLD, SYSTEMS).axes[0]
+    small, wide = plot_offset(GOLD, SYSTEMS, ax=new_axes()), plot_offset(GOLD, SYSTEMS).axes[0]
     assert {"0", "10", "100"} < set(ticks_of(small).values())
     assert len(ticks_of(small)) < len(ticks_of(wide))
 

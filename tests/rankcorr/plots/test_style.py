@@ -25,7 +25,7 @@ from rankcorr.plots import (
 )
 from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, label_text, round_numbers, spread, theme
 from tests.rankcorr.evaluation.comparison.test_compare import case
-from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, legend_of, own_axes
+from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, legend_of, new_axes
 from tests.rankcorr.plots.test_leaderboards import board
 
 pytestmark = pytest.mark.wide
@@ -157,7 +157,7 @@ def test_figures_with_a_transparent_background(paper, text, expected):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_axes_of_the_caller_are_used(name):
-    axes = own_axes()
+    axes = new_axes()
     assert FIGURES[name](ax=axes) is axes
     assert axes.has_data()
     assert legend_of(axes) == legend_of(FIGURES[name]())

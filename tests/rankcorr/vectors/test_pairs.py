@@ -42,7 +42,7 @@ from rankcorr.vectors import (
     relata_by_relation,
 )
 from tests import naive
-from tests.rankcorr.vectors.test_reading import written
+from tests.rankcorr.vectors.test_reading import write_file
 
 
 def case(seed=0, n_words=30, n_pairs=60, n_absent=3):
@@ -185,9 +185,9 @@ def test_the_columns_of_pairs_can_be_named(tmp_path):
     with pytest.raises(TableError, match=message):
         read_pairs(file)
     with pytest.raises(TableError, match='column "Rank" holds ranks, and similarities are needed'):
-        read_pairs(written(tmp_path / "ranks.csv", "word1,word2,Rank\ngem,jewel,1\ncord,smile,2\n"))
+        read_pairs(write_file(tmp_path / "ranks.csv", "word1,word2,Rank\ngem,jewel,1\ncord,smile,2\n"))
     with pytest.raises(TableError, match=r"say which column holds the words \(--words\) and the numbers"):
-        read_pairs(written(tmp_path / "two.csv", "word1,gold\ngem,3.94\n"))
+        read_pairs(write_file(tmp_path / "two.csv", "word1,gold\ngem,3.94\n"))
     for wrong in ("word1", ["word1"], ["word1", "word2", "gold"]):
         with pytest.raises(OptionError, match="word_columns must be a list of two names of columns"):
             read_pairs(file, word_columns=wrong)
@@ -200,7 +200,7 @@ def test_the_columns_of_pairs_can_be_named(tmp_path):
 
 
 def test_pairs_in_both_orders_are_averaged_on_request(tmp_path):
-    file = written(tmp_path / "pairs.csv", "a,b,score\njewel,gem,3.5\ngem,jewel,2.5\nx,y,0\n")
+    file = write_file(tmp_path / "pairs.csv", "a,b,score\njewel,gem,3.5\ngem,jewel,2.5\nx,y,0\n")
     assert read_pairs(file) == {("jewel", "gem"): 3.5, ("gem", "jewel"): 2.5, ("x", "y"): 0}
     averaged = read_pairs(file, unordered=True, duplicates="mean")
     assert averaged == {("jewel", "gem"): 3, ("x", "y"): 0}
@@ -224,7 +224,7 @@ def test_pairs_in_both_orders_are_averaged_on_request(tmp_path):
     ],
 )
 def test_published_formats_of_gold_scores(tmp_path, text, options):
-    file = written(tmp_path / "gold.txt", text)
+    file = write_file(tmp_path / "gold.txt", text)
     assert read_pairs(file, **options) == {("gem", "jewel"): 3.94, ("cord", "smile"): 0.02}
 
 
@@ -244,7 +244,7 @@ def test_published_formats_of_gold_scores(tmp_path, text, options):
 )
 def test_ambiguous_gold_scores_are_refused(tmp_path, text, message):
     with pytest.raises(TableError, match=rf"gold\.txt{message}"):
-        read_pairs(written(tmp_path / "gold.txt", text))
+        read_pairs(write_file(tmp_path / "gold.txt", text))
 
 
 def test_common_pairs_have_vectors_in_every_set():
@@ -482,7 +482,7 @@ def relata_case(seed=0):
     return vectors, gold
 
 
-def ranked(vectors, gold, candidates="gold"):
+def rank_relata(vectors, gold, candidates="gold"):
     """Naive run over the words that have vectors."""
     relata = {relatum for _, relatum in gold}
     run = {}
@@ -492,7 +492,7 @@ def ranked(vectors, gold, candidates="gold"):
     return run
 
 
-def by_word(gold):
+def nest_by_word(gold):
     qrels = {}
     for (word, relatum), score in gold.items():
         qrels.setdefault(word, {})[relatum] = score
@@ -505,7 +505,7 @@ def test_values_are_those_of_an_evaluation_by_query(seed, candidates, depth):
     options = {"metrics": ["tau", "ap"], "depth": depth, "standardized": False}
     result = evaluate_relata(vectors, gold, candidates=candidates, **options)
     known = {pair: score for pair, score in gold.items() if vectors.keys() >= set(pair)}
-    expected = evaluate(by_word(known), ranked(vectors, gold, candidates), **options)
+    expected = evaluate(nest_by_word(known), rank_relata(vectors, gold, candidates), **options)
     for metric in ("tau", "ap"):
         assert result.evaluation.of(metric) == pytest.approx(expected.of(metric), abs=1e-12, nan_ok=True)
     assert (result.oov_words, set(result.oov_relata)) == (("t0",), {"r0", "r1"} & {relatum for _, relatum in gold})

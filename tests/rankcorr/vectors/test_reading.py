@@ -41,7 +41,7 @@ def binary_of(vectors, *, breaks=True, encoding="utf-8"):
     return f"{len(vectors)} {dimension}\n".encode() + b"".join(records)
 
 
-def written(path, content, *, packed=False):
+def write_file(path, content, *, packed=False):
     """The path of a file with this text or these bytes."""
     data = content.encode() if isinstance(content, str) else content
     path.write_bytes(gzip.compress(data) if packed else data)
@@ -83,7 +83,7 @@ def assert_same(word_vectors, vectors, dtype=np.float64):
     ],
 )
 def test_each_format_is_recognized(tmp_path, content, form, dtype, packed):
-    result = read_vectors(written(tmp_path / "vectors", content, packed=packed))
+    result = read_vectors(write_file(tmp_path / "vectors", content, packed=packed))
     assert (result.form, result.n_known, result.dimension) == (form, 3, 3)
     assert_same(result, VECTORS, dtype)
 
@@ -99,13 +99,13 @@ def test_written_vectors_are_read_with_any_chunk_size(tmp_path_factory, vectors,
             (text_of(vectors, header=False), "glove", np.float64),
             (binary_of(vectors, breaks=False), "word2vec-binary", np.float32),
         ):
-            assert_same(read_vectors(written(folder / "vectors", content), form=form), vectors, dtype)
+            assert_same(read_vectors(write_file(folder / "vectors", content), form=form), vectors, dtype)
 
 
 @given(some_vectors(), st.data())
 def test_only_requested_words_are_kept(tmp_path_factory, vectors, data):
     expected = data.draw(st.sets(st.sampled_from([*vectors, "absent"])))
-    file = written(tmp_path_factory.mktemp("vectors") / "vectors.bin", binary_of(vectors))
+    file = write_file(tmp_path_factory.mktemp("vectors") / "vectors.bin", binary_of(vectors))
     result = read_vectors(file, words=expected, form="word2vec-binary")
     assert_same(
         result, {word: vectors[word] for word in vectors if word in expected}, np.float32
@@ -115,7 +115,7 @@ def test_only_requested_words_are_kept(tmp_path_factory, vectors, data):
 
 
 def test_numbers_of_other_words_are_not_parsed(tmp_path):
-    file = written(tmp_path / "glove.txt", "cat 1 2\ndog nan 0\ncat 3 4\n")
+    file = write_file(tmp_path / "glove.txt", "cat 1 2\ndog nan 0\ncat 3 4\n")
     assert read_vectors(file, words=["dot"]).words == ()
     with pytest.raises(VectorValueError, match=r"glove\.txt:2: number 1 of 'dog' is nan"):
         read_vectors(file, words=["dog"])
@@ -124,7 +124,7 @@ def test_numbers_of_other_words_are_not_parsed(tmp_path):
 
 
 def test_words_of_glove_may_have_spaces(tmp_path):
-    file = written(tmp_path / "glove.txt", "the 1 2\n\n. . . 3 4\nat name@domain.com 5 6\n\n")
+    file = write_file(tmp_path / "glove.txt", "the 1 2\n\n. . . 3 4\nat name@domain.com 5 6\n\n")
     assert read_vectors(file).words == ("the", ". . .", "at name@domain.com")
 
 
@@ -132,13 +132,13 @@ def test_words_of_glove_may_have_spaces(tmp_path):
 def test_the_first_word_of_a_file_without_a_header_may_have_spaces(tmp_path, first):
     vectors = {first: [0.5, 1.0, 2.0], "the": [1.0, 2.0, 0.25], ". . . .": [1.0, 1.0, 3.0]}
     content = text_of(vectors, header=False)
-    assert_same(read_vectors(written(tmp_path / "v", content)), vectors)
+    assert_same(read_vectors(write_file(tmp_path / "v", content)), vectors)
 
 
 def test_the_first_line_without_a_header_may_be_longer_than_the_read_buffer(tmp_path, monkeypatch):
     monkeypatch.setattr("rankcorr._io.source.HEAD_BYTES", 8)
     vectors = {". . .": [0.5, 1.0, 2.0], "the": [1.0, 2.0, 0.25]}
-    assert_same(read_vectors(written(tmp_path / "v", text_of(vectors, header=False))), vectors)
+    assert_same(read_vectors(write_file(tmp_path / "v", text_of(vectors, header=False))), vectors)
 
 
 def test_vectors_are_read_from_standard_input(monkeypatch):
@@ -185,7 +185,7 @@ def test_vectors_are_read_from_standard_input(monkeypatch):
 )
 def test_invalid_files_of_vectors_are_refused(tmp_path, content, error, message):
     with pytest.raises(error, match=message) as caught:
-        read_vectors(written(tmp_path / "v", content))
+        read_vectors(write_file(tmp_path / "v", content))
     assert isinstance(caught.value, VectorError | RankingError)
 
 
@@ -195,7 +195,7 @@ def test_invalid_files_of_vectors_are_refused(tmp_path, content, error, message)
 def test_a_gold_file_is_not_read_as_vectors(tmp_path, content):
     """A gold file of pairs, given as VECTORS, looks like words with a space and one number."""
     with pytest.raises(VectorFileError, match=r"v:[12]: only one number follows each word: this is no file of vectors"):
-        read_vectors(written(tmp_path / "v", content))
+        read_vectors(write_file(tmp_path / "v", content))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_gold_file_is_not_read_as_vectors(tmp_path, content):
 )
 def test_invalid_binary_files_of_vectors_are_refused(tmp_path, content, message):
     with pytest.raises(VectorFileError, match=message):
-        read_vectors(written(tmp_path / "v", content), form="word2vec-binary")
+        read_vectors(write_file(tmp_path / "v", content), form="word2vec-binary")
 
 
 @pytest.mark.parametrize("word", ["New York", "of the", "a b", "Rio de Janeiro", "ice age", "mother in law"])
@@ -222,7 +222,7 @@ def test_invalid_binary_files_of_vectors_are_refused(tmp_path, content, message)
 def test_words_with_spaces_in_a_binary_file_are_refused(tmp_path, word, vocabulary):
     """The rest of such a word is read as numbers, and the last bytes of its numbers as part of the next word."""
     vectors = {name: np.random.default_rng(8).normal(size=50) for name in ("cat", word, "dog", "cow")}
-    file = written(tmp_path / "v", binary_of(vectors, breaks=False))
+    file = write_file(tmp_path / "v", binary_of(vectors, breaks=False))
     for undecodable in ("error", "omit"):
         with pytest.raises(VectorFileError, match="a binary file cannot hold words with spaces"):
             read_vectors(file, words=vocabulary, form="word2vec-binary", undecodable=undecodable)
@@ -230,7 +230,7 @@ def test_words_with_spaces_in_a_binary_file_are_refused(tmp_path, word, vocabula
 
 def test_undecodable_words_of_a_binary_file_are_left_out(tmp_path):
     vectors = {"cat": [1.0, 2.0], "caf\u00e9": [1e-3, 1e9], "\u00e9t\u00e9": [0.0, 1.0], "dog": [3.0, 1.0]}
-    file = written(tmp_path / "v", binary_of(vectors, encoding="latin-1"))
+    file = write_file(tmp_path / "v", binary_of(vectors, encoding="latin-1"))
     result = read_vectors(file, undecodable="omit")
     assert (result.words, result.n_undecodable) == (("cat", "dog"), 2)
     assert result.vectors.tolist() == [vectors["cat"], vectors["dog"]]
@@ -238,7 +238,7 @@ def test_undecodable_words_of_a_binary_file_are_left_out(tmp_path):
 
 def test_numbers_without_a_cosine_in_a_binary_file(tmp_path):
     for number, message in ((np.nan, "number 1 of 'b' is nan"), (0.0, "all numbers of 'b' are 0")):
-        file = written(tmp_path / "v", binary_of({"a": [1, 2], "b": [number, 0]}))
+        file = write_file(tmp_path / "v", binary_of({"a": [1, 2], "b": [number, 0]}))
         with pytest.raises(VectorValueError, match=rf"v: byte 15: {message}"):
             read_vectors(file)
 
@@ -246,18 +246,18 @@ def test_numbers_without_a_cosine_in_a_binary_file(tmp_path):
 def test_an_endless_line_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "MAX_LINE_BYTES", 1_000)
     with pytest.raises(VectorFileError, match="v: a line of more than 1,000 bytes: this is not a text"):
-        read_vectors(written(tmp_path / "v", "cat " + "1 " * 500))
+        read_vectors(write_file(tmp_path / "v", "cat " + "1 " * 500))
 
 
 def test_a_truncated_gzip_file_is_refused(tmp_path):
-    file = written(tmp_path / "v", text_of(VECTORS), packed=True)
+    file = write_file(tmp_path / "v", text_of(VECTORS), packed=True)
     file.write_bytes(file.read_bytes()[:-12])
     with pytest.raises(VectorFileError, match="v: cannot be decompressed: "):
         read_vectors(file)
 
 
 def test_words_may_be_in_another_encoding(tmp_path):
-    file = written(tmp_path / "v", "straße 1 2\nkatze 3 4\n".encode("latin-1"))
+    file = write_file(tmp_path / "v", "straße 1 2\nkatze 3 4\n".encode("latin-1"))
     assert read_vectors(file, encoding="latin-1").words == ("straße", "katze")
     result = read_vectors(file, undecodable="omit")
     assert (result.words, result.n_known, result.n_undecodable) == (("katze",), 2, 1)
@@ -275,7 +275,7 @@ def test_words_may_be_in_another_encoding(tmp_path):
 )
 def test_invalid_options_are_refused(tmp_path, options, message):
     with pytest.raises(OptionError, match=message):
-        read_vectors(written(tmp_path / "v", text_of(VECTORS)), **options)
+        read_vectors(write_file(tmp_path / "v", text_of(VECTORS)), **options)
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -286,7 +286,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_progress_counts_words_and_stops_the_work(tmp_path):
-    file = written(tmp_path / "v", "".join(f"w{number} 1 2\n" for number in range(25_000)))
+    file = write_file(tmp_path / "v", "".join(f"w{number} 1 2\n" for number in range(25_000)))
     steps = []
     read_vectors(file, words=["w3"], progress=steps.append)
     assert steps == [10_000, 10_000]

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from adaptive import next_comparisons, thurstone
 from tests.adaptive.strategies import comparisons
 from tests.service.answers import answer, problem
-from tests.service.api.test_strengths import COLUMNS, columns_of, library, rows_of
+from tests.service.api.test_strengths import COLUMNS, columns_of, fit_columns, rows_of
 
 PATH = "/v1/comparisons/next"
 REQUEST = {"comparisons": COLUMNS, "size": 3, "seed": 1}
 SEEDS = st.integers(0, 2**63 - 1)
-MIXED = [row | ({"prompt": "x"} if place else {}) for place, row in enumerate(rows_of(COLUMNS))]
+MIXED_ROWS = [row | ({"prompt": "x"} if place else {}) for place, row in enumerate(rows_of(COLUMNS))]
 
 
-def expected(strengths, size, seed, **options):
+def choose_next(strengths, size, seed, **options):
     matches = next_comparisons(strengths, size, rng=np.random.default_rng(seed), **options)
     pairs = matches.pairs
     return {
@@ -31,8 +31,8 @@ def test_every_answer_is_that_of_the_library(votes, size, seed, by_rows):
     columns = columns_of(votes)
     request_votes = rows_of(columns) if by_rows else columns
     result = answer(PATH, comparisons=request_votes, items=votes.n_items, size=size, seed=seed)
-    strengths = library(columns, items=votes.n_items)
-    expected_comparisons = expected(strengths, size, seed)
+    strengths = fit_columns(columns, items=votes.n_items)
+    expected_comparisons = choose_next(strengths, size, seed)
     assert result["comparisons"] == expected_comparisons
     assert result["n_comparisons"] == len(expected_comparisons["left"])
     reasons = [notice["message"] for notice in result["warnings"]][len(strengths.warnings) :]
@@ -41,8 +41,8 @@ def test_every_answer_is_that_of_the_library(votes, size, seed, by_rows):
 
 def test_the_options_are_those_of_the_library():
     result = answer(PATH, **REQUEST, voters=2, n0=10, focus=0, model="thurstone", options={"prior": 1})
-    strengths = library(COLUMNS, fit=thurstone, prior=1.0)
-    assert result["comparisons"] == expected(strengths, 3, 1, voters=2, n0=10, focus=0)
+    strengths = fit_columns(COLUMNS, fit=thurstone, prior=1.0)
+    assert result["comparisons"] == choose_next(strengths, 3, 1, voters=2, n0=10, focus=0)
 
 
 def test_a_first_batch_may_come_from_empty_columns():
@@ -81,12 +81,12 @@ def test_prompts_are_those_of_the_library(votes, prompts, has_names, seed):
     options = {"size": 5, "seed": seed, "items": votes.n_items} | ({"prompts": names} if has_names else {})
     result = answer(PATH, comparisons=columns, **options)
     assert result == answer(PATH, comparisons=rows_of(columns), **options)
-    strengths = library(columns, items=votes.n_items)
+    strengths = fit_columns(columns, items=votes.n_items)
     of_answered = [prompt for prompt, winner in zip(prompts, columns["winner"], strict=True) if winner is not None]
     of_others = [prompt for prompt, winner in zip(prompts, columns["winner"], strict=True) if winner is None]
     prompt_options = {"prompts": names, "prompt_history": of_answered + of_others}
     matches = next_comparisons(strengths, 5, rng=np.random.default_rng(seed), **prompt_options)
-    assert result["comparisons"] == expected(strengths, 5, seed, **prompt_options) | {
+    assert result["comparisons"] == choose_next(strengths, 5, seed, **prompt_options) | {
         "prompt": [names[place] for place in matches.prompt.tolist()]
     }
 
@@ -95,8 +95,8 @@ def test_prompts_are_those_of_the_library(votes, prompts, has_names, seed):
     ("options", "where", "message"),
     [
         ({"prompts": ["x"]}, "/comparisons", "every comparison needs a prompt, because there are prompts"),
-        ({"comparisons": MIXED}, "/comparisons/1/prompt", "either all comparisons have a prompt or none"),
-        ({"comparisons": MIXED[::-1]}, f"/comparisons/{len(MIXED) - 1}/prompt", "this field is needed"),
+        ({"comparisons": MIXED_ROWS}, "/comparisons/1/prompt", "either all comparisons have a prompt or none"),
+        ({"comparisons": MIXED_ROWS[::-1]}, f"/comparisons/{len(MIXED_ROWS) - 1}/prompt", "this field is needed"),
         ({"prompts": ["x", "x"]}, "/prompts", "prompts must be unique; more than once: 'x'"),
         ({"prompts": []}, "/prompts", "must be at least 1 prompt; got 0"),
     ],

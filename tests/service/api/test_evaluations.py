@@ -8,7 +8,7 @@ from rankcorr import TauW
 from rankcorr._output.results import json_ready
 from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate, fuse
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
-from tests.rankcorr.evaluation.comparison.test_compare import case, decided_by_one
+from tests.rankcorr.evaluation.comparison.test_compare import case, case_of_one_query
 from tests.service.answers import answer, make_validator, post, problem
 from tests.service.test_schemas import BEYOND_SCHEMAS
 
@@ -65,7 +65,7 @@ def test_figures_are_those_of_the_command_with_equal_resamples():
 
 
 def test_a_pair_has_the_deciding_query_and_the_detectable_difference():
-    qrels, runs = decided_by_one()
+    qrels, runs = case_of_one_query()
     numbers = {query: number for number, query in enumerate(qrels)}
 
     def renumber(by_query, value):
@@ -181,7 +181,7 @@ def test_only_the_first_of_many_missing_queries_are_listed():
     assert max(len(entry["queries"]) for entry in result["undefined"]) == 100
 
 
-ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, "y": {"q": {"a": 2, "b": 1}}}}
+BODY = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, "y": {"q": {"a": 2, "b": 1}}}}
 
 
 @pytest.mark.parametrize(
@@ -192,14 +192,14 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
         ({"qrels": {}}, "/qrels", 'must be an object such as {"q1": {"d1": 1}}, or an object of columns'),
         ({"runs": {}}, "/runs", "must be an object of name to run"),
         ({"runs": {"x": {"q": {"a": "z"}}}}, "/runs/x/q/a", "must be a number"),
-        ({"runs": {"": ONE["qrels"]}}, "/runs", "must be an object of name to run"),
+        ({"runs": {"": BODY["qrels"]}}, "/runs", "must be an object of name to run"),
         (
             {"qrels": {"query": ["q"], "document": ["a"]}},
             "/qrels",
             "must be an object of the columns query, document, relevance, or of queries, each with a relevance by",
         ),
-        ({"runs": {"x": ONE["qrels"], "y": {"q": ["a", "b"]}}}, "/runs/y", "queries, each with a score by document"),
-        ({"runs": {"x": ONE["qrels"], "y": {"q": {}}}}, "/runs/y", "there is no row: a query, a document and a score"),
+        ({"runs": {"x": BODY["qrels"], "y": {"q": ["a", "b"]}}}, "/runs/y", "queries, each with a score by document"),
+        ({"runs": {"x": BODY["qrels"], "y": {"q": {}}}}, "/runs/y", "there is no row: a query, a document and a score"),
         ({"qrels": {"q": {}}}, "/qrels", "there is no row: a query, a document and a relevance"),
         (
             {"qrels": {"query": [1.5], "document": ["a"], "relevance": [1]}},
@@ -221,13 +221,13 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
         ),
         ({"comparison": {"seed": 1, "groups": {"q": 1}}}, "/comparison/groups/q", "must be text; got 1"),
         ({"comparison": {"seed": 1, "groups": {}}}, "/comparison/groups", "must be an object of name to group"),
-        ({"comparison": {"seed": 1}, "runs": {"x": ONE["qrels"]}}, "/comparison", "a comparison needs two runs"),
+        ({"comparison": {"seed": 1}, "runs": {"x": BODY["qrels"]}}, "/comparison", "a comparison needs two runs"),
     ],
 )
 def test_an_error_points_to_its_field(change, pointer, message):
-    assert message in problem(PATH, **{**ONE, **change})["errors"][pointer][0]
+    assert message in problem(PATH, **{**BODY, **change})["errors"][pointer][0]
     fits_the_schema = BEYOND_SCHEMAS.search(message) is not None
-    assert make_validator(PATH, "request").is_valid({**ONE, **change}) == fits_the_schema
+    assert make_validator(PATH, "request").is_valid({**BODY, **change}) == fits_the_schema
 
 
 class TestLimits:
@@ -266,7 +266,7 @@ def similarities(seed):
     return {target: {word: float(rng.random()) for word in group} for target, group in TARGETS.items()}
 
 
-def of_pairs(by_target):
+def flatten(by_target):
     return {(target, word): value for target, row in by_target.items() for word, value in row.items()}
 
 
@@ -276,10 +276,10 @@ def test_target_groups_are_scored_as_by_the_library():
     result = answer(f"{PATH}/groups", **sent)
     assert (result["n_targets"], result["n_triplets"]) == (2, len(groups.triplets))
     for row in result["scores"]:
-        score = reliability_score(groups, of_pairs(models[row["model"]]), n_resamples=500, seed=4)
+        score = reliability_score(groups, flatten(models[row["model"]]), n_resamples=500, seed=4)
         assert row == {"model": row["model"], **json_ready(score)}
     assert [(row["model"], row["versus"]) for row in result["comparisons"]] == [("b", "a"), ("c", "a")]
-    difference = compare_reliability(groups, of_pairs(models["b"]), of_pairs(models["a"]), n_resamples=500, seed=4)
+    difference = compare_reliability(groups, flatten(models["b"]), flatten(models["a"]), n_resamples=500, seed=4)
     assert result["comparisons"][0]["difference"] == difference.difference
     assert result["comparisons"][1]["pvalue"] == result["comparisons"][1]["corrected_pvalue"] == 1
     other = answer(f"{PATH}/groups", **sent, versus="c")

@@ -105,12 +105,12 @@ class TestLeaderboard:
         noisy = {name: gold + scale * rng.random(40) for name, scale in (("good", 0.3), ("poor", 3.0), ("fair", 1.0))}
         sets = {"first": slice(0, 20), "second": slice(20, 40)}
 
-        def written(scores, part):
+        def label_scores(scores, part):
             return {"scores": dict(zip(self.LABELS[part], scores[part].tolist(), strict=True))}
 
         return {
-            "gold_sets": {name: written(gold, part) for name, part in sets.items()},
-            "systems": {name: written(scores, slice(0, 40)) for name, scores in noisy.items()},
+            "gold_sets": {name: label_scores(gold, part) for name, part in sets.items()},
+            "systems": {name: label_scores(scores, slice(0, 40)) for name, scores in noisy.items()},
             "seed": 4,
             "n_resamples": 200,
         } | more

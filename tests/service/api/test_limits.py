@@ -10,13 +10,13 @@ from tests.service.answers import GOLD, SYSTEM, answer, problem
 from tests.service.api.test_strengths import COLUMNS, rows_of
 
 ORDER = {"order": ["a", "b", "c"]}
-FOUR = {"gold": ORDER, "missing": "intersection", "system": {"order": ["a", ["b", "c", "d"]]}}
-SCORED = FOUR | {"system": {"scores": [4, 3, 2, 1], "labels": list("abcd")}}
+ABCD = {"gold": ORDER, "missing": "intersection", "system": {"order": ["a", ["b", "c", "d"]]}}
+FOUR_SCORES = ABCD | {"system": {"scores": [4, 3, 2, 1], "labels": list("abcd")}}
 SIX_TOKENS = [{"token": token, "area": token.lower()} for token in "AaBbCc"]
 FRUIT = [{"token": token, "area": "fruit"} for token in ("apple", "pear", "plum", "fig")]
-ACROSS = {"tokens": [*FRUIT, {"token": "oak", "area": "tree"}], "across_areas": True}
+TWO_AREAS = {"tokens": [*FRUIT, {"token": "oak", "area": "tree"}], "across_areas": True}
 # One token with six areas has 15 pairs of areas, which take time to compare.
-SHARED = [entry for area in "uvwxyz" for entry in ({"token": "a", "area": area}, {"token": area, "area": area})]
+SHARED_TOKENS = [entry for area in "uvwxyz" for entry in ({"token": "a", "area": area}, {"token": area, "area": area})]
 BALLOT = {"items": 4, "presentations": 1, "voters": 1, "seed": 1}
 VOTES = {"comparisons": COLUMNS}
 NEXT = {"comparisons": COLUMNS, "seed": 1}
@@ -33,12 +33,12 @@ PLAN = {"n_items": 12, "n_ballots": 2, "fraction": 0.5, "presentations": 4}
 # The plan has 24 and 12 comparisons; the uniform ballot of equal cost has 6 presentations of each item, and so 36.
 SIMULATION = {"plan": PLAN, "similarity": "exponential", "n_simulations": 3, "seed": 1}
 ADAPTIVE, UNIFORM = (SIMULATION | {"approaches": [approach]} for approach in ("adaptive", "uniform"))
-THIRTEEN = SIMULATION | {"plan": PLAN | {"n_items": 13}, "similarity": [n / 13 for n in range(13)]}
+THIRTEEN_ITEMS = SIMULATION | {"plan": PLAN | {"n_items": 13}, "similarity": [n / 13 for n in range(13)]}
 QUERY = {"a": 1, "b": 0}
-FUSED = {"runs": {"x": {"q": QUERY}, "y": {"q": QUERY}}}
+FUSION = {"runs": {"x": {"q": QUERY}, "y": {"q": QUERY}}}
 RUNS = {"qrels": {"q": QUERY}, "runs": {"x": {"q": QUERY}, "y": {"q": QUERY}}}
-TWO = {"order": [1, 2]}
-BOARD = {"gold_sets": {"g" * 10: TWO, "h": TWO}, "systems": {"a": TWO, "b": TWO}, "seed": 1, "n_resamples": 300}
+XY = {"order": [1, 2]}
+BOARD = {"gold_sets": {"g" * 10: XY, "h": XY}, "systems": {"a": XY, "b": XY}, "seed": 1, "n_resamples": 300}
 SHARES = {"seed": 1, "n_resamples": 51}
 ESTIMATES = {
     "estimates": {"a": 3, "b": 2, "c": 1},
@@ -51,21 +51,21 @@ PAIRS = {"oak": {"tree": 0.7, "plant": 0.6, "ink": 0.1}}
 GROUP = {"target": "oak", "candidates": {"tree": "positive", "plant": "positive", "ink": "random"}, "comparisons": []}
 GROUPS = {"groups": [GROUP], "models": {"m": PAIRS, "n": PAIRS}, "seed": 1}
 PAIR = {"gold": GOLD, "system": SYSTEM, "inference": SHARES}
-NAMED = {"x": GOLD, "y": SYSTEM}
+RANKINGS = {"x": GOLD, "y": SYSTEM}
 LABELS = "bytes of labels in an answer"
 
 # Path -> request, limit, how much of it the request uses, the place of the error, and the limited quantity
 LIMITS = {
     "/v1/correlations": [
-        (FOUR, "items", 4, "/system", "items of a ranking"),
-        (SCORED, "items", 4, "/system", "items of a ranking"),
+        (ABCD, "items", 4, "/system", "items of a ranking"),
+        (FOUR_SCORES, "items", 4, "/system", "items of a ranking"),
         (PAIR, "resamples", 51, "/inference/n_resamples", "resamples"),
     ],
-    "/v1/correlations/batch": [({"gold": GOLD, "systems": NAMED}, "systems", 2, "/systems", "systems of a batch")],
+    "/v1/correlations/batch": [({"gold": GOLD, "systems": RANKINGS}, "systems", 2, "/systems", "systems of a batch")],
     "/v1/correlations/matrix": [
-        ({"rankings": NAMED}, "matrix_cells", 4, "/rankings", "cells of a matrix, rankings times rankings")
+        ({"rankings": RANKINGS}, "matrix_cells", 4, "/rankings", "cells of a matrix, rankings times rankings")
     ],
-    "/v1/rankings/merged": [({"rankings": NAMED}, "systems", 2, "/rankings", "rankings to merge")],
+    "/v1/rankings/merged": [({"rankings": RANKINGS}, "systems", 2, "/rankings", "rankings to merge")],
     "/v1/leaderboards/rank-sets": [
         (ESTIMATES, "systems", 3, "/estimates", "estimates"),
         (ESTIMATES, "matrix_cells", 9, "/estimates", "pairs, estimates times estimates"),
@@ -94,9 +94,9 @@ LIMITS = {
         (RUNS | {"standardized": SHARES}, "resamples", 51, "/standardized/n_resamples", "resamples"),
     ],
     "/v1/evaluations/fused": [
-        (FUSED, "query_documents", 4, "/runs/y", "documents of an evaluation, over qrels, runs and queries"),
-        (FUSED, "systems", 2, "/runs", "runs"),
-        (FUSED, "label_bytes", 4, "", LABELS),
+        (FUSION, "query_documents", 4, "/runs/y", "documents of an evaluation, over qrels, runs and queries"),
+        (FUSION, "systems", 2, "/runs", "runs"),
+        (FUSION, "label_bytes", 4, "", LABELS),
     ],
     "/v1/evaluations/groups": [
         (GROUPS, "query_documents", 2, "/groups", "comparisons of candidates"),
@@ -105,9 +105,9 @@ LIMITS = {
     ],
     "/v1/pairings": [
         ({"tokens": SIX_TOKENS}, "items", 6, "/tokens", "tokens"),
-        ({"tokens": SHARED}, "items", 15, "/tokens", "pairs of areas that have a token in common"),
-        (ACROSS, "items", 10, "/tokens", "pairs of tokens; a sample takes fewer"),
-        (ACROSS | {"sample": 6, "seed": 1}, "items", 6, "/sample", "pairs of tokens"),
+        ({"tokens": SHARED_TOKENS}, "items", 15, "/tokens", "pairs of areas that have a token in common"),
+        (TWO_AREAS, "items", 10, "/tokens", "pairs of tokens; a sample takes fewer"),
+        (TWO_AREAS | {"sample": 6, "seed": 1}, "items", 6, "/sample", "pairs of tokens"),
         ({"tokens": FRUIT}, "label_bytes", 78, "/tokens", LABELS),
     ],
     "/v1/plans": [({"n_items": 990, "presentations": 20}, "items", 990, "/n_items", "items of a plan")],
@@ -141,8 +141,8 @@ LIMITS = {
         (UNIFORM, "simulated_votes", 3 * 36, "/n_simulations", "votes of all simulations"),
         (SIMULATION | {"voters": {"n_voters": 6}}, "opinions", 72, "/voters", "opinions, voters times items"),
         (SIMULATION, "comparisons", 36, "/plan", "comparisons of a ballot"),
-        (THIRTEEN, "items", 13, "/plan/n_items", "items of a plan"),
-        (THIRTEEN, "items", 13, "/similarity", "similarities"),
+        (THIRTEEN_ITEMS, "items", 13, "/plan/n_items", "items of a plan"),
+        (THIRTEEN_ITEMS, "items", 13, "/similarity", "similarities"),
     ],
 }
 

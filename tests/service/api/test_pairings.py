@@ -12,11 +12,11 @@ from tests.service.answers import answer
 PATH = "/v1/pairings"
 
 
-def as_tokens(rows):
+def token_documents(rows):
     return [dict(zip(("token", "area", "frequency"), row, strict=False)) for row in rows]
 
 
-def paired(rows, **options):
+def library_pairing(rows, **options):
     """The library's pairing as an answer."""
     with warnings.catch_warnings(record=True, action="always", category=FewRareTokensWarning) as caught:
         pairing = pair_tokens(rows, **options)
@@ -38,13 +38,13 @@ def test_every_pairing_is_the_library_call(areas, frequency, across, seed):
     ]
     options, rng = ({}, {}) if seed is None else ({"sample": 1}, {"rng": np.random.default_rng(seed)})
     try:
-        expected = paired(rows, across_areas=across, **options, **rng)
+        expected = library_pairing(rows, across_areas=across, **options, **rng)
     except TokenError:  # an area with one token, which cannot be in a pair
         reject()
     sent = {} if seed is None else {"seed": seed}
-    assert answer(PATH, tokens=as_tokens(rows), across_areas=across, **options, **sent) == expected
+    assert answer(PATH, tokens=token_documents(rows), across_areas=across, **options, **sent) == expected
 
 
 def test_a_token_of_several_areas_counts_once_across_areas(make_client):
     rows = [("a", "x"), ("b", "x"), ("a", "y"), ("c", "y")]
-    assert answer(PATH, make_client(max_items=4), tokens=as_tokens(rows), across_areas=True)["n_items"] == 3
+    assert answer(PATH, make_client(max_items=4), tokens=token_documents(rows), across_areas=True)["n_items"] == 3

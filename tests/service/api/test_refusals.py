@@ -6,7 +6,7 @@ Invalid fields are tested in `test_wrong_requests`, limits in `test_limits`.
 import pytest
 
 from tests.service.answers import GOLD, SYSTEM, example, make_validator, problem, with_value
-from tests.service.api.test_evaluations import ONE
+from tests.service.api.test_evaluations import BODY
 from tests.service.api.test_strengths import COLUMNS, rows_of
 from tests.service.test_schemas import BEYOND_SCHEMAS
 
@@ -17,20 +17,20 @@ SIZES = {"n_items": 990, "n_ballots": 7, "fraction": 0.5}
 ONE_WAY = "exactly one of presentations, comparisons, budget, hours, top_presentations is needed; got"
 FRUIT = [{"token": token, "area": "fruit"} for token in ("apple", "pear", "plum")]
 ROWS = rows_of(COLUMNS)
-NOBODY = [{key: row[key] for key in ("left", "right", "winner")} for row in ROWS]
-ALONE = {"left": "a", "right": "a", "winner": None}
+ANONYMOUS_ROWS = [{key: row[key] for key in ("left", "right", "winner")} for row in ROWS]
+SELF_COMPARISON = {"left": "a", "right": "a", "winner": None}
 SCORES, STRENGTHS, SIMULATION = (example(f"/v1/{name}") for name in ("scores", "strengths", "simulations"))
 BOARD = {"systems": {"a": {"scores": [1, 2]}}, "seed": 1}
 GOLDS = {"gold": {"scores": [1, 2]}, "gold_sets": {"a": {"scores": [1, 2]}}}
 
 
-def unfit(request, pointer, value, message):
+def invalid_case(request, pointer, value, message):
     """A request with another value, and the place of the error."""
     return with_value(request, pointer, value), pointer, message
 
 
 # Path -> request, place of the error, and its full text
-UNFIT = {
+BAD_REQUESTS = {
     "/v1/correlations": [(WEIGHTS | {"system": SYSTEM}, "/weigher", TWO_WEIGHTS)],
     "/v1/correlations/batch": [(WEIGHTS | {"systems": {"x": SYSTEM}}, "/weigher", TWO_WEIGHTS)],
     "/v1/leaderboards": [
@@ -52,32 +52,32 @@ UNFIT = {
         (SIZES | {"hours": 40}, "/seconds_per_comparison", "this field is needed: the budget is of hours"),
     ],
     "/v1/scores": [
-        unfit(SCORES, "/items", 5, "the plan is for 4 items; got 5"),
-        unfit(SCORES, "/items", ["a", "b", "c"], "the plan is for 4 items; got 3"),
-        unfit(SCORES, "/ballots", SCORES["ballots"] * 3, "the plan has 2 ballots; got 3"),
+        invalid_case(SCORES, "/items", 5, "the plan is for 4 items; got 5"),
+        invalid_case(SCORES, "/items", ["a", "b", "c"], "the plan is for 4 items; got 3"),
+        invalid_case(SCORES, "/ballots", SCORES["ballots"] * 3, "the plan has 2 ballots; got 3"),
         (
             with_value(SCORES, f"{FORM}/votes", ["left"]),
             f"{FORM}/left",
             "1 vote needs as many items on each side; got 2",
         ),
-        unfit(SCORES, f"{FORM}/right", ["queen"], "2 votes need as many items on each side; got 1"),
+        invalid_case(SCORES, f"{FORM}/right", ["queen"], "2 votes need as many items on each side; got 1"),
     ],
     "/v1/strengths": [
-        unfit(STRENGTHS, "/comparisons/left", ["king"], "5 winners need as many entries here; got 1"),
-        unfit(STRENGTHS, "/comparisons/voter", [], "5 winners need as many entries here; got 0"),
+        invalid_case(STRENGTHS, "/comparisons/left", ["king"], "5 winners need as many entries here; got 1"),
+        invalid_case(STRENGTHS, "/comparisons/voter", [], "5 winners need as many entries here; got 0"),
         (
-            {"comparisons": [*NOBODY, ROWS[0]]},
+            {"comparisons": [*ANONYMOUS_ROWS, ROWS[0]]},
             "/comparisons/5/voter",
             "either all comparisons have a voter or none; the first has none",
         ),
-        ({"comparisons": [*ROWS, NOBODY[0]]}, "/comparisons/5/voter", "this field is needed"),
+        ({"comparisons": [*ROWS, ANONYMOUS_ROWS[0]]}, "/comparisons/5/voter", "this field is needed"),
         (
-            {"comparisons": [ALONE]},
+            {"comparisons": [SELF_COMPARISON]},
             "/comparisons",
             "must have at least 2 items, or there must be a list of items; got 1",
         ),
         (
-            {"comparisons": NOBODY, "options": {"voters": True}},
+            {"comparisons": ANONYMOUS_ROWS, "options": {"voters": True}},
             "/options/voters",
             "voters can be fitted only if each comparison has one",
         ),
@@ -93,13 +93,13 @@ UNFIT = {
             "/voters/nonconformity",
             "must be the least, then the largest; got [0.2, 0.1]",
         ),
-        unfit(SIMULATION, "/similarity", [0.5, 0.1], "the plan has 40 items; got 2 numbers"),
+        invalid_case(SIMULATION, "/similarity", [0.5, 0.1], "the plan has 40 items; got 2 numbers"),
     ],
 }
 
 
 @pytest.mark.parametrize(
-    ("path", "request_", "pointer", "message"), [(path, *row) for path, rows in UNFIT.items() for row in rows]
+    ("path", "request_", "pointer", "message"), [(path, *row) for path, rows in BAD_REQUESTS.items() for row in rows]
 )
 def test_contradicting_fields_are_refused(path, request_, pointer, message):
     assert problem(path, **request_)["errors"] == {pointer: [message]}
@@ -109,9 +109,9 @@ def test_contradicting_fields_are_refused(path, request_, pointer, message):
 
 ESTIMATES = {"estimates": {"a": 1, "b": 2}, "seed": 1}
 TABLE = {"scores": {"a": {"x": 1, "y": 2}, "b": {"x": 2, "y": 1}}, "seed": 1}
-ABSENT = {"order": ["king", "queen", "stone", "leaf"]}
-SWAPPED = {"gold": {"scores": [2, 1], "labels": ["0", "1"]}, "seed": 1, "swap": "scores"}
-SCORED = {"scores": [2, 1], "labels": ["0", "1"]}
+OTHER_LABELS = {"order": ["king", "queen", "stone", "leaf"]}
+SCORE_SWAP = {"gold": {"scores": [2, 1], "labels": ["0", "1"]}, "seed": 1, "swap": "scores"}
+SCORES_OF_TWO = {"scores": [2, 1], "labels": ["0", "1"]}
 NO_SCORES = '"swap": "scores" exchanges scores, but system \'b\' has only ranks; give its scores'
 
 GROUPS = {
@@ -120,16 +120,20 @@ GROUPS = {
 }
 
 # Path -> request, kind of the problem (the class of the library's error), and a part of its text
-LIBRARY = {
+LIBRARY_CASES = {
     "/v1/correlations": [
-        ({"gold": GOLD, "system": ABSENT}, "label-mismatch", "labels in gold only: 'cabbage'; labels in system only: ")
+        (
+            {"gold": GOLD, "system": OTHER_LABELS},
+            "label-mismatch",
+            "labels in gold only: 'cabbage'; labels in system only: ",
+        )
     ],
     "/v1/leaderboards": [
         (BOARD | {"gold_sets": GOLDS["gold_sets"], "by": "third"}, "option", "by must be one of 'sum', 'mean', 'a'"),
-        (SWAPPED | {"systems": {"a": SCORED, "b": {"ranks": {"0": 1, "1": 2}}}}, "option", NO_SCORES),
+        (SCORE_SWAP | {"systems": {"a": SCORES_OF_TWO, "b": {"ranks": {"0": 1, "1": 2}}}}, "option", NO_SCORES),
     ],
     "/v1/rankings/merged": [
-        ({"rankings": {"x": GOLD, "y": ABSENT}}, "label-mismatch", 'accept them with "missing": "intersection"'),
+        ({"rankings": {"x": GOLD, "y": OTHER_LABELS}}, "label-mismatch", 'accept them with "missing": "intersection"'),
         (
             {"rankings": {"x": GOLD}, "k": 2},
             "option",
@@ -146,8 +150,8 @@ LIBRARY = {
         ({"scores": {"a": {"x": 1}, "b": {"x": 2}}, "seed": 1}, "too-few-items", "at least two tasks; got 1"),
     ],
     "/v1/evaluations": [
-        (ONE | {"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
-        (ONE | {"comparison": {"seed": 1, "groups": {"z": "a"}}}, "option", "every query of qrels needs a group"),
+        (BODY | {"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
+        (BODY | {"comparison": {"seed": 1, "groups": {"z": "a"}}}, "option", "every query of qrels needs a group"),
     ],
     "/v1/evaluations/fused": [
         ({"runs": {"x": {"q": {"a": 1}}, "y": {"z": {"a": 1}}}}, "query-mismatch", "lacks queries of other runs: ")
@@ -172,7 +176,7 @@ LIBRARY = {
 
 
 @pytest.mark.parametrize(
-    ("path", "request_", "kind", "message"), [(path, *row) for path, rows in LIBRARY.items() for row in rows]
+    ("path", "request_", "kind", "message"), [(path, *row) for path, rows in LIBRARY_CASES.items() for row in rows]
 )
 def test_an_error_of_the_library_keeps_its_class(path, request_, kind, message):
     result = problem(path, **request_)

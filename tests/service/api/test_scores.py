@@ -44,7 +44,7 @@ def ranking_of(scores):
     return Ranking.from_ranks([ranks[label] for label in labels], labels)
 
 
-def of_record(record):
+def document_of_record(record):
     tally = record.tally
     return {
         **{name: getattr(record, name) for name in ("number", "b", "n_tied_at_cut")},
@@ -80,7 +80,7 @@ def test_every_answer_equals_the_protocol_of_the_library_exactly(plan, vote_seed
         protocol.close_ballot()
         ballots.append(ballot_request(ballot, codes))
         content = answer(PATH, plan=inputs(plan), items=items, seed=seed, ballots=ballots)
-        assert content["ballots"] == [of_record(record) for record in protocol.records]
+        assert content["ballots"] == [document_of_record(record) for record in protocol.records]
         if number < plan.n_ballots:
             following = copy.deepcopy(protocol).open_ballot()
             assert content["next_ballot"] == {
@@ -128,7 +128,7 @@ def test_a_session_gives_the_result_of_a_protocol(seed, n_voters, labelled):
         assert sum(len(form["votes"]) for form in ballot["comparisons"]) == draw.n_comparisons
         ballots.append({"comparisons": ballot["comparisons"]})
         scores = answer(PATH, plan=plan, items=items, seed=seed, ballots=ballots)
-        assert scores["ballots"] == [of_record(record) for record in protocol.records]
+        assert scores["ballots"] == [document_of_record(record) for record in protocol.records]
         following = scores["next_ballot"]
         if len(ballots) == 1:
             assert ranking_of(scores) == gold

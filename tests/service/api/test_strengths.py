@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import Comparisons, bradley_terry, prediction_powered, read_choices, reliability, thurstone
-from adaptive._votes import LEFT, RIGHT, TIE
-from tests.adaptive.strategies import comparisons
+from tests.adaptive.strategies import WORDS, comparisons
 from tests.service.answers import answer, example, problem
 
 PATH = "/v1/strengths"
-WORDS = {LEFT: "left", TIE: "tie", RIGHT: "right"}
+
+
 COLUMNS = {
     "left": ["king", "queen", "stone", "cabbage", "queen"],
     "right": ["queen", "stone", "cabbage", "king", "cabbage"],
@@ -34,7 +34,7 @@ def columns_of(votes, label=lambda number: number):
     return columns
 
 
-def library(columns, items=None, fit=bradley_terry, **options):
+def fit_columns(columns, items=None, fit=bradley_terry, **options):
     votes = Comparisons.from_labels(
         columns["left"], columns["right"], columns["winner"], voter=columns.get("voter"), items=items
     )
@@ -60,7 +60,7 @@ def answer_of(strengths):
 def test_every_answer_is_that_of_the_library(votes, label, by_rows):
     columns, items = columns_of(votes, label), [label(place) for place in votes.items]
     result = answer(PATH, comparisons=rows_of(columns) if by_rows else columns, items=items)
-    assert result == answer_of(library(columns, items=items))
+    assert result == answer_of(fit_columns(columns, items=items))
 
 
 @pytest.mark.parametrize(
@@ -78,17 +78,17 @@ def test_every_answer_is_that_of_the_library(votes, label, by_rows):
     ],
 )
 def test_the_options_are_those_of_the_library(request_, fit, options):
-    assert answer(PATH, **REQUEST, **request_) == answer_of(library(COLUMNS, fit=fit, **options))
+    assert answer(PATH, **REQUEST, **request_) == answer_of(fit_columns(COLUMNS, fit=fit, **options))
 
 
 def test_items_by_number_and_those_never_compared():
     columns = {"left": [0, 3], "right": [3, 1], "winner": ["left", "tie"]}
     result = answer(PATH, comparisons=columns, items=5)
-    assert result == answer_of(library(columns, items=5))
+    assert result == answer_of(fit_columns(columns, items=5))
     assert sorted(result["ranking"]["labels"]) == [0, 1, 2, 3, 4]
     assert result["parameters"]["opinion_sd"] is None
     assert answer(PATH, comparisons=[], items=["a", "b"]) == answer_of(
-        library({"left": [], "right": [], "winner": []}, ["a", "b"])
+        fit_columns({"left": [], "right": [], "winner": []}, ["a", "b"])
     )
 
 
@@ -103,14 +103,14 @@ def test_standard_errors_are_optional():
 def test_reliability_is_that_of_the_library():
     request = example(PATH)
     result = answer(PATH, **request, reliability=True)
-    strengths = library(request["comparisons"], items=request["items"])
+    strengths = fit_columns(request["comparisons"], items=request["items"])
     assert result.pop("reliability") == reliability(strengths).to_dict()
     assert result == {name: value for name, value in answer_of(strengths).items() if name != "reliability"}
 
 
 def test_the_report_is_that_of_the_library():
     request = example(PATH)
-    report = library(request["comparisons"], items=request["items"]).report()
+    report = fit_columns(request["comparisons"], items=request["items"]).report()
     content = answer(PATH, **request, report=True)["report"]
     assert content == {**vars(report), "limits": list(report.limits), "bibtex": report.to_bibtex()}
 

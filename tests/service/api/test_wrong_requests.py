@@ -5,18 +5,17 @@ Each kind of field is tested in tests/service/schemas; these tests cover the pla
 
 import pytest
 
-from tests.service.answers import answer, document, example, make_validator, problem, with_value
+from tests.service.answers import POST_PATHS, answer, document, example, make_validator, problem, with_value
 
-PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
 LABEL = "a label is text or a whole number; got "
 EMPTY = "a label must not be empty"
 NO_VOTE = 'must be one of "left", "right", "tie", or null for no answer; got '
 FORM = "/ballots/0/comparisons/0"
-A = {"token": "a", "area": "x"}
+TOKEN = {"token": "a", "area": "x"}
 ROW = {"left": "a", "right": "b", "winner": "left"}
 
 # Path -> place of the value, the value, text of the error, and place of the error if different
-WRONG = {
+WRONG_VALUES = {
     "/v1/correlations": [
         ("/n0", True, "must be a number above -1 and of at most 1e+300; got true"),
         ("/weigher", "square", "unknown weigher 'square': use one of hyperbolic, logarithmic, top-k:K"),
@@ -66,12 +65,12 @@ WRONG = {
     ],
     "/v1/pairings": [
         ("/tokens", "a,x", 'must be a list of at least 2 tokens; got "a,x"'),
-        ("/tokens", [A], "must be a list of at least 2 tokens; got [{"),
-        ("/tokens", [A, ["b", "x"]], 'must be an object; got ["b", "x"]', "/tokens/1"),
-        ("/tokens", [A, {"token": "b"}], "this field is needed", "/tokens/1/area"),
-        ("/tokens", [{**A, "count": 1}, {}], "unknown field", "/tokens/0/count"),
-        ("/tokens", [{**A, "token": 1}, {}], "must be a text that is not empty; got 1", "/tokens/0/token"),
-        ("/tokens", [{**A, "frequency": -1}, {}], "a number of at least 0; got -1", "/tokens/0/frequency"),
+        ("/tokens", [TOKEN], "must be a list of at least 2 tokens; got [{"),
+        ("/tokens", [TOKEN, ["b", "x"]], 'must be an object; got ["b", "x"]', "/tokens/1"),
+        ("/tokens", [TOKEN, {"token": "b"}], "this field is needed", "/tokens/1/area"),
+        ("/tokens", [{**TOKEN, "count": 1}, {}], "unknown field", "/tokens/0/count"),
+        ("/tokens", [{**TOKEN, "token": 1}, {}], "must be a text that is not empty; got 1", "/tokens/0/token"),
+        ("/tokens", [{**TOKEN, "frequency": -1}, {}], "a number of at least 0; got -1", "/tokens/0/frequency"),
         ("/sample", 0, "must be a whole number of at least 1; got 0"),
         ("/across_areas", "yes", 'must be true or false; got "yes"'),
     ],
@@ -136,7 +135,7 @@ WRONG = {
 
 @pytest.mark.parametrize(
     ("path", "place", "value", "message", "pointer"),
-    [(path, *row[:3], row[-1] if len(row) > 3 else row[0]) for path, rows in WRONG.items() for row in rows],
+    [(path, *row[:3], row[-1] if len(row) > 3 else row[0]) for path, rows in WRONG_VALUES.items() for row in rows],
 )
 def test_a_wrong_field_is_named(path, place, value, message, pointer):
     request = with_value(example(path), place, value)
@@ -146,25 +145,25 @@ def test_a_wrong_field_is_named(path, place, value, message, pointer):
     assert not make_validator(path, "request").is_valid(request)
 
 
-def needed():
-    for path in PATHS:
+def required_fields():
+    for path in POST_PATHS:
         content = document()["paths"][path]["post"]["requestBody"]["content"]
         name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
         yield from ((path, field) for field in document()["components"]["schemas"][name].get("required", ()))
 
 
-@pytest.mark.parametrize(("path", "name"), [*needed()])
+@pytest.mark.parametrize(("path", "name"), [*required_fields()])
 def test_a_required_field_is_named(path, name):
     request = {key: value for key, value in example(path).items() if key != name}
     assert problem(path, **request)["errors"] == {f"/{name}": ["this field is needed"]}
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", POST_PATHS)
 def test_the_same_request_has_the_same_answer(make_client, path):
     assert answer(path, make_client(), **example(path)) == answer(path, **example(path))
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", POST_PATHS)
 def test_a_body_that_is_not_an_object(client, path):
     result = client.post(path, json=[1])
     assert (result.status_code, result.json["errors"]) == (422, {"": ["must be an object"]})

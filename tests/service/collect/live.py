@@ -34,7 +34,7 @@ from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._store.schema import answer_name
 from adaptive.simulation._voters import VoterPool
 from tests.service.collect.browsing import Voter, new_campaign, new_id
-from tests.service.live import PATIENCE, Answer, Server, eventually, running
+from tests.service.live import PATIENCE, Answer, Server, poll_until, run_service
 
 COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-collect")
 N_ITEMS = 60
@@ -42,7 +42,7 @@ PLAN = plan_ballots(N_ITEMS, n_ballots=2, fraction=0.5, presentations=10)
 
 
 @contextlib.contextmanager
-def collecting(
+def run_collect(
     folder: Path, environment: Mapping[str, str] | None = None, target: str = "", **campaign: object
 ) -> Iterator[tuple[Server, Campaign]]:
     """Run rankcorr-collect, by default on a ledger in `folder`, with a campaign of 300 comparisons for 3 voters."""
@@ -50,7 +50,7 @@ def collecting(
     options = {"plan": PLAN, "items": range(N_ITEMS), "voters": 3, "sheet_size": None, **campaign}
     new_campaign_ = new_campaign(ledger, **options)
     try:
-        with running(folder, {"RANKCORR_LEDGER": ledger, **(environment or {})}, COMMAND) as server:
+        with run_service(folder, {"RANKCORR_LEDGER": ledger, **(environment or {})}, COMMAND) as server:
             yield server, new_campaign_
     finally:
         new_campaign_.database.close()
@@ -96,7 +96,7 @@ class LiveVoter:
         return self._ask(method, path, document, headers=self.headers)
 
 
-def insist(voter: LiveVoter, method: str, path: str, document: object) -> Any:
+def ask_until_answered(voter: LiveVoter, method: str, path: str, document: object) -> Any:
     """Send a request until it is answered, as a page does; the path of a vote has the same event id each time."""
     end = time.monotonic() + 300
     while True:
@@ -161,7 +161,7 @@ class Losses:
     unheard: int  # stored votes without an answer to the voter: at most those in flight at a stop
 
 
-def losses(campaign: Campaign, log: Log) -> Losses:
+def compare_with_ledger(campaign: Campaign, log: Log) -> Losses:
     """Compare the ledger with the answers to a crowd."""
     with campaign.database.engine.connect() as connection:
         rows = connection.exec_driver_sql(
@@ -311,7 +311,7 @@ class _Line:
             self._streams = None
 
 
-class Killed:
+class KillableServer:
     """A server with two workers on the ledger at a path or URL, at a constant address."""
 
     def __init__(self, folder: Path, ledger: str, environment: Mapping[str, str] | None = None) -> None:
@@ -327,8 +327,8 @@ class Killed:
         self._stack = ExitStack()
         self._one = threading.Lock()  # kills happen only after everything has started
 
-    def __enter__(self) -> Killed:
-        self.server: Server = self._stack.enter_context(running(self._folder, self._environment, COMMAND))
+    def __enter__(self) -> KillableServer:
+        self.server: Server = self._stack.enter_context(run_service(self._folder, self._environment, COMMAND))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -337,7 +337,7 @@ class Killed:
     def kill_worker(self, rng: random.Random) -> None:
         """Kill one of the workers; the server starts another."""
         with self._one:
-            os.kill(rng.choice(eventually(self.server.workers, goal="a worker")), signal.SIGKILL)
+            os.kill(rng.choice(poll_until(self.server.workers, goal="a worker")), signal.SIGKILL)
 
     def kill_all(self) -> None:
         """Kill all processes of the server at once, and start it again."""
@@ -347,7 +347,9 @@ class Killed:
             self.__enter__()
 
 
-def kills(killed: Killed, crowd: Crowd, n_kills: int, *, votes: tuple[int, int], seed: int = 1) -> threading.Thread:
+def kill_thread(
+    killed: KillableServer, crowd: Crowd, n_kills: int, *, votes: tuple[int, int], seed: int = 1
+) -> threading.Thread:
     """A thread, not started, that alternately kills a worker and the whole server, and finally stops the crowd.
 
     `votes` is the smallest and largest number of acknowledged votes before each kill, and before the end.
@@ -356,7 +358,7 @@ def kills(killed: Killed, crowd: Crowd, n_kills: int, *, votes: tuple[int, int],
 
     def wait() -> None:
         expected = len(crowd.log.acknowledged) + rng.randint(*votes)
-        eventually(lambda: len(crowd.log.acknowledged) >= expected, 300, "further votes")
+        poll_until(lambda: len(crowd.log.acknowledged) >= expected, 300, "further votes")
         time.sleep(rng.uniform(0.0, 0.1))
 
     def work() -> None:
@@ -402,7 +404,7 @@ class Minds:
         return "left" if preference > 0 else "right" if preference < 0 else "tie"
 
 
-def asking(voter: Voter) -> Ask:
+def join_in_process(voter: Voter) -> Ask:
     """A voter on Flask's test client who has consented."""
     answer = voter.begin(consent="1")
     assert answer.status_code == 201, answer.text

@@ -27,12 +27,12 @@ from service.collect import state as state_module
 from service.collect.state import LazyLedger, collecting
 from service.http.problems import Problem
 from service.http.state import state
-from tests.service.live import in_threads
+from tests.service.live import run_in_threads
 
 BUSY = "the ledger is busy, and nothing was changed; try again"
 UNREACHABLE = "the ledger cannot be read or written; try again later"
 # Path below /v1 -> the error of its view, and the status, kind and detail of the answer.
-RAISED = {
+ERRORS = {
     "busy": (LedgerBusyError("postgresql://db.example/votes: busy for 20 s"), 503, "busy", BUSY),
     "gone": (UnreachableError("postgresql://db.example/votes: gone"), 503, "ledger-unreachable", UNREACHABLE),
     "revision": (RevisionError("postgresql://db.example/votes: old"), 503, "ledger-unreachable", UNREACHABLE),
@@ -51,15 +51,15 @@ def app(make_app):
     """An app with views that fail like the real ones."""
     new_app = make_app()
 
-    def raising(name, error):
+    def add_failing_view(name, error):
         def view(**_):
             raise error
 
         new_app.add_url_rule(f"/v1/{name}", name, view, methods=["GET", "PUT"])
 
-    for name, (error, *_) in RAISED.items():
-        raising(name, error)
-    raising("stands", Problem(409, "another vote stands", kind="conflict", members={"answer": "left"}))
+    for name, (error, *_) in ERRORS.items():
+        add_failing_view(name, error)
+    add_failing_view("stands", Problem(409, "another vote stands", kind="conflict", members={"answer": "left"}))
     new_app.add_url_rule("/v/<key>/seen", "voter", lambda **_: str(collecting().ledger.get().database.exists()))
     new_app.add_url_rule("/v1/own", "own", lambda: ({}, {"Cache-Control": "no-cache"}))
     return new_app
@@ -103,7 +103,7 @@ def test_the_ledger_is_opened_at_first_use_and_closed_with_the_app(app):
 @pytest.mark.parametrize(
     ("path", "status", "kind", "detail"),
     [
-        *((path, *expected) for path, (_, *expected) in RAISED.items()),
+        *((path, *expected) for path, (_, *expected) in ERRORS.items()),
         ("nope", 404, "not-found", "this path is not served; /docs lists those that are"),
     ],
 )
@@ -162,7 +162,7 @@ def test_put_requests_are_counted(client):
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch):
+def long_patience(monkeypatch):
     """Creating a ledger on a slow disk takes longer than a probe waits; the test of this sets its own limit."""
     monkeypatch.setattr(state_module, "PATIENCE_SECONDS", 60.0)
 
@@ -181,7 +181,7 @@ def test_simultaneous_threads_open_the_ledger_once(tmp_path, monkeypatch):
     real = Ledger.create
     monkeypatch.setattr(Ledger, "create", lambda target, **options: calls.append(target) or real(target, **options))
     ledger = LazyLedger(str(tmp_path / "new.db"))
-    in_threads(*[ledger.get] * 8)
+    run_in_threads(*[ledger.get] * 8)
     assert len(calls) == 1
     ledger.close()
 

@@ -22,24 +22,24 @@ from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation
 from tests.adaptive.ledger.campaigns import check_ledger
 from tests.adaptive.ledger.conftest import empty_target, postgresql
-from tests.adaptive.ledger.databases import own_server
+from tests.adaptive.ledger.databases import run_server
 from tests.repository import PAGES, find_fenced
 from tests.service.collect.browsing import Voter, new_campaign, new_id
 from tests.service.collect.live import (
     Crowd,
-    Killed,
+    KillableServer,
     LiveVoter,
     Losses,
     Minds,
-    asking,
-    collecting,
-    insist,
-    kills,
-    losses,
+    ask_until_answered,
+    compare_with_ledger,
+    join_in_process,
+    kill_thread,
     run_ballots,
+    run_collect,
     simulated_campaign,
 )
-from tests.service.live import PATIENCE, eventually
+from tests.service.live import PATIENCE, poll_until
 
 pytestmark = pytest.mark.wide
 
@@ -54,9 +54,9 @@ CAMPAIGN = {"plan": PLAN, "items": 60, "voters": N_VOTERS, "sheet_size": 5}
 
 def test_killing_a_worker_and_the_server_loses_no_vote_and_voting_continues(empty_target, tmp_path):
     campaign = new_campaign(empty_target, **CAMPAIGN)
-    with Killed(tmp_path, empty_target) as server:
+    with KillableServer(tmp_path, empty_target) as server:
         crowd = Crowd(server.address, campaign.key, N_VOTERS, think=0.2)
-        killing = kills(server, crowd, 3, votes=(10, 40))
+        killing = kill_thread(server, crowd, 3, votes=(10, 40))
         killing.start()
         log = crowd.run()
         killing.join()
@@ -64,19 +64,14 @@ def test_killing_a_worker_and_the_server_loses_no_vote_and_voting_continues(empt
     assert log.broken
     assert len(log.acknowledged) >= 40
     assert not log.refused
-    assert losses(campaign, log) == Losses(lost=0, doubled=0, miscounted=0, unheard=0)
+    assert compare_with_ledger(campaign, log) == Losses(lost=0, doubled=0, miscounted=0, unheard=0)
     check_ledger(campaign)
     campaign.database.close()
 
 
-def answer_unless_busy(answer):
-    """An answer, unless the ledger is busy."""
-    return None if answer[0] == 503 else answer
-
-
 def test_a_locked_ledger_is_reported_to_voters_within_seconds(tmp_path):
     patience = {"RANKCORR_MAX_LEDGER_SECONDS": "0.5"}
-    with collecting(tmp_path, patience) as (server, campaign):
+    with run_collect(tmp_path, patience) as (server, campaign):
         voter = LiveVoter(server.ask, campaign)
         voter.come()
         pair, event = voter.sheet()[0], new_id()
@@ -91,7 +86,9 @@ def test_a_locked_ledger_is_reported_to_voters_within_seconds(tmp_path):
                 assert (status, headers["Retry-After"]) == (503, "2")
                 assert json.loads(body)["type"] == "urn:rankcorr:problem:busy"
         assert 0.5 <= min(times) < 5.0
-        status, _, body = eventually(lambda: answer_unless_busy(voter.ask("PUT", path, vote)), goal="an answer")
+        status, _, body = poll_until(
+            lambda: (reply := voter.ask("PUT", path, vote))[0] != 503 and reply, goal="an answer"
+        )
         assert (status, json.loads(body)["repeated"]) == (200, False)
 
 
@@ -105,7 +102,7 @@ def minds():
     return Minds(pool, pool.opinions(exponential_similarity(N_SIMULATED_ITEMS), rng), SEED)
 
 
-def simulated_in(folder):
+def new_simulation(folder):
     folder.mkdir()
     return simulated_campaign(str(folder / "votes.db"), SIMULATED_PLAN, N_SIMULATED_VOTERS, SEED, sheet_size=4)
 
@@ -116,12 +113,12 @@ def run(campaign, asks):
 
 
 def test_kills_during_a_campaign_do_not_change_its_result(tmp_path, make_app):
-    plain = simulated_in(tmp_path / "plain")
+    plain = new_simulation(tmp_path / "plain")
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
-    undisturbed = run(plain, [asking(Voter(app.test_client(), plain)) for _ in range(N_SIMULATED_VOTERS)])
-    killed = simulated_in(tmp_path / "killed")
+    undisturbed = run(plain, [join_in_process(Voter(app.test_client(), plain)) for _ in range(N_SIMULATED_VOTERS)])
+    killed = new_simulation(tmp_path / "killed")
     rng, threads, n_asked = random.Random(SEED), [], 0
-    with Killed(tmp_path, str(tmp_path / "killed" / "votes.db")) as server:
+    with KillableServer(tmp_path, str(tmp_path / "killed" / "votes.db")) as server:
         kills = {20: lambda: server.kill_worker(rng), 50: server.kill_all, 90: lambda: server.kill_worker(rng)}
 
         def ask(voter, *request):
@@ -130,7 +127,7 @@ def test_kills_during_a_campaign_do_not_change_its_result(tmp_path, make_app):
             if n_asked in kills:
                 threads.append(threading.Timer(rng.uniform(0.0, 0.005), kills[n_asked]))
                 threads[-1].start()
-            return insist(voter, *request)
+            return ask_until_answered(voter, *request)
 
         voters = [LiveVoter(server.server.ask, killed) for _ in range(N_SIMULATED_VOTERS)]
         for voter in voters:
@@ -145,12 +142,12 @@ def test_kills_during_a_campaign_do_not_change_its_result(tmp_path, make_app):
 
 
 def test_the_votes_in_the_ledger_give_the_records_of_the_protocol(tmp_path, make_app):
-    campaign, voting = simulated_in(tmp_path / "plain"), minds()
+    campaign, voting = new_simulation(tmp_path / "plain"), minds()
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
-    records = run(campaign, [asking(Voter(app.test_client(), campaign)) for _ in range(N_SIMULATED_VOTERS)])
+    records = run(campaign, [join_in_process(Voter(app.test_client(), campaign)) for _ in range(N_SIMULATED_VOTERS)])
     position = Position.first(SIMULATED_PLAN)
     for stored, record in zip(campaign.ballots(), records, strict=True):
-        ballot, answers = asked_and_answered(campaign, stored, voting)
+        ballot, answers = redo_ballot(campaign, stored, voting)
         record_again, position = close_ballot(
             SIMULATED_PLAN, position, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut")
         )
@@ -158,7 +155,7 @@ def test_the_votes_in_the_ledger_give_the_records_of_the_protocol(tmp_path, make
     campaign.database.close()
 
 
-def asked_and_answered(campaign, stored, voting):
+def redo_ballot(campaign, stored, voting):
     """A ballot as it was drawn, and the opinions of its voters; only the holders of sheets are from the ledger."""
     from adaptive.ledger._ballots.stored import load_ballot
     from tests.adaptive.ledger.campaigns import query
@@ -179,7 +176,7 @@ def asked_and_answered(campaign, stored, voting):
 def test_the_session_of_the_page_runs(tmp_path):
     (commands,) = find_fenced(PAGES["docs/reference/http-collect.md"], "bash")
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
-    with collecting(tmp_path, plan=plan, items=range(8)) as (server, campaign):
+    with run_collect(tmp_path, plan=plan, items=range(8)) as (server, campaign):
         command = ["bash", "-euo", "pipefail", "-c", f"SERVER={server.url} KEY={campaign.key}\n{commands}"]
         process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert process.returncode == 0, process.stderr
@@ -188,7 +185,7 @@ def test_the_session_of_the_page_runs(tmp_path):
 
 
 def test_a_database_that_stops_and_restarts(tmp_path):
-    with own_server() as database, collecting(tmp_path, target=database.url) as (server, campaign):
+    with run_server() as database, run_collect(tmp_path, target=database.url) as (server, campaign):
         voter = LiveVoter(server.ask, campaign)
         voter.come()
         first, second, *_ = voter.sheet()
@@ -205,11 +202,11 @@ def test_a_database_that_stops_and_restarts(tmp_path):
             assert (status, "Retry-After" in headers) == (503, True)
         assert min(times) < 10.0
         answers = []
-        waiting = threading.Thread(target=lambda: answers.append(insist(voter, "PUT", *vote)))
+        waiting = threading.Thread(target=lambda: answers.append(ask_until_answered(voter, "PUT", *vote)))
         waiting.start()
         time.sleep(1)
         database.start()
         waiting.join(3 * PATIENCE)
         assert answers[0]["answer"] == "left"
-        eventually(lambda: server.ask("GET", "/health/ready")[0] == 200, goal="that it is ready again")
+        poll_until(lambda: server.ask("GET", "/health/ready")[0] == 200, goal="that it is ready again")
         assert len(campaign.read(votes_of).left) == 2

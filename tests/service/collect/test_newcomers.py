@@ -10,14 +10,14 @@ from adaptive.ledger._ballots.sheets import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import ADMIN, Organiser, new_campaign, new_voter
-from tests.service.collect.live import COMMAND, LiveVoter, collecting
-from tests.service.live import ask, running
+from tests.service.collect.live import COMMAND, LiveVoter, run_collect
+from tests.service.live import ask, run_service
 
 N_SHEETS = 30
 SCRIPT = "192.0.2.66"
 
 
-def newcomers(server, campaign, stack):
+def newcomer_requests(server, campaign, stack):
     """Ask for a sheet as a new voter from an address that a proxy reports; each address has one connection."""
     connections = {}
 
@@ -41,9 +41,12 @@ def newcomers(server, campaign, stack):
 @pytest.mark.wide
 def test_a_script_can_block_new_voters_for_at_most_two_minutes(tmp_path):
     environment = {"RANKCORR_WORKERS": "2", "RANKCORR_TRUSTED_PROXIES": "1"}
-    with ExitStack() as stack, collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign):
+    with (
+        ExitStack() as stack,
+        run_collect(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign),
+    ):
         assert query(campaign, "SELECT count(*) FROM sheet") == [(N_SHEETS,)]
-        take = newcomers(server, campaign, stack)
+        take = newcomer_requests(server, campaign, stack)
         assert all(take(SCRIPT)[0]["sheet"] for _ in range(N_SHEETS))
         answer, retry = take("198.51.100.1")
         assert (answer["sheet"], answer["reason"]) == (None, "wait")
@@ -54,8 +57,8 @@ def test_a_script_can_block_new_voters_for_at_most_two_minutes(tmp_path):
         assert all(take(f"198.51.100.{n}")[0]["sheet"] for n in range(5))
         # The limit applies to another worker and after a restart.
         server.stop()
-        with running(tmp_path, {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), **environment}, COMMAND) as again:
-            take = newcomers(again, campaign, stack)
+        with run_service(tmp_path, {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), **environment}, COMMAND) as again:
+            take = newcomer_requests(again, campaign, stack)
             assert take(SCRIPT)[0]["reason"] == "wait"
             assert take("198.51.100.99")[0]["sheet"]
 

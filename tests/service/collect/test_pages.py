@@ -129,7 +129,7 @@ def test_a_preview_shows_items_from_the_whole_list_and_of_each_kind(target, clie
         target, plan=plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4), items=LABELS, contents=contents
     )
     sign_in(client, campaign)
-    pairs = previewed_pairs(client, campaign)
+    pairs = preview_pairs(client, campaign)
     labels_on_left = [pair["left"].get("text", "oak.png") for pair in pairs]
     assert labels_on_left == ["tree 0", "tree 4", "tree 8", "tree 11", "tree 15", "oak.png", "tree 19"]
     assert [pair["right"] for pair in pairs] == [pair["left"] for pair in (*pairs[1:], pairs[0])]
@@ -144,7 +144,7 @@ def test_a_preview_begins_with_the_practice_of_the_campaign(target, client):
     )
     campaign = new_campaign(target, probing=Probing(known))
     sign_in(client, campaign)
-    practice = [pair for pair in previewed_pairs(client, campaign) if pair["practice"]]
+    practice = [pair for pair in preview_pairs(client, campaign) if pair["practice"]]
     practice_pairs = [(pair["left"]["text"], pair["right"]["text"], pair["expected"]) for pair in practice]
     assert practice_pairs == [("yew", "ash", "right"), ("fir", "birch", "tie")]
 
@@ -155,7 +155,7 @@ def sign_in(client, campaign):
     )
 
 
-def previewed_pairs(client, campaign):
+def preview_pairs(client, campaign):
     """The pairs of a preview in the page."""
     result = re.search(r'data-preview="([^"]*)"', client.get(f"/v/{campaign.key}/vote?preview=1").text)
     return json.loads(html.unescape(result[1]))

@@ -25,7 +25,7 @@ from tests.service.collect.browsing import (
     problem,
     token_of,
 )
-from tests.service.collect.live import collecting
+from tests.service.collect.live import run_collect
 
 pytestmark = pytest.mark.wide
 
@@ -34,7 +34,7 @@ SCRIPT = "<script>alert(1)</script>"
 
 
 @pytest.fixture
-def two(arrive):
+def two_voters(arrive):
     """Two voters with a sheet each."""
     voters = arrive(), arrive()
     for voter in voters:
@@ -43,22 +43,22 @@ def two(arrive):
     return voters
 
 
-def test_voting_on_the_sheet_of_another_voter_is_refused(two, campaign):
-    mine, theirs = two
+def test_voting_on_the_sheet_of_another_voter_is_refused(two_voters, campaign):
+    mine, theirs = two_voters
     check_refused(mine.vote(theirs.pairs[0]["id"]), 404, "no-such-pair")
     assert not query(campaign, "SELECT 1 FROM vote_event UNION SELECT 1 FROM late_vote")
 
 
-def test_retracting_the_vote_of_another_voter_is_refused(two, campaign):
-    mine, theirs = two
+def test_retracting_the_vote_of_another_voter_is_refused(two_voters, campaign):
+    mine, theirs = two_voters
     event = new_id()
     theirs.vote(theirs.pairs[0]["id"], event_id=event)
     check_refused(mine.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}), 404, "no-such-vote")
     assert len(query(campaign, "SELECT 1 FROM vote_event")) == 1
 
 
-def test_an_event_id_of_another_voter_reveals_nothing(two, campaign):
-    mine, theirs = two
+def test_an_event_id_of_another_voter_reveals_nothing(two_voters, campaign):
+    mine, theirs = two_voters
     event = new_id()
     theirs.vote(theirs.pairs[0]["id"], event_id=event)
     assert "answer" not in check_refused(mine.vote(mine.pairs[0]["id"], event_id=event), 422, "event-reused")
@@ -140,8 +140,8 @@ def test_names_of_platforms_are_in_no_export_and_no_digest(target, make_app):
         *({"Sec-Fetch-Site": site} for site in ("cross-site", "same-site")),
     ],
 )
-def test_a_page_of_another_site_cannot_act_for_a_voter(two, campaign, headers):
-    voter, _ = two
+def test_a_page_of_another_site_cannot_act_for_a_voter(two_voters, campaign, headers):
+    voter, _ = two_voters
     pair = voter.pairs[0]["id"]
     check_refused(voter.put(f"/v1/votes/{new_id()}", {"pair": pair, "answer": "left"}, **headers), 403, "cross-site")
     assert not query(campaign, "SELECT 1 FROM vote_event")
@@ -159,16 +159,16 @@ def test_own_pages_work_behind_an_https_proxy(campaign, make_app):
 
 
 @pytest.mark.parametrize("mime", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_a_form_is_not_accepted_as_a_vote(two, campaign, mime):
-    voter, _ = two
+def test_a_form_is_not_accepted_as_a_vote(two_voters, campaign, mime):
+    voter, _ = two_voters
     body = json.dumps({"pair": voter.pairs[0]["id"], "answer": "left"})
     answer = voter.client.put(f"/v1/votes/{new_id()}", data=body, content_type=mime, headers=voter.headers)
     assert answer.status_code == 415
     assert not query(campaign, "SELECT 1 FROM vote_event")
 
 
-def test_a_cookie_alone_does_not_identify_a_voter(two):
-    voter, _ = two
+def test_a_cookie_alone_does_not_identify_a_voter(two_voters):
+    voter, _ = two_voters
     assert voter.client.get("/v1/me").status_code == 422  # the page names the campaign in a header
 
 
@@ -414,7 +414,7 @@ def test_a_foreign_host_with_matching_origin_is_refused(make_app, campaign):
     assert "Set-Cookie" not in answer.headers
 
 
-def cookie_set(client, campaign, **headers):
+def session_cookie(client, campaign, **headers):
     answer = client.post("/v1/sessions", json={"campaign": campaign.key, "consent": "1"}, headers=headers)
     assert answer.status_code == 201
     return answer.headers["Set-Cookie"]
@@ -425,7 +425,7 @@ def cookie_set(client, campaign, **headers):
     [({"public_url": PUBLIC}, {"Host": "votes.example.org"}), ({"trusted_proxies": 1}, {"X-Forwarded-Proto": "https"})],
 )
 def test_over_https_cookies_are_bound_to_the_host(make_app, campaign, settings, headers):
-    cookie = cookie_set(make_app(**settings).test_client(), campaign, **headers)
+    cookie = session_cookie(make_app(**settings).test_client(), campaign, **headers)
     name, _, attributes = cookie.partition("=")
     assert name == f"__Host-voter_{campaign.key[:12]}"
     assert {"Secure", "HttpOnly", "Path=/", "SameSite=Lax"} <= set(attributes.split("; "))
@@ -434,7 +434,7 @@ def test_over_https_cookies_are_bound_to_the_host(make_app, campaign, settings, 
 
 @pytest.mark.parametrize("public", ["", PUBLIC])
 def test_over_http_on_this_machine_cookies_have_plain_names(make_app, campaign, public):
-    cookie = cookie_set(make_app(public_url=public).test_client(), campaign)
+    cookie = session_cookie(make_app(public_url=public).test_client(), campaign)
     assert cookie.startswith(f"voter_{campaign.key[:12]}=")
     assert "Secure" not in cookie
 
@@ -442,7 +442,7 @@ def test_over_http_on_this_machine_cookies_have_plain_names(make_app, campaign, 
 def test_over_https_cookies_with_plain_names_are_no_session(make_app, campaign):
     app = make_app(public_url=PUBLIC)
     headers = {"Rankcorr-Campaign": campaign.key, "Host": "votes.example.org"}
-    cookie = cookie_set(app.test_client(), campaign, Host="votes.example.org").partition(";")[0]
+    cookie = session_cookie(app.test_client(), campaign, Host="votes.example.org").partition(";")[0]
     with app.test_client(use_cookies=False) as client:
         assert client.get("/v1/me", headers={**headers, "Cookie": cookie}).status_code == 200
         planted = cookie.removeprefix("__Host-")
@@ -470,7 +470,7 @@ def send(server, *lines):
 
 
 def test_on_a_socket_a_foreign_host_name_is_in_no_link(tmp_path):
-    with collecting(tmp_path, {"RANKCORR_WORKERS": "1"}) as (server, campaign):
+    with run_collect(tmp_path, {"RANKCORR_WORKERS": "1"}) as (server, campaign):
         token = token_of(campaign, "organiser")
         links = f"GET /v1/campaigns/{campaign.key}/links HTTP/1.1", f"Authorization: Bearer {token}"
         for host in ("evil.example", "evil.example:80", "[2001:db8::1]"):

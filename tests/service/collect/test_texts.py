@@ -13,7 +13,7 @@ from service.collect.pages import LANGUAGES, Texts, direction, language_name
 HERE = Path(service.collect.__file__).parent
 LOCALES = HERE / "locales"
 # Keys that a program composes, such as said.left and said.tie
-MADE_UP = re.compile(
+COMPUTED_KEYS = re.compile(
     r"said\.(left|right|tie|cannot say)|paused\.(invitation|browser|platform)|(vote|finish)\.title"
     r"|early\.(quota full|screened out)|vote\.grades\.[123]|vote\.(best|worst)"
 )
@@ -53,20 +53,20 @@ WORDS = {
 }  # fmt: skip
 
 
-def flat(texts, path=""):
+def flatten_texts(texts, path=""):
     """Each text by its key, such as "voter.vote.undo"."""
     for key, value in texts.items():
         if isinstance(value, dict):
-            yield from flat(value, f"{path}{key}.")
+            yield from flatten_texts(value, f"{path}{key}.")
         else:
             yield f"{path}{key}", value
 
 
 def texts_of(language):
-    return dict(flat(json.loads((LOCALES / f"{language}.json").read_text("utf-8"))))
+    return dict(flatten_texts(json.loads((LOCALES / f"{language}.json").read_text("utf-8"))))
 
 
-def used_of_organisers():
+def organiser_keys():
     result = {name + word for name, words in WORDS.items() for word in words}
     for path in (HERE / "static" / "organiser").glob("*.js"):
         result |= set(re.findall(r'(?<![/*] )"([a-z-]+(?:\.[a-z0-9_-]+)+|[a-z-]+)"', path.read_text(encoding="utf-8")))
@@ -103,12 +103,12 @@ def test_each_language_has_the_same_texts_with_the_same_placeholders(pages, lang
 def test_each_voter_s_text_is_used():
     written = " ".join(text for _, text in sources())
     keys = [key.removeprefix("voter.") for key in texts_of("en") if key.startswith("voter.")]
-    assert [key for key in keys if key not in written and not MADE_UP.fullmatch(key)] == []
+    assert [key for key in keys if key not in written and not COMPUTED_KEYS.fullmatch(key)] == []
 
 
 def test_each_text_of_organisers_is_used():
     keys = {key.removeprefix("organiser.") for key in texts_of("organiser.en")}
-    assert sorted(keys - used_of_organisers()) == []
+    assert sorted(keys - organiser_keys()) == []
 
 
 def test_every_text_used_on_pages_of_organisers_exists():

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import guard
-from tests.service.live import PATIENCE, REPOSITORY, Answer, Asked, Server, ask, eventually, in_threads
+from tests.service.live import PATIENCE, REPOSITORY, Answer, Endpoint, Server, ask, poll_until, run_in_threads
 
 DEPLOY = REPOSITORY / "service" / "deploy"
 # Debian's folder, which is not on the path of every user
@@ -37,7 +37,7 @@ def fill_configuration(variable_values: dict[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Proxy(Asked):
+class Proxy(Endpoint):
     """A running nginx."""
 
     http: int
@@ -58,15 +58,15 @@ class Proxy(Asked):
             return ask(connection, method, path, document, headers)
 
 
-def refused_of_many(proxy: Proxy, headers: Mapping[str, str] | None = None) -> Answer | None:
+def find_refusal(proxy: Proxy, headers: Mapping[str, str] | None = None) -> Answer | None:
     """Send twenty requests at the same time, the first of which is answered; return an answer of 429, or None."""
     assert proxy.ask("GET", "/health/live", headers=headers)[0] in (200, 429)
-    answers = in_threads(*[lambda: proxy.ask("GET", "/health/live", headers=headers)] * 20)
+    answers = run_in_threads(*[lambda: proxy.ask("GET", "/health/live", headers=headers)] * 20)
     assert {status for status, _, _ in answers} <= {200, 429}
     return next((answer for answer in answers if answer[0] == 429), None)
 
 
-class Slow:
+class SlowClients:
     """Connections from 100 addresses that never finish: four kinds in equal numbers, and 20 that read no answer."""
 
     def __init__(self, proxy: Proxy, number: int, host: str, stack: contextlib.ExitStack) -> None:
@@ -118,10 +118,10 @@ class Slow:
 
 
 @contextlib.contextmanager
-def slow_clients(proxy: Proxy, number: int, host: str = "localhost") -> Iterator[Slow]:
+def slow_clients(proxy: Proxy, number: int, host: str = "localhost") -> Iterator[SlowClients]:
     """Open slow connections, and close them at the end."""
     with contextlib.ExitStack() as stack:
-        yield Slow(proxy, number, host, stack)
+        yield SlowClients(proxy, number, host, stack)
 
 
 @contextlib.contextmanager
@@ -176,7 +176,7 @@ def run_proxy(server: Server, folder: Path, *, collect: Server | None = None, **
     log = folder / "log"
     command = [str(NGINX), "-e", "stderr", "-p", str(folder), "-c", str(configuration), "-g", extra]
     with log.open("wb") as output, guard(command, stdout=output, stderr=output) as process:
-        eventually(lambda: process.poll() is not None or _listens(https_port), goal="nginx")
+        poll_until(lambda: process.poll() is not None or _listens(https_port), goal="nginx")
         assert process.poll() is None, log.read_text()
         yield Proxy(http_port, https_port, certificate, log)
 

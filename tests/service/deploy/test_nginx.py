@@ -10,8 +10,8 @@ import ssl
 
 import pytest
 
-from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, refused_of_many, run_proxy, slow_clients
-from tests.service.live import IN_PROGRESS, PAIR, PATIENCE, eventually
+from tests.service.deploy.proxy import BUNDLE, NGINX, find_refusal, open_files, run_proxy, slow_clients
+from tests.service.live import IN_PROGRESS, PAIR, PATIENCE, poll_until
 
 pytestmark = [
     pytest.mark.wide,
@@ -141,14 +141,14 @@ def test_nginx_passes_the_request_id_to_the_service(proxy, live_server):
     _, headers, _ = proxy.ask("POST", "/v1/correlations", PAIR)
     request_id = headers["X-Request-ID"]
     assert f'"id":"{request_id}"' in live_server.output.read_text()
-    eventually(
+    poll_until(
         lambda: f'"id":"{request_id}","method":"POST","status":200' in proxy.log.read_text(), goal="a line of the log"
     )
 
 
 def test_clients_beyond_the_rate_limit_get_429(live_server, tmp_path):
     with run_proxy(live_server, tmp_path, PROXY_REQUESTS_PER_SECOND="1", PROXY_BURST="2") as strict:
-        problem = problem_of(eventually(lambda: refused_of_many(strict), goal="a refusal"))
+        problem = problem_of(poll_until(lambda: find_refusal(strict), goal="a refusal"))
     assert (problem["status"], problem["type"]) == (429, "urn:rankcorr:problem:too-many-requests")
 
 
@@ -178,7 +178,7 @@ def test_a_head_that_does_not_arrive_in_time_ends_the_connection(live_server, tm
                     return connection
                 return None
 
-            silent, begun = connect(), eventually(head_begun, goal="a handshake")
+            silent, begun = connect(), poll_until(head_begun, goal="a handshake")
             assert silent.recv(1) == b""
             with contextlib.suppress(ConnectionResetError, ssl.SSLEOFError):
                 assert begun.recv(1) == b""
@@ -190,8 +190,8 @@ def test_two_thousand_slow_connections_do_not_affect_others(live_server, tmp_pat
         run_proxy(live_server, tmp_path, PROXY_CLIENT_TIME="3600s") as proxy,
         slow_clients(proxy, N_SLOW) as slow,
     ):
-        eventually(lambda: live_server.output.read_text().count(BUNDLE) >= len(slow.unread), goal="their requests")
-        eventually(lambda: live_server.metrics()[IN_PROGRESS] == 1, goal="the end of all work")  # that for metrics
+        poll_until(lambda: live_server.output.read_text().count(BUNDLE) >= len(slow.unread), goal="their requests")
+        poll_until(lambda: live_server.metrics()[IN_PROGRESS] == 1, goal="the end of all work")  # that for metrics
         for _ in range(50):
             assert proxy.ask("GET", "/health/live")[0] == 200
             assert proxy.ask("POST", "/v1/correlations", PAIR)[0] == 200

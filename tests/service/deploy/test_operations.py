@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 from adaptive.ledger import Ledger
-from tests.adaptive.ledger.databases import SERVER, voted_campaign
+from tests.adaptive.ledger.databases import SERVER, campaign_with_votes
 from tests.repository import PAGES, find_fenced
-from tests.service.collect.live import collecting
+from tests.service.collect.live import run_collect
 from tests.service.deploy.proxy import DEPLOY, make_certificate
 from tests.service.deploy.test_compose import COMPOSE
 
@@ -110,9 +110,9 @@ def votes_at(target):
         ledger.close()
 
 
-def campaign_with_votes(target):
+def cast_votes(target):
     """Make a campaign with votes; return their number."""
-    voted_campaign(target).database.close()
+    campaign_with_votes(target).database.close()
     return votes_at(target)
 
 
@@ -123,7 +123,7 @@ def lose_votes(database):
 
 
 def test_a_file_is_restored_from_its_backup(shell, tmp_path):
-    n_votes = campaign_with_votes(str(tmp_path / "voting.db"))
+    n_votes = cast_votes(str(tmp_path / "voting.db"))
     shell("ballots run backup voting.db monday.db")
     (tmp_path / "voting.db").write_bytes(b"")
     (restore,) = blocks("docs/how-to/backup.md", "SQLite")
@@ -132,7 +132,7 @@ def test_a_file_is_restored_from_its_backup(shell, tmp_path):
 
 
 def test_a_database_is_restored_from_its_dump(shell, database):
-    n_votes = campaign_with_votes(url_of(database))
+    n_votes = cast_votes(url_of(database))
     dump, restore = blocks("docs/how-to/backup.md", "PostgreSQL")
     shell(dump)
     shell(re.sub(r"\brestored\b", f"{database}_restored", restore))
@@ -140,7 +140,7 @@ def test_a_database_is_restored_from_its_dump(shell, database):
 
 
 def test_compose_restores_votes_and_images(shell, database, tmp_path):
-    n_votes = campaign_with_votes(url_of(database))
+    n_votes = cast_votes(url_of(database))
     (tmp_path / "assets" / "oak.png").write_bytes(b"png")
     back_up, restore = blocks("docs/how-to/backup.md", "Docker Compose")
     shell(back_up)
@@ -153,8 +153,8 @@ def test_compose_restores_votes_and_images(shell, database, tmp_path):
 
 
 def test_a_ledger_is_upgraded(shell, database, tmp_path):
-    n_votes = campaign_with_votes(str(tmp_path / "voting.db"))
-    campaign_with_votes(url_of(database))
+    n_votes = cast_votes(str(tmp_path / "voting.db"))
+    cast_votes(url_of(database))
     alone, compose = blocks("docs/how-to/backup.md", "Upgrade")
     shell(alone)
     assert votes_at(str(tmp_path / "before.db")) == n_votes
@@ -181,7 +181,7 @@ def test_the_variables_of_compose_are_in_the_file_beside_it(shell, tmp_path):
 
 def test_the_operator_creates_another_link_and_reads_the_metrics(shell, database, tmp_path):
     link, metrics = blocks("docs/how-to/deployment.md", "With Docker Compose")[1:3]
-    with collecting(tmp_path, target=url_of(database)) as (server, campaign):
+    with run_collect(tmp_path, target=url_of(database)) as (server, campaign):
         printed, _ = shell(link, RANKCORR_PUBLIC_URL=server.url)
         url, _, token = printed.strip().splitlines()[-1].partition("#")
         assert url.endswith(f"/o/{campaign.key}")

@@ -25,10 +25,10 @@ from service.http.hooks import answer_alone
 from service.http.jobs import Jobs
 from service.http.pool import MOST_OF_CLIENT, Heavy, Pool
 from service.http.problems import CLIENT_LEFT, Problem
-from tests.service.live import children, eventually, in_threads, state
+from tests.service.live import children, poll_until, run_in_threads, state
 
 MEMORY = bytearray()
-STARTED = mmap.mmap(-1, 256)  # shared with all children: a byte for each waiting task
+START_FLAGS = mmap.mmap(-1, 256)  # shared with all children: a byte for each waiting task
 NUMBERS = itertools.count()
 SECONDS = {"work a second": 1.1, "work a while": 2.2}  # of processor time; as short work, only the second is stopped
 
@@ -36,7 +36,7 @@ SECONDS = {"work a second": 1.1, "work a while": 2.2}  # of processor time; as s
 def answer(head, body):
     """The work of a child process."""
     if head == "wait":
-        STARTED[body[0]] = 1
+        START_FLAGS[body[0]] = 1
         signal.pause()
     elif head == "work" or isinstance(head, dict):
         while True:
@@ -59,7 +59,7 @@ def answer(head, body):
     return (head, os.getpid(), os.getppid(), os.nice(0)), body[::-1]
 
 
-def opened(*, waiting=40, wait_seconds=60.0, work_seconds=60.0, places=1, work_bytes=1 << 28, jobs=None, niceness=0):
+def open_pool(*, waiting=40, wait_seconds=60.0, work_seconds=60.0, places=1, work_bytes=1 << 28, jobs=None, niceness=0):
     module.NICENESS = niceness  # with lower priority, work would wait for other tests
     limits = Limits(max_seconds=work_seconds, max_work_bytes=work_bytes)
     settings = Settings(limits=limits, max_waiting=waiting, max_wait_seconds=wait_seconds, job_seconds=work_seconds)
@@ -87,10 +87,10 @@ def ask_refused(pool, head, client="a", connection=None):
 
 def supervisor():
     """The process that forks the children."""
-    return eventually(lambda: [pid for guard in children(os.getpid()) for pid in children(guard)])[0]
+    return poll_until(lambda: [pid for guard in children(os.getpid()) for pid in children(guard)])[0]
 
 
-class Waiting:
+class WaitingRequest:
     """A request that runs until its client leaves."""
 
     def __init__(self, pool, client="a", operation="wait"):
@@ -107,7 +107,7 @@ class Waiting:
             self.problem = problem
 
     def has_started(self):
-        return STARTED[self.number]
+        return START_FLAGS[self.number]
 
     def leave(self):
         self.end.close()
@@ -118,14 +118,14 @@ class Waiting:
 @contextlib.contextmanager
 def occupy(pool, *clients):
     """Let a request of each client run until it leaves."""
-    requests = [Waiting(pool, client) for client in clients]
-    eventually(lambda: all(request.has_started() for request in requests), goal="the start of all")
+    requests = [WaitingRequest(pool, client) for client in clients]
+    poll_until(lambda: all(request.has_started() for request in requests), goal="the start of all")
     yield
     assert [request.leave() for request in requests] == [CLIENT_LEFT] * len(clients)
 
 
 def answers():
-    pool = opened(niceness=module.NICENESS)
+    pool = open_pool(niceness=module.NICENESS)
     data = bytes(range(256)) * 20_000
     (head, child, parent, niceness), body = pool.ask("a", "echo", data)
     assert (head, body, niceness) == ("echo", data[::-1], 10)
@@ -135,13 +135,13 @@ def answers():
 
 def one_at_a_time():
     """A client's second request waits for its first despite free places; one beyond MOST_OF_CLIENT is refused."""
-    pool = opened(places=3)
+    pool = open_pool(places=3)
     with occupy(pool, "a"):
         for client in "bcde":
             echo(pool, client)
-        more = [Waiting(pool, "a") for _ in range(MOST_OF_CLIENT - 1)]
-        eventually(lambda: n_waiting() == len(more))  # otherwise the next request may take the place of one of them
-        problem = eventually(lambda: refused_at_once(pool))
+        more = [WaitingRequest(pool, "a") for _ in range(MOST_OF_CLIENT - 1)]
+        poll_until(lambda: n_waiting() == len(more))  # otherwise the next request may take the place of one of them
+        problem = poll_until(lambda: find_refusal(pool))
         assert (problem.status, problem.kind, problem.headers) == (429, "one-at-a-time", {"Retry-After": "1"})
         assert f"{MOST_OF_CLIENT} heavy requests of this client are running or waiting" in problem.detail
         assert not any(request.has_started() for request in more)
@@ -154,7 +154,7 @@ def n_waiting():
     return REGISTRY.get_sample_value("rankcorr_requests_waiting")
 
 
-def refused_at_once(pool):
+def find_refusal(pool):
     """The refusal of another request of client a; None if it would wait, in which case it leaves."""
     ours, theirs = socket.socketpair()
     threading.Timer(0.5, theirs.close).start()
@@ -164,7 +164,7 @@ def refused_at_once(pool):
 
 def short_work_beside_long_work():
     """Clients with endless work leave a place for short work."""
-    pool = opened(places=2)
+    pool = open_pool(places=2)
     connections = [socket.socketpair() for _ in range(3)]
     threads = [
         threading.Thread(target=ask_refused, args=(pool, "work", f"client {place}", ours), daemon=True)
@@ -183,7 +183,7 @@ def short_work_beside_long_work():
 
 def long_work_leaves_half_of_the_room():
     """One of two clients with long work is refused, from then on at once; short work of others is done."""
-    pool = opened(places=1, waiting=2)
+    pool = open_pool(places=1, waiting=2)
     connections = {client: socket.socketpair() for client in "ab"}
     problems = {}
 
@@ -193,7 +193,7 @@ def long_work_leaves_half_of_the_room():
     threads = [threading.Thread(target=work, args=client, daemon=True) for client in connections]
     for thread in threads:
         thread.start()
-    ((client, problem),) = eventually(lambda: list(problems.items()), goal="a refusal")
+    ((client, problem),) = poll_until(lambda: list(problems.items()), goal="a refusal")
     assert (problem.status, problem.kind) == (503, "over-capacity")
     assert ask_refused(pool, "echo", client).status == 503
     for other in "efg":
@@ -207,7 +207,7 @@ def long_work_leaves_half_of_the_room():
 
 
 def work_that_proves_long_begins_again():
-    pool = opened()
+    pool = open_pool()
     for _ in range(2):  # the second request starts as long work
         head, _ = pool.ask("a", "work a while", b"")
         assert head[0] == "work a while"
@@ -216,7 +216,7 @@ def work_that_proves_long_begins_again():
 
 def the_latest_requests_tell_the_next():
     """Work of a second is long from the second time on, and stays so for some short requests."""
-    pool = opened(waiting=2)
+    pool = open_pool(waiting=2)
     for client in "ab":
         pool.ask(client, "work a second", b"")
     with occupy(pool, "a"):
@@ -230,14 +230,14 @@ def the_latest_requests_tell_the_next():
 
 def the_shortest_work_comes_first():
     """A client with short work takes the place of the newest unknown client, and is served first."""
-    pool = opened(waiting=4)
+    pool = open_pool(waiting=4)
     echo(pool, "short", "echo")
     _come_first(pool, "short", "wait")
 
 
 def a_short_operation_comes_first():
     """The same for an unknown client, if requests of others for the same operation were short."""
-    pool = opened(waiting=4)
+    pool = open_pool(waiting=4)
     echo(pool, "short", "echo")
     _come_first(pool, "new", "echo")
 
@@ -246,20 +246,20 @@ def _come_first(pool, client, operation):
     with occupy(pool, "a"), occupy(pool, "b"):
         others = []
         for name in "cd":
-            others.append(Waiting(pool, name))
-            eventually(lambda: n_waiting() == len(others))
-        short = Waiting(pool, client, operation)
-        eventually(lambda: others[1].problem, goal="a refusal")
+            others.append(WaitingRequest(pool, name))
+            poll_until(lambda: n_waiting() == len(others))
+        short = WaitingRequest(pool, client, operation)
+        poll_until(lambda: others[1].problem, goal="a refusal")
         assert others[1].problem.detail == "the service has 4 heavy requests already (RANKCORR_MAX_WAITING); try again"
         assert ask_refused(pool, "echo", "e").status == 503  # it is no shorter than c's
         assert not short.has_started()
-    eventually(lambda: short.has_started() and others[0].has_started())
+    poll_until(lambda: short.has_started() and others[0].has_started())
     assert [short.leave(), others[0].leave()] == [CLIENT_LEFT] * 2
 
 
 def many_clients_with_work_of_a_second():
     """They delay short work, but do not block it."""
-    pool = opened(waiting=4)
+    pool = open_pool(waiting=4)
     echo(pool, "short")
     stop = threading.Event()
 
@@ -281,7 +281,7 @@ def many_clients_with_work_of_a_second():
 
 
 def no_turn_in_time():
-    pool = opened(wait_seconds=0.2)
+    pool = open_pool(wait_seconds=0.2)
     with occupy(pool, "a", "b"):
         problem = ask_refused(pool, "echo", "c")
         assert (problem.status, problem.kind, problem.headers) == (503, "over-capacity", {"Retry-After": "1"})
@@ -290,7 +290,7 @@ def no_turn_in_time():
 
 
 def few_wait():
-    pool = opened(waiting=2)
+    pool = open_pool(waiting=2)
     with occupy(pool, "a", "b"):
         problem = ask_refused(pool, "echo", "c")
         assert problem.status == 503
@@ -300,7 +300,7 @@ def few_wait():
 
 def many_at_once():
     """Requests end, and clients leave, at the same time."""
-    pool = opened(places=4, waiting=64)
+    pool = open_pool(places=4, waiting=64)
     before = supervisor()
 
     def ask(client):
@@ -313,14 +313,14 @@ def many_at_once():
                 pool_refuses = ask_refused(pool, "work", client, ours)
                 assert pool_refuses.status == CLIENT_LEFT
 
-    in_threads(*(partial(ask, f"client {k}") for k in range(16)))
+    run_in_threads(*(partial(ask, f"client {k}") for k in range(16)))
     assert supervisor() == before
     descriptors = len(os.listdir(f"/proc/{before}/fd"))
     assert descriptors < 30, "descriptors of ended requests stay open"
 
 
 def too_much_work_is_ended():
-    pool = opened(work_seconds=1.0)
+    pool = open_pool(work_seconds=1.0)
     problem = ask_refused(pool, "work")
     assert (problem.status, problem.kind) == (422, "too-much-work")
     assert "this request used up its 1 s of processor time (RANKCORR_MAX_SECONDS)" in problem.detail
@@ -328,13 +328,13 @@ def too_much_work_is_ended():
 
 
 def too_much_memory_is_refused():
-    pool = opened(work_bytes=1 << 28)
+    pool = open_pool(work_bytes=1 << 28)
     assert pool.ask("a", "take", b"") == ("too large", b"")
 
 
 def a_child_that_has_grown_is_replaced():
     module.MOST_GROWTH = 1 << 21
-    pool = opened()
+    pool = open_pool()
     first = pool.ask("a", "grow", b"")[0][1]
     second = pool.ask("a", "grow", b"")[0][1]
     assert echo(pool) not in (first, second)
@@ -342,15 +342,15 @@ def a_child_that_has_grown_is_replaced():
 
 def a_child_answers_so_many_requests():
     module.MOST_REQUESTS = 3
-    pool = opened()
+    pool = open_pool()
     pids = [echo(pool) for _ in range(7)]
     assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [3, 3, 1]
 
 
-def an_answer_in_vain_is_given_up():
+def a_child_without_a_processor_is_stopped():
     """A child that waits without using a processor is stopped in time."""
-    pool = opened(wait_seconds=1.0, work_seconds=0.1)
-    request = Waiting(pool)
+    pool = open_pool(wait_seconds=1.0, work_seconds=0.1)
+    request = WaitingRequest(pool)
     request.thread.join(60)
     problem = request.problem
     assert (problem.status, problem.kind) == (503, "over-capacity")
@@ -359,41 +359,41 @@ def an_answer_in_vain_is_given_up():
 
 
 def a_death():
-    pool = opened()
+    pool = open_pool()
     for head in ("die", "fail"):
         problem = ask_refused(pool, head)
         assert problem.status == 500
         assert "the process that worked on the request has ended" in problem.detail
     idle = echo(pool)
     os.kill(idle, signal.SIGKILL)
-    eventually(lambda: state(idle) == "", goal="the end of a child")
+    poll_until(lambda: state(idle) == "", goal="the end of a child")
     assert echo(pool) != idle
 
 
 def death_of_the_supervisor():
-    pool = opened()
-    request = Waiting(pool)
-    eventually(request.has_started)
+    pool = open_pool()
+    request = WaitingRequest(pool)
+    poll_until(request.has_started)
     first = supervisor()
     before = children(first)
     os.kill(first, signal.SIGKILL)
     request.thread.join(60)
     assert request.problem.status == 503
     assert request.problem.detail == "the work on this request was interrupted; try again"
-    eventually(lambda: all(state(child) == "" for child in before), goal="the end of its children")
+    poll_until(lambda: all(state(child) == "" for child in before), goal="the end of its children")
     echo(pool)
     assert supervisor() != first
 
 
 def death_of_the_supervisor_and_its_guard():
-    pool = opened()
+    pool = open_pool()
     echo(pool)
     pool.check()
     (guard,), boss = children(os.getpid()), supervisor()
     for pid in (guard, boss):
         os.kill(pid, signal.SIGKILL)
-    eventually(lambda: state(boss) == "", goal="the end of the supervisor")
-    problem = eventually(lambda: refused_at_once(pool))
+    poll_until(lambda: state(boss) == "", goal="the end of the supervisor")
+    problem = poll_until(lambda: find_refusal(pool))
     assert (problem.status, problem.kind) == (503, "over-capacity")
     assert problem.detail == "the processes for heavy requests have ended; try again"
     pool.look_at_jobs()
@@ -404,7 +404,7 @@ def death_of_the_supervisor_and_its_guard():
 
 def signals_for_the_whole_group():
     """Ctrl-c, and a stop of the whole control group, leave the work that is under way to its worker."""
-    pool = opened()
+    pool = open_pool()
     first = echo(pool)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         for pid in (*children(os.getpid()), supervisor(), first):
@@ -413,10 +413,10 @@ def signals_for_the_whole_group():
 
 
 def death_of_the_worker():
-    pool = opened(places=2)  # without a reference, its socket would close and the supervisor would stop
+    pool = open_pool(places=2)  # without a reference, its socket would close and the supervisor would stop
     echo(pool)
     boss = supervisor()
-    eventually(lambda: len(children(boss)) == 2)
+    poll_until(lambda: len(children(boss)) == 2)
     print(*children(os.getpid()), boss, *children(boss), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -426,34 +426,34 @@ def jobs_have_turns():
     with tempfile.TemporaryDirectory() as folder:
         jobs = Jobs(8)
         jobs.open(Path(folder))
-        pool = opened(jobs=jobs)
+        pool = open_pool(jobs=jobs)
         keys = {client: pool.client_key(client) for client in "abc"}
         names = [jobs.begin(keys["a"], "wait", bytes([next(NUMBERS)])) for _ in range(3)]
         pool.look_at_jobs()
-        eventually(lambda: STARTED[0])
+        poll_until(lambda: START_FLAGS[0])
         boss = supervisor()
         names.append(jobs.begin(keys["b"], "echo", b"b"))
         pool.look_at_jobs()
         assert echo(pool) in children(boss)  # heavy requests of a client with a job are answered
         jobs.delete(names[0])
         pool.look_at_jobs()
-        assert eventually(lambda: jobs.answer(names[3]))[2] == b"b"  # before the second job of a
+        assert poll_until(lambda: jobs.answer(names[3]))[2] == b"b"  # before the second job of a
         os.kill(boss, signal.SIGKILL)
         names.append(jobs.begin(keys["c"], "echo", b"c"))
         for name in names[1:3]:
             jobs.delete(name)
         pool.look_at_jobs()
-        assert eventually(lambda: jobs.answer(names[4]))[2] == b"c"
+        assert poll_until(lambda: jobs.answer(names[4]))[2] == b"c"
 
 
 def a_job_has_a_limit():
     with tempfile.TemporaryDirectory() as folder:
         jobs = Jobs(8)
         jobs.open(Path(folder))
-        pool = opened(jobs=jobs, work_seconds=1.0)
+        pool = open_pool(jobs=jobs, work_seconds=1.0)
         name = jobs.begin(pool.client_key("a"), {"HTTP_X_REQUEST_ID": "id-7"}, b"")
         pool.look_at_jobs()
-        status, _, body = eventually(lambda: jobs.answer(name))
+        status, _, body = poll_until(lambda: jobs.answer(name))
         assert status == 422
         assert b"RANKCORR_JOB_SECONDS" in body
         assert b'"request_id":"id-7"' in body
@@ -468,10 +468,10 @@ def a_job_without_space_for_its_answer():
             raise OSError(errno.ENOSPC, "No space left on device")
 
         module.write_work = fill  # in the children
-        pool = opened(jobs=jobs)
+        pool = open_pool(jobs=jobs)
         name = jobs.begin(pool.client_key("a"), "echo", b"")
         pool.look_at_jobs()
-        eventually(lambda: status_of(jobs, name) == 507)
+        poll_until(lambda: status_of(jobs, name) == 507)
 
 
 def status_of(jobs, name):
@@ -520,7 +520,7 @@ SCENARIOS = (
     too_much_memory_is_refused,
     a_child_that_has_grown_is_replaced,
     a_child_answers_so_many_requests,
-    an_answer_in_vain_is_given_up,
+    a_child_without_a_processor_is_stopped,
     a_death,
     death_of_the_supervisor,
     death_of_the_supervisor_and_its_guard,
@@ -536,7 +536,7 @@ if __name__ == "__main__":  # each scenario in a fork, because imports take long
         if (pid := os.fork()) == 0:
             code = 1
             try:
-                STARTED[:] = bytes(len(STARTED))
+                START_FLAGS[:] = bytes(len(START_FLAGS))
                 scenario()
                 code = 0
             except BaseException:

@@ -29,7 +29,7 @@ class Stream:
         return step() if callable(step) else step
 
 
-def sent(client, *steps):
+def send_body(client, *steps):
     """Answer to a request whose body arrives in these steps, in chunks."""
     environment = {"wsgi.input": Stream(*steps), "wsgi.input_terminated": True}
     return client.post("/v1/correlations", content_type="application/json", environ_overrides=environment)
@@ -37,7 +37,7 @@ def sent(client, *steps):
 
 class TestBodies:
     def test_a_body_may_come_in_pieces(self, client):
-        assert sent(client, BODY[:9], BODY[9:]).status_code == 200
+        assert send_body(client, BODY[:9], BODY[9:]).status_code == 200
 
     @pytest.mark.parametrize(
         ("error", "status", "kind", "message"),
@@ -48,14 +48,14 @@ class TestBodies:
         ],
     )
     def test_an_interrupted_body_is_an_error_of_the_client(self, client, caplog, error, status, kind, message):
-        answer = sent(client, BODY[:9], error)
+        answer = send_body(client, BODY[:9], error)
         assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
         assert answer.json["detail"].startswith(message)
         assert answer.json["type"] == f"urn:rankcorr:problem:{kind}"
         assert not caplog.records
 
     def test_an_error_of_the_service_is_not_blamed_on_the_client(self, client):
-        assert sent(client, MemoryError()).status_code == 500
+        assert send_body(client, MemoryError()).status_code == 500
 
     def test_a_body_is_read_only_for_known_paths_and_methods(self, client):
         environment = {"wsgi.input": Stream(OSError("read")), "wsgi.input_terminated": True}
@@ -220,10 +220,10 @@ def test_a_long_repeated_key_is_cut(client):
     assert answer.json["detail"] == f'an object of the body has the key "{key[:60]}" twice'
 
 
-BEYOND = [2**64 + 1, -(2**63) - 1, 10**30 + 1]
+OVERSIZED_INTEGERS = [2**64 + 1, -(2**63) - 1, 10**30 + 1]
 
 
-@pytest.mark.parametrize("number", BEYOND)
+@pytest.mark.parametrize("number", OVERSIZED_INTEGERS)
 @pytest.mark.parametrize("written", ["[{}]", '{{"scores": [1, {}]}}', '{{"a": {{"b": {}}}}}', "[{} , 0.5]"])
 def test_a_whole_number_that_would_be_rounded_is_refused(number, written):
     with pytest.raises(Problem, match=f"{number} cannot be held exactly; the nearest number that can is ") as caught:

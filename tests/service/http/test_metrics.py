@@ -11,7 +11,7 @@ from prometheus_client.mmap_dict import MmapedDict
 from rankcorr import __version__
 from service.http.metrics import KINDS, RESERVED_BYTES, Snapshot, reserve, reserve_files, resident_bytes
 from tests.service.answers import post_pair
-from tests.service.live import eventually
+from tests.service.live import poll_until
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_metrics_count_requests_and_items(client, value):
     post_pair(client)
     assert (value(requests), value(items)) == (before[0] + 1, before[1] + 6)
     # Only the request for /metrics, once earlier requests of other tests in this process are answered.
-    eventually(lambda: value("rankcorr_requests_in_progress") == 1, goal="the end of all other requests")
+    poll_until(lambda: value("rankcorr_requests_in_progress") == 1, goal="the end of all other requests")
 
 
 def test_an_unknown_method_makes_no_new_series(client):

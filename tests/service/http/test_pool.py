@@ -11,7 +11,7 @@ from service.http.problems import Problem
 from service.http.state import state
 from tests.service.answers import PAIR, problem_of
 from tests.service.http.pool_scenarios import SCENARIOS, PoolOfCalls
-from tests.service.live import REPOSITORY, eventually
+from tests.service.live import REPOSITORY, poll_until
 from tests.service.live import state as state_of_process
 
 pytestmark = pytest.mark.wide
@@ -35,11 +35,11 @@ def test_a_scenario_ends_as_it_should(outcomes, scenario):
     if scenario == "death_of_the_worker":  # removed, because nothing else cleans up after a killed service
         (pids,) = [line for line in run.stdout.splitlines() if line[0].isdigit()]
         for pid in map(int, pids.split()):
-            eventually(lambda: state_of_process(pid) == "", goal="the end of a process")  # noqa: B023 - called here
+            poll_until(lambda: state_of_process(pid) == "", goal="the end of a process")  # noqa: B023 - called here
 
 
 @pytest.fixture
-def passed_on(client, monkeypatch):
+def client_and_pool(client, monkeypatch):
     """A client of an app with a pool, and the pool."""
     pool = PoolOfCalls(client.application)
     monkeypatch.setattr(state(client.application), "pool", pool)
@@ -50,8 +50,8 @@ def scores(n_items):
     return {"scores": list(range(n_items))}
 
 
-def test_a_thread_compares_two_short_rankings(passed_on):
-    client, pool = passed_on
+def test_a_thread_compares_two_short_rankings(client_and_pool):
+    client, pool = client_and_pool
     short = {"gold": scores(MOST_LIGHT_ITEMS), "system": scores(MOST_LIGHT_ITEMS)}
     assert client.post("/v1/correlations", json=short).status_code == 200
     assert client.post("/v1/correlations", json={**PAIR, "worst": 1}).status_code == 200
@@ -73,14 +73,14 @@ def test_a_thread_compares_two_short_rankings(passed_on):
         ("/v1/plans", {"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 2}),
     ],
 )
-def test_other_requests_are_passed_on(passed_on, path, request_):
-    client, pool = passed_on
+def test_other_requests_are_passed_on(client_and_pool, path, request_):
+    client, pool = client_and_pool
     assert client.post(path, json=request_).status_code == 200
     assert pool.clients == ["127.0.0.1"]
 
 
-def test_requests_passed_on_get_the_same_answer(passed_on, make_client, capfd):
-    client, pool = passed_on
+def test_requests_passed_on_get_the_same_answer(client_and_pool, make_client, capfd):
+    client, pool = client_and_pool
     headers = {"X-Request-ID": "same", "Origin": "https://x.example"}
     capfd.readouterr()
     answer = client.post("/v1/correlations", json=HEAVY, headers=headers)
@@ -92,8 +92,8 @@ def test_requests_passed_on_get_the_same_answer(passed_on, make_client, capfd):
     assert [(line["id"], line["items"], line["status"]) for line in lines] == [("same", 100, 200)]
 
 
-def test_a_large_body_is_passed_on_before_it_is_parsed(passed_on, monkeypatch):
-    client, pool = passed_on
+def test_a_large_body_is_passed_on_before_it_is_parsed(client_and_pool, monkeypatch):
+    client, pool = client_and_pool
     body = b'{"gold": ' + b" " * MOST_LIGHT_BYTES
     problem = problem_of(client.post("/v1/correlations", data=body, content_type="application/json"), 400)
     assert problem["type"] == "urn:rankcorr:problem:not-json"
@@ -104,8 +104,8 @@ def test_a_large_body_is_passed_on_before_it_is_parsed(passed_on, monkeypatch):
 
 
 @pytest.mark.parametrize("body", [json.dumps(HEAVY), " " * (MOST_LIGHT_BYTES + 1)], ids=["work", "body"])
-def test_a_problem_of_the_pool_is_an_answer(passed_on, monkeypatch, body):
-    client, pool = passed_on
+def test_a_problem_of_the_pool_is_an_answer(client_and_pool, monkeypatch, body):
+    client, pool = client_and_pool
 
     def refuse(*_args, **_options):
         raise Problem(503, "no turn came", kind="over-capacity", headers={"Retry-After": "1"})
@@ -116,8 +116,8 @@ def test_a_problem_of_the_pool_is_an_answer(passed_on, monkeypatch, body):
     assert answer.headers["Retry-After"] == "1"
 
 
-def test_too_little_memory_is_a_problem_of_the_request_in_a_child(passed_on, monkeypatch):
-    client, _ = passed_on
+def test_too_little_memory_is_a_problem_of_the_request_in_a_child(client_and_pool, monkeypatch):
+    client, _ = client_and_pool
 
     def fail(*_args, **_options):
         raise MemoryError

@@ -16,7 +16,7 @@ from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._closing import close_batches
 from service import create_app
 from service.server.warm_up import warm_up, warm_up_campaigns
-from tests.adaptive.ledger.campaigns import asked_comparisons, campaign_of, vote
+from tests.adaptive.ledger.campaigns import campaign_of, comparisons_of, vote
 
 NAMES = list("abcde")
 SCORES = (
@@ -36,7 +36,7 @@ OPTIONS = [
 WEIGHTS = ({}, {"n0": 1}, {"n0": 0.5}, {"weigher": "uniform"}, {"weigher": "top-k:3"}, {"weigher": "logarithmic"})
 
 
-def compiled() -> dict[str, list[str]]:
+def signatures_by_kernel() -> dict[str, list[str]]:
     """Compiled types of each kernel."""
     return {
         f"{name}.{key}": list(map(str, value.signatures))
@@ -142,7 +142,7 @@ def evaluations():
 def send_requests() -> dict:
     client = create_app().test_client()
     warm_up()
-    before = compiled()
+    before = signatures_by_kernel()
     paths = client.get("/openapi.json").json["paths"]
     examples = {
         path: next(iter(operations["post"]["requestBody"]["content"].values()))["example"]
@@ -154,7 +154,7 @@ def send_requests() -> dict:
     for path, document in requests:
         answer = client.post(path, json=document)
         statuses.setdefault(path, []).append(answer.status_code)
-    after = compiled()
+    after = signatures_by_kernel()
     return {
         "kernels": {name: len(types) for name, types in before.items() if types},
         "late": {name: types for name, types in after.items() if types != before.get(name, [])},
@@ -173,22 +173,22 @@ PLANS = tuple(
 def answer(campaign, number, most=1_000):
     """Cast votes of every kind by the voters who hold the comparisons."""
     answers = itertools.cycle(("left", "left", "tie", "right", "left", "cannot say", "left", "left", "right", "left"))
-    for place, _, voter in asked_comparisons(campaign, number)[:most]:
+    for place, _, voter in comparisons_of(campaign, number)[:most]:
         campaign.cast(vote(voter, place, next(answers), number=number))
 
 
-def look(campaign, n_seen):
+def read_reports(campaign, n_seen):
     """Read the reports for organisers."""
     campaign.result(interim=True)
     quality = campaign.quality()
-    voter = asked_comparisons(campaign)[0][2]
+    voter = comparisons_of(campaign)[0][2]
     campaign.voter(voter).preview_exclusion()
     return n_seen + len(quality.voters)
 
 
 def run_campaigns() -> dict:
     warm_up_campaigns()
-    before = compiled()
+    before = signatures_by_kernel()
     n_seen = n_closed = 0
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger.create(Path(folder, "votes.db"))
@@ -202,18 +202,18 @@ def run_campaigns() -> dict:
                 campaign.close(number)
                 n_closed += 1
             campaign.result()
-            n_seen = look(campaign, n_seen)
+            n_seen = read_reports(campaign, n_seen)
         # Enough items for drawn standard errors; closing a ballot of them would need a minute of votes.
         large = campaign_of(ledger, plan=plan_ballots(1_600, n_ballots=2, fraction=0.5, presentations=1))
         answer(large, 1, most=100)
-        n_seen = look(large, n_seen)
+        n_seen = read_reports(large, n_seen)
         continuous = ledger.new_campaign(ContinuousPlan(20, budget=60, batch=20), 20, 3, 1)
         for _ in range(3):
             answer(continuous, draw_batch(continuous, at_once=True))
-        n_seen = look(continuous, n_seen)
+        n_seen = read_reports(continuous, n_seen)
         close_batches(continuous, least_answered=0.0)
         ledger.close()
-    after = compiled()
+    after = signatures_by_kernel()
     late = {name: types for name, types in after.items() if types != before.get(name, [])}
     return {"n_closed": n_closed, "n_seen": n_seen, "late": late}
 

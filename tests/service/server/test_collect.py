@@ -7,12 +7,13 @@ import pytest
 
 from adaptive.ledger import Ledger
 from service.server.launch import COLLECT, PROGRAMS, SERVE, chosen_program, launch
-from tests.service.live import STOP_SECONDS, running
+from tests.service.collect.live import COMMAND
+from tests.service.live import STOP_SECONDS, run_service
 from tests.service.server.conftest import refusal_of
 
 pytestmark = pytest.mark.wide
 
-COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-collect")
+
 PROBE_STATUS = 'rankcorr_requests_total{method="GET",route="/health/ready",status="200"}'
 
 
@@ -72,33 +73,33 @@ def test_the_address_of_a_program_can_be_set_and_an_empty_one_is_ignored():
 
 
 @pytest.fixture(scope="module")
-def collecting(tmp_path_factory):
+def live_collect(tmp_path_factory):
     """A live rankcorr-collect with two workers, on a ledger in a file."""
     folder = tmp_path_factory.mktemp("collecting")
-    with running(folder, {"RANKCORR_LEDGER": str(folder / "votes.db")}, COMMAND) as server:
+    with run_service(folder, {"RANKCORR_LEDGER": str(folder / "votes.db")}, COMMAND) as server:
         yield server
 
 
 class TestProcesses:
-    def test_both_workers_answer_and_open_the_ledger(self, collecting):
-        before = collecting.metrics().get(PROBE_STATUS, 0.0)
+    def test_both_workers_answer_and_open_the_ledger(self, live_collect):
+        before = live_collect.metrics().get(PROBE_STATUS, 0.0)
         for _ in range(20):
-            status, headers, _ = collecting.ask("GET", "/health/ready")
+            status, headers, _ = live_collect.ask("GET", "/health/ready")
             assert status == 200
             assert headers["X-Content-Type-Options"] == "nosniff"
-        assert collecting.metrics()[PROBE_STATUS] == before + 20
-        lines = [json.loads(line) for line in collecting.output.read_text().splitlines()]
+        assert live_collect.metrics()[PROBE_STATUS] == before + 20
+        lines = [json.loads(line) for line in live_collect.output.read_text().splitlines()]
         assert {line["route"] for line in lines} <= {"/health/live", "/health/ready", "/metrics"}
 
-    def test_the_document_is_that_of_the_program(self, collecting):
-        status, _, body = collecting.ask("GET", "/openapi.json")
+    def test_the_document_is_that_of_the_program(self, live_collect):
+        status, _, body = live_collect.ask("GET", "/openapi.json")
         assert (status, json.loads(body)["info"]["title"]) == (200, "rankcorr-collect")
-        assert collecting.ask("POST", "/v1/correlations", {})[0] == 404
+        assert live_collect.ask("POST", "/v1/correlations", {})[0] == 404
 
     def test_a_file_that_replaces_the_ledger_is_noticed(self, tmp_path):
         (tmp_path / "folder").mkdir()
         ledger = tmp_path / "folder" / "votes.db"
-        with running(tmp_path, {"RANKCORR_LEDGER": str(ledger), "RANKCORR_WORKERS": "1"}, COMMAND) as server:
+        with run_service(tmp_path, {"RANKCORR_LEDGER": str(ledger), "RANKCORR_WORKERS": "1"}, COMMAND) as server:
             for file in (tmp_path / "folder").iterdir():
                 file.unlink()
             (tmp_path / "folder").rmdir()
@@ -110,7 +111,7 @@ class TestProcesses:
     def test_a_stop_drains_and_closes_the_ledger(self, tmp_path):
         # One worker, because of two that close at the same moment neither may be the last.
         environment = {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), "RANKCORR_WORKERS": "1"}
-        with running(tmp_path, environment | {"RANKCORR_DRAIN_SECONDS": "1"}, COMMAND) as server:
+        with run_service(tmp_path, environment | {"RANKCORR_DRAIN_SECONDS": "1"}, COMMAND) as server:
             for _ in range(10):
                 assert server.ask("GET", "/health/ready")[0] == 200
             server.process.terminate()

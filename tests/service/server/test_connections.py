@@ -11,14 +11,14 @@ import pytest
 
 from rankcorr import correlate
 from tests.service.live import (
-    AMPLE,
     IN_PROGRESS,
+    LONG_LIMITS,
     PAIR,
     ask,
     children,
-    eventually,
-    in_threads,
-    running,
+    poll_until,
+    run_in_threads,
+    run_service,
     seconds_of_work,
     simulation,
 )
@@ -88,7 +88,7 @@ def test_under_load_short_work_is_done_at_once_and_long_work_is_refused(tmp_path
     def of(client):
         return {"X-Forwarded-For": f"192.0.2.{client}"}
 
-    with running(tmp_path, AMPLE | capacity) as server:
+    with run_service(tmp_path, LONG_LIMITS | capacity) as server:
         document = seconds_of_work(server, 3.0)
         padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that is still sending
         statuses, is_over = {1: [], 2: []}, threading.Event()
@@ -102,8 +102,8 @@ def test_under_load_short_work_is_done_at_once_and_long_work_is_refused(tmp_path
 
         def others():
             try:
-                eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, goal="both long requests")
-                refused = eventually(lambda: turned_away(server, padded, of(3)), goal="a refusal")
+                poll_until(lambda: server.metrics()[IN_PROGRESS] >= 3, goal="both long requests")
+                refused = poll_until(lambda: find_refusal(server, padded, of(3)), goal="a refusal")
                 n_before = n_long_answers()
                 small = [server.ask("POST", "/v1/correlations", PAIR, headers=of(1))[0] for _ in range(10)]
                 probes = [server.ask("GET", "/health/live")[0] for _ in range(10)]
@@ -112,7 +112,7 @@ def test_under_load_short_work_is_done_at_once_and_long_work_is_refused(tmp_path
                 is_over.set()
             return refused, small, probes
 
-        *_, ((headers, body), small, probes) = in_threads(partial(keep_busy, 1), partial(keep_busy, 2), others)
+        *_, ((headers, body), small, probes) = run_in_threads(partial(keep_busy, 1), partial(keep_busy, 2), others)
         assert statuses[1][0] == statuses[2][0] == 200
         assert set(small) == set(probes) == {200}
         assert headers["Retry-After"] == "1"
@@ -120,14 +120,14 @@ def test_under_load_short_work_is_done_at_once_and_long_work_is_refused(tmp_path
         assert server.ask("POST", "/v1/simulations", simulation(20), headers=of(1))[0] == 200
 
 
-def turned_away(server, body, headers):
+def find_refusal(server, body, headers):
     """Headers and body of a refusal; None if there was an answer."""
     status, headers, content = server.ask("POST", "/v1/simulations", body, headers=headers)
     return (headers, content) if status == 503 else None
 
 
 def test_a_dead_supervisor_is_replaced_and_without_its_guard_the_service_is_not_ready(tmp_path):
-    with running(tmp_path, AMPLE) as server:
+    with run_service(tmp_path, LONG_LIMITS) as server:
         workers, supervisor = server.workers(), server.supervisor()
         os.kill(supervisor, signal.SIGKILL)
         assert server.ask("POST", "/v1/simulations", simulation(20))[0] == 200
@@ -137,7 +137,7 @@ def test_a_dead_supervisor_is_replaced_and_without_its_guard_the_service_is_not_
         (guard,) = set(children(server.process.pid)) - set(workers)
         for pid in (guard, server.supervisor()):
             os.kill(pid, signal.SIGKILL)
-        status, _, body = eventually(
+        status, _, body = poll_until(
             lambda: None if (answer := server.ask("GET", "/health/ready"))[0] == 200 else answer
         )
         assert (status, json.loads(body)["type"]) == (503, "urn:rankcorr:problem:over-capacity")
@@ -145,10 +145,10 @@ def test_a_dead_supervisor_is_replaced_and_without_its_guard_the_service_is_not_
 
 
 def test_during_a_drain_every_answer_closes_its_connection(tmp_path):
-    with running(tmp_path, {"RANKCORR_DRAIN_SECONDS": "600"}) as server:
+    with run_service(tmp_path, {"RANKCORR_DRAIN_SECONDS": "600"}) as server:
         assert server.ask("POST", "/v1/correlations", PAIR)[1].get("Connection") != "close"
         server.process.send_signal(signal.SIGTERM)
-        eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, goal="the drain")
+        poll_until(lambda: server.ask("GET", "/health/ready")[0] == 503, goal="the drain")
         status, headers, _ = server.ask("POST", "/v1/correlations", PAIR)
         assert (status, headers["Connection"]) == (200, "close")
         assert server.stop() == 0

@@ -12,7 +12,15 @@ import pytest
 
 from service import Limits, Settings, create_app
 from tests.processes import guard
-from tests.service.live import COMMAND, REPOSITORY, children, clean_environment, eventually, processor_seconds, running
+from tests.service.live import (
+    COMMAND,
+    REPOSITORY,
+    children,
+    clean_environment,
+    poll_until,
+    processor_seconds,
+    run_service,
+)
 
 pytestmark = pytest.mark.wide
 
@@ -27,11 +35,11 @@ SMALL = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [3, 1, 2]}}
 def server(tmp_path_factory):
     """A service that answers within a second of processor time, or by a job within 300 s."""
     settings = {"RANKCORR_MAX_SECONDS": "1", "RANKCORR_JOB_SECONDS": "300", "RANKCORR_MAX_WAIT_SECONDS": "120"}
-    with running(tmp_path_factory.mktemp("jobs"), settings) as started:
+    with run_service(tmp_path_factory.mktemp("jobs"), settings) as started:
         yield started
 
 
-def begun(server, body=LONG):
+def start_job(server, body=LONG):
     """Start a job; return the location of its answer."""
     status, headers, content = server.ask("POST", "/v1/simulations", body, headers=ASYNC)
     assert (status, content) == (202, b"")
@@ -50,10 +58,10 @@ def wait_for_answer(server, place):
             return None
         return status, headers, json.loads(content)
 
-    return eventually(read_answer)
+    return poll_until(read_answer)
 
 
-def at_work(server):
+def find_worker(server):
     """The process of the only job: the one that uses the processor."""
     before = {pid: processor_seconds(pid) for pid in children(server.supervisor())}
 
@@ -61,7 +69,7 @@ def at_work(server):
         pids = children(server.supervisor())
         return next((pid for pid in pids if processor_seconds(pid) > before.get(pid, 0.0) + 0.3), None)
 
-    return eventually(at_work_since)
+    return poll_until(at_work_since)
 
 
 def test_work_beyond_the_limit_of_a_request_is_a_job(server):
@@ -70,7 +78,7 @@ def test_work_beyond_the_limit_of_a_request_is_a_job(server):
     detail = json.loads(content)["detail"]
     assert detail.startswith("this request used up its 1 s of processor time (RANKCORR_MAX_SECONDS)")
     assert "respond-async" in detail
-    place = begun(server, BODY)
+    place = start_job(server, BODY)
     status, headers, answer = wait_for_answer(server, place)
     limits = Limits(max_seconds=600.0)
     expected = create_app(Settings(limits=limits)).test_client().post("/v1/simulations", json=BODY)
@@ -87,30 +95,30 @@ def test_a_small_request_is_answered_at_once(server):
 
 
 def test_a_wrong_request_is_refused_by_its_job(server):
-    place = begun(server, {**BODY, "seed": -1})
+    place = start_job(server, {**BODY, "seed": -1})
     status, headers, problem = wait_for_answer(server, place)
     assert (status, problem["status"], headers["Content-Type"]) == (422, 422, "application/problem+json")
     server.ask("DELETE", place)
 
 
 def test_a_killed_process_ends_in_a_problem(server):
-    place = begun(server)
-    os.kill(at_work(server), signal.SIGKILL)
+    place = start_job(server)
+    os.kill(find_worker(server), signal.SIGKILL)
     status, _, problem = wait_for_answer(server, place)
     assert (status, problem["type"]) == (500, "urn:rankcorr:problem:unforeseen")
     server.ask("DELETE", place)
 
 
 def test_a_deleted_job_stops(server):
-    place = begun(server)
-    child = at_work(server)
+    place = start_job(server)
+    child = find_worker(server)
     assert server.ask("DELETE", place)[0] == 204
-    eventually(lambda: not os.path.exists(f"/proc/{child}"))
+    poll_until(lambda: not os.path.exists(f"/proc/{child}"))
     assert server.ask("GET", place)[0] == 404
 
 
 def test_a_client_has_at_most_four_jobs(server):
-    places = [begun(server) for _ in range(4)]
+    places = [start_job(server) for _ in range(4)]
     status, headers, content = server.ask("POST", "/v1/simulations", LONG, headers=ASYNC)
     assert (status, headers["Retry-After"]) == (429, "60")
     assert json.loads(content)["type"] == "urn:rankcorr:problem:too-many-jobs"
@@ -121,12 +129,12 @@ def test_a_client_has_at_most_four_jobs(server):
 
 def test_a_job_outlives_the_workers_and_the_supervisor(server):
     """This test is the last one because it replaces them."""
-    place = begun(server, {**BODY, "n_simulations": 500})
+    place = start_job(server, {**BODY, "n_simulations": 500})
     workers = server.workers()
     os.kill(server.supervisor(), signal.SIGKILL)
     server.process.send_signal(signal.SIGHUP)
     assert wait_for_answer(server, place)[0] == 200
-    eventually(lambda: len(server.workers()) == 2 and not set(server.workers()) & set(workers))
+    poll_until(lambda: len(server.workers()) == 2 and not set(server.workers()) & set(workers))
     assert wait_for_answer(server, place)[0] == 200
 
 
@@ -137,7 +145,7 @@ def redis_url(tmp_path_factory):
     program = shutil.which("redis-server") or pytest.skip("needs redis-server")
     socket = tmp_path_factory.mktemp("redis") / "socket"
     with guard([program, "--port", "0", "--unixsocket", str(socket), "--save", ""], stdout=subprocess.DEVNULL):
-        eventually(socket.exists, goal="a Redis")
+        poll_until(socket.exists, goal="a Redis")
         yield f"unix://{socket}"
 
 
@@ -163,17 +171,17 @@ def busy_descendant(pid):
         time.sleep(0.5)
         return [one for one in before if processor_seconds(one) > before[one] + 0.1]
 
-    return eventually(busy)[-1]
+    return poll_until(busy)[-1]
 
 
 def test_jobs_in_redis_survive_kills_and_a_restart(redis_url, tmp_path):
     settings = {"RANKCORR_JOBS_URL": redis_url, "RANKCORR_MAX_WAIT_SECONDS": "120"}
     body = {**BODY, "n_simulations": 2_000}
     expected = create_app(Settings(limits=Limits(max_seconds=600.0))).test_client().post("/v1/simulations", json=body)
-    with running(tmp_path, settings) as server:
-        places = [begun(server, body), begun(server, {**BODY, "seed": -1})]
+    with run_service(tmp_path, settings) as server:
+        places = [start_job(server, body), start_job(server, {**BODY, "seed": -1})]
         assert server.ask("GET", f"/v1/jobs/{'0' * 64}")[0] == server.ask("DELETE", "/v1/jobs/x")[0] == 404
-    with running(tmp_path, settings) as server:  # after a restart
+    with run_service(tmp_path, settings) as server:  # after a restart
         with job_worker(redis_url, tmp_path) as worker:
             os.kill(busy_descendant(worker.pid), signal.SIGKILL)  # the process that computes
             busy_descendant(worker.pid)  # the job is retried
@@ -185,12 +193,12 @@ def test_jobs_in_redis_survive_kills_and_a_restart(redis_url, tmp_path):
             for place in places:
                 assert server.ask("DELETE", place)[0] == 204
                 assert server.ask("GET", place)[0] == 404
-            place = begun(server)
+            place = start_job(server)
             child = busy_descendant(worker.pid)
             assert server.ask("DELETE", place)[0] == 204
-            eventually(lambda: not os.path.exists(f"/proc/{child}"), goal="the end of a deleted job")
+            poll_until(lambda: not os.path.exists(f"/proc/{child}"), goal="the end of a deleted job")
             for _ in range(4):
-                begun(server)
+                start_job(server)
             assert server.ask("POST", "/v1/simulations", LONG, headers=ASYNC)[0] == 429
 
 
@@ -214,7 +222,7 @@ def test_a_job_on_its_way_to_a_worker_counts(redis_url):
 
 def test_a_full_or_unreachable_redis_gives_a_problem_document(redis_url, tmp_path):
     redis = pytest.importorskip("redis").Redis.from_url(redis_url)
-    with running(tmp_path, {"RANKCORR_JOBS_URL": redis_url}) as server:
+    with run_service(tmp_path, {"RANKCORR_JOBS_URL": redis_url}) as server:
         redis.flushdb()
         redis.config_set("maxmemory", "1")
         assert server.ask("POST", "/v1/simulations", BODY, headers=ASYNC)[0] == 507

@@ -14,29 +14,29 @@ import pytest
 from service.server.launch import METRICS_FOLDER
 from tests.processes import guard
 from tests.service.live import (
-    AMPLE,
     COMMAND,
     IN_PROGRESS,
+    LONG_LIMITS,
     PAIR,
     START_SECONDS,
     Load,
     clean_environment,
-    eventually,
-    in_threads,
+    poll_until,
     resident_bytes,
-    running,
+    run_in_threads,
+    run_service,
     seconds_of_work,
 )
 
 pytestmark = pytest.mark.wide
 
-ANSWERED = 'rankcorr_requests_total{method="POST",route="/v1/correlations",status="200"}'
+ANSWER_METRIC = 'rankcorr_requests_total{method="POST",route="/v1/correlations",status="200"}'
 
-PROXIED = {"RANKCORR_TRUSTED_PROXIES": "1"}
+BEHIND_PROXY = {"RANKCORR_TRUSTED_PROXIES": "1"}
 _clients = itertools.count(1)
 
 
-def another_client():
+def new_client():
     """Headers of a new client, because a client has one heavy request at a time."""
     return {"X-Forwarded-For": f"192.0.2.{next(_clients)}"}
 
@@ -53,19 +53,14 @@ def second_start(live_server, tmp_path_factory):
         yield process, folder
 
 
-def simulates(server, document, statuses):
+def simulation_call(server, document, statuses):
     """A function that requests a simulation and stores the status."""
-    return lambda: statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
+    return lambda: statuses.append(server.ask("POST", "/v1/simulations", document, headers=new_client())[0])
 
 
 def wait_for_two_workers(server, former_workers=frozenset()):
     """Wait for two workers other than `former_workers`."""
-    eventually(lambda: len(result := set(server.workers())) == 2 and not result & former_workers, goal="two workers")
-
-
-def booted_workers(server):
-    """Ids of all workers so far, from the log."""
-    return set(re.findall(r"Booting worker with pid: (\d+)", server.errors.read_text()))
+    poll_until(lambda: len(result := set(server.workers())) == 2 and not result & former_workers, goal="two workers")
 
 
 def test_the_supervisor_has_one_thread(live_server):
@@ -74,11 +69,11 @@ def test_the_supervisor_has_one_thread(live_server):
 
 
 def test_the_metrics_count_the_requests_of_all_workers(live_server):
-    before = live_server.metrics().get(ANSWERED, 0.0)
+    before = live_server.metrics().get(ANSWER_METRIC, 0.0)
     for _ in range(20):  # each on a new connection, so that both workers get some
         live_server.ask("POST", "/v1/correlations", PAIR)
     metrics = live_server.metrics()
-    assert metrics[ANSWERED] == before + 20
+    assert metrics[ANSWER_METRIC] == before + 20
     assert metrics[IN_PROGRESS] == 1  # the request for metrics
     assert metrics["rankcorr_requests_waiting"] == 0
     memory = {name for name in metrics if name.startswith("rankcorr_worker_resident_bytes")}
@@ -86,7 +81,7 @@ def test_the_metrics_count_the_requests_of_all_workers(live_server):
 
 
 def test_a_killed_worker_costs_at_most_the_requests_it_had(live_server):
-    before = live_server.metrics().get(ANSWERED, 0.0)
+    before = live_server.metrics().get(ANSWER_METRIC, 0.0)
     victim = min(live_server.workers())
     with Load(live_server) as load:
         load.wait_for(200)
@@ -100,7 +95,7 @@ def test_a_killed_worker_costs_at_most_the_requests_it_had(live_server):
     assert load.n_broken <= load.n_clients
     metrics = live_server.metrics()
     assert metrics[IN_PROGRESS] == 1
-    assert before + load.n_answered <= metrics[ANSWERED] <= before + load.n_answered + load.n_broken + load.n_idle
+    assert before + load.n_answered <= metrics[ANSWER_METRIC] <= before + load.n_answered + load.n_broken + load.n_idle
     assert not list(live_server.folder(METRICS_FOLDER).glob(f"*_{victim}.db"))
     statuses = [
         value
@@ -111,7 +106,7 @@ def test_a_killed_worker_costs_at_most_the_requests_it_had(live_server):
 
 
 def test_a_reload_replaces_the_workers_and_loses_no_request(live_server):
-    before, n_before = set(live_server.workers()), live_server.metrics().get(ANSWERED, 0.0)
+    before, n_before = set(live_server.workers()), live_server.metrics().get(ANSWER_METRIC, 0.0)
     with Load(live_server) as load:
         load.wait_for(50)
         live_server.process.send_signal(signal.SIGHUP)
@@ -119,35 +114,36 @@ def test_a_reload_replaces_the_workers_and_loses_no_request(live_server):
         load.wait_for(50)
     assert load.n_broken == 0
     assert load.statuses == {200: load.n_answered}
-    assert live_server.metrics()[ANSWERED] == n_before + load.n_answered
+    assert live_server.metrics()[ANSWER_METRIC] == n_before + load.n_answered
 
 
 def test_replacing_workers_loses_no_request(tmp_path):
-    with running(tmp_path, AMPLE | {"RANKCORR_MAX_REQUESTS_PER_WORKER": "40"}) as server:
+    with run_service(tmp_path, LONG_LIMITS | {"RANKCORR_MAX_REQUESTS_PER_WORKER": "40"}) as server:
         with Load(server) as load:
             load.wait_for(480)
-            eventually(lambda: len(booted_workers(server)) >= 6, goal="other workers")
+            starts = re.compile(r"Booting worker with pid: \d+")
+            poll_until(lambda: len(set(starts.findall(server.errors.read_text()))) >= 6, goal="other workers")
         assert load.n_broken == 0
         assert load.n_closed > 0  # this tells a client that its worker stops
         assert load.statuses == {200: load.n_answered}
-        assert server.metrics()[ANSWERED] == load.n_answered
+        assert server.metrics()[ANSWER_METRIC] == load.n_answered
         # two files for each live worker, for the supervisor, and for all ended ones
         wait_for_two_workers(server)
         assert len(list(server.folder(METRICS_FOLDER).glob("counter_*.db"))) <= 4
 
 
 def test_a_stop_loses_no_started_request(tmp_path):
-    with running(tmp_path, AMPLE | PROXIED) as server:
+    with run_service(tmp_path, LONG_LIMITS | BEHIND_PROXY) as server:
         document = seconds_of_work(server, 1.0)
         folder = server.folder(METRICS_FOLDER)
         statuses = []
 
         def stop():
-            eventually(lambda: server.metrics()[IN_PROGRESS] >= 5, goal="four requests in flight")
+            poll_until(lambda: server.metrics()[IN_PROGRESS] >= 5, goal="four requests in flight")
             assert not statuses
             return server.stop()
 
-        *_, code = in_threads(*[simulates(server, document, statuses)] * 4, stop)
+        *_, code = run_in_threads(*[simulation_call(server, document, statuses)] * 4, stop)
         assert statuses == [200] * 4
         assert code == 0
         assert not folder.exists()
@@ -157,11 +153,11 @@ def test_a_stop_loses_no_started_request(tmp_path):
 
 
 def test_requests_are_answered_without_space_for_metrics(tmp_path):
-    with running(tmp_path, {"RANKCORR_WORKERS": "1"}) as server:
+    with run_service(tmp_path, {"RANKCORR_WORKERS": "1"}) as server:
         (before,) = server.workers()
         shutil.rmtree(server.folder(METRICS_FOLDER))
         os.kill(before, signal.SIGKILL)
-        eventually(lambda: server.workers() and server.workers() != [before], goal="another worker")
+        poll_until(lambda: server.workers() and server.workers() != [before], goal="another worker")
         for _ in range(3):
             assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
         assert server.ask("GET", "/health/ready")[0] == 200
@@ -169,15 +165,17 @@ def test_requests_are_answered_without_space_for_metrics(tmp_path):
 
 
 def test_a_stop_begins_with_a_drain(tmp_path):
-    with running(tmp_path, AMPLE | PROXIED | {"RANKCORR_DRAIN_SECONDS": "600"}) as server:  # until the second signal
+    with run_service(
+        tmp_path, LONG_LIMITS | BEHIND_PROXY | {"RANKCORR_DRAIN_SECONDS": "600"}
+    ) as server:  # until the second signal
         document = seconds_of_work(server, 1.0)
         statuses = []
 
         def stop():
-            eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, goal="two requests in flight")
+            poll_until(lambda: server.metrics()[IN_PROGRESS] >= 3, goal="two requests in flight")
             assert server.ask("GET", "/health/ready")[0] == 200
             server.process.send_signal(signal.SIGTERM)
-            eventually(lambda: server.ask("GET", "/health/ready")[0] == 503, goal="the drain")
+            poll_until(lambda: server.ask("GET", "/health/ready")[0] == 503, goal="the drain")
             status, headers, body = server.ask("GET", "/health/ready")
             assert (status, headers["Content-Type"]) == (503, "application/problem+json")
             assert json.loads(body)["type"] == "urn:rankcorr:problem:stopping"
@@ -185,7 +183,7 @@ def test_a_stop_begins_with_a_drain(tmp_path):
             assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
             return server.stop()
 
-        *_, code = in_threads(*[simulates(server, document, statuses)] * 2, stop)
+        *_, code = run_in_threads(*[simulation_call(server, document, statuses)] * 2, stop)
         assert (statuses, code) == ([200] * 2, 0)
         assert "Draining: the service stops in 600 s" in server.errors.read_text()
 
@@ -197,16 +195,16 @@ def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):
     assert list(folder.glob("counter_*.db"))
     other = folder / "not-ours.txt"
     other.write_text("kept")
-    with running(tmp_path, {METRICS_FOLDER: str(folder)}) as server:
+    with run_service(tmp_path, {METRICS_FOLDER: str(folder)}) as server:
         server.ask("POST", "/v1/correlations", PAIR)
-        assert server.metrics()[ANSWERED] == 1
+        assert server.metrics()[ANSWER_METRIC] == 1
         assert server.stop() == 0
     assert other.read_text() == "kept"
 
 
 def test_the_memory_of_a_worker_is_bounded_for_the_largest_requests(tmp_path):
     limits = {"RANKCORR_MAX_BODY_BYTES": "2000000", "RANKCORR_MAX_ITEMS": "20000", "RANKCORR_WORKERS": "1"}
-    with running(tmp_path, AMPLE | PROXIED | limits) as server:
+    with run_service(tmp_path, LONG_LIMITS | BEHIND_PROXY | limits) as server:
         (worker,) = server.workers()
         rng = np.random.default_rng(0)
         names = [f"{number:019d}" for number in range(20_000)]
@@ -222,15 +220,15 @@ def test_the_memory_of_a_worker_is_bounded_for_the_largest_requests(tmp_path):
         before = resident_bytes(worker)
 
         def burst():
-            client = another_client()
+            client = new_client()
             for _ in range(3):  # without the variables of the command, 90 MB remain
                 assert server.ask("POST", "/v1/correlations", body, headers=client)[0] == 200
                 for other in refused:
                     assert server.ask("POST", "/v1/correlations", other, headers=client)[0] in (400, 422)
 
-        in_threads(burst, burst)
+        run_in_threads(burst, burst)
         first = resident_bytes(worker)
-        in_threads(burst, burst)
+        run_in_threads(burst, burst)
         second = resident_bytes(worker)
         assert server.workers() == [worker]
         assert first - before < 60e6

@@ -15,7 +15,7 @@ from service.server import launch as command
 from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, ServerSettings, launch, prepare, usable_cores
 from tests.repository import ROOT, requirements
 from tests.service.answers import PAIR
-from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, running
+from tests.service.live import COMMAND, LONG_LIMITS, START_SECONDS, clean_environment, run_service
 from tests.service.server.conftest import refusal_of
 
 pytestmark = pytest.mark.wide
@@ -237,8 +237,8 @@ def test_packages_in_the_current_folder_are_not_imported(tmp_path):
 def test_a_first_start_compiles_kernels_for_threads_and_children_the_rest(tmp_path):
     kernels = tmp_path / "kernels"
     # Compilation does not count as time of the request, whose limit is far lower.
-    environment = {**AMPLE, "NUMBA_CACHE_DIR": str(kernels), "RANKCORR_MAX_SECONDS": "2"}
-    with running(tmp_path, environment) as server:
+    environment = {**LONG_LIMITS, "NUMBA_CACHE_DIR": str(kernels), "RANKCORR_MAX_SECONDS": "2"}
+    with run_service(tmp_path, environment) as server:
         before = {path.name for path in kernels.rglob("*.nbc")}
         assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
         assert {path.name for path in kernels.rglob("*.nbc")} == before

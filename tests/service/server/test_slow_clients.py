@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.live import IN_PROGRESS, PATIENCE, eventually, in_threads, running, simulation
+from tests.service.live import IN_PROGRESS, PATIENCE, poll_until, run_in_threads, run_service, simulation
 
 pytestmark = pytest.mark.wide
 
@@ -20,7 +20,7 @@ NINE_THREADS = {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_WAITING": "1"}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator:
     """A service with one worker of nine threads, which waits a second for a byte."""
-    with running(tmp_path_factory.mktemp("slow"), NINE_THREADS | {"RANKCORR_CLIENT_SECONDS": "1"}) as result:
+    with run_service(tmp_path_factory.mktemp("slow"), NINE_THREADS | {"RANKCORR_CLIENT_SECONDS": "1"}) as result:
         yield result
 
 
@@ -55,7 +55,7 @@ def test_threads_of_clients_that_pause_too_long_are_freed(server, sockets):
         with contextlib.closing(sockets(server, b"GET /health/live HTT")) as head:
             return head.recv(1)
 
-    assert in_threads(*[pause] * 12) == [b""] * 12
+    assert run_in_threads(*[pause] * 12) == [b""] * 12
     assert server.ask("GET", "/health/live")[0] == 200
 
 
@@ -74,7 +74,7 @@ def test_a_client_that_does_not_read_is_disconnected(server, sockets):
     )
     head = b"POST /v1/ballots HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
     sockets(server, head + b"%d\r\n\r\n" % len(ballot) + ballot.encode(), window=2_048)
-    eventually(lambda: "Socket error processing request" in server.errors.read_text(), goal="the end of the answer")
+    poll_until(lambda: "Socket error processing request" in server.errors.read_text(), goal="the end of the answer")
     assert server.ask("GET", "/health/live")[0] == 200
 
 
@@ -91,16 +91,16 @@ def test_work_for_a_disconnected_client_stops(server, sockets):
     document = json.dumps(simulation(600)).encode()  # seconds of work
     head = b"POST /v1/simulations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     connection = sockets(server, head + b"Content-Length: %d\r\n\r\n" % len(document) + document)
-    eventually(lambda: server.metrics()[IN_PROGRESS] >= 2, goal="the work")
+    poll_until(lambda: server.metrics()[IN_PROGRESS] >= 2, goal="the work")
     connection.close()
 
     def left():
         lines = [json.loads(line) for line in server.output.read_text().splitlines()]
         return [(line["route"], line["status"]) for line in lines if line["route"] == "/v1/simulations"]
 
-    assert eventually(left, goal="the end of the work") == [("/v1/simulations", 499)]
+    assert poll_until(left, goal="the end of the work") == [("/v1/simulations", 499)]
 
 
 def test_many_simultaneous_requests_are_all_answered(live_server):
-    answers = in_threads(*[lambda: live_server.ask("GET", "/health/live")[0]] * 60)
+    answers = run_in_threads(*[lambda: live_server.ask("GET", "/health/live")[0]] * 60)
     assert Counter(answers) == {200: 60}

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.service.live import Server, children, in_threads, running
+from tests.service.live import Server, children, run_in_threads, run_service
 
 pytestmark = pytest.mark.wide
 
@@ -29,8 +29,8 @@ BODY = 16 * MIB
 EVALUATION = "/v1/evaluations"
 PLAN = {"n_items": 200_000, "n_ballots": 15, "fraction": 0.5, "presentations": 2}
 INFERENCE = {"seed": 1, "n_resamples": 100_000}
-ALL = ["rho_w", "tau_w", "rho", "tau"]
-PROXIED = {"RANKCORR_TRUSTED_PROXIES": "1"}
+COEFFICIENTS = ["rho_w", "tau_w", "rho", "tau"]
+BEHIND_PROXY = {"RANKCORR_TRUSTED_PROXIES": "1"}
 TICK = os.sysconf("SC_CLK_TCK")
 SECONDS = 0.5  # of processor time for a request; the system stops it after a whole second
 
@@ -40,7 +40,7 @@ def scores(n_items: int, step: int = 1) -> dict:
     return {"scores": [number * step % n_items for number in range(n_items)]}
 
 
-def labelled(n_items: int, letter: str, step: int = 7) -> dict:
+def labelled_scores(n_items: int, letter: str, step: int = 7) -> dict:
     return {"scores": {f"{letter}{number}": number * step % n_items for number in range(n_items)}}
 
 
@@ -86,7 +86,7 @@ def simulation(plan: dict, n_simulations: int, **options: object) -> dict:
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstRequest:
     """One kind of request with the highest cost that an operation admits, or an absurd one."""
 
     name: str
@@ -109,10 +109,10 @@ CORRELATIONS, BATCH, MATRIX = "/v1/correlations", "/v1/correlations/batch", "/v1
 SHARE = "top=1000&share=0.9999999999999999&k=1000&n_items=1099511627776"
 LIGHT_BODIES = {
     CORRELATIONS: {
-        "2,000 items, everything": lambda: pair(2_000, worst=1_000, coefficients=ALL),
+        "2,000 items, everything": lambda: pair(2_000, worst=1_000, coefficients=COEFFICIENTS),
         "4,000 labels, none shared": lambda: {
-            "gold": labelled(2_000, "a"),
-            "system": labelled(2_000, "b"),
+            "gold": labelled_scores(2_000, "a"),
+            "system": labelled_scores(2_000, "b"),
             "missing": "bottom",
             "worst": 1_000,
             "tied_weights": "expected",
@@ -139,8 +139,8 @@ HEAVY_BODIES = {
         "40,000 empty groups": lambda: b'{"gold":{"order":[[]' + b",[]" * 40_000 + b"]}}",
         "200,000 items": lambda: pair(200_000, worst=1_000),
         "200,000 labels, none shared": lambda: {
-            "gold": labelled(200_000, "a"),
-            "system": labelled(200_000, "b"),
+            "gold": labelled_scores(200_000, "a"),
+            "system": labelled_scores(200_000, "b"),
             "missing": "bottom",
             "worst": 1_000,
         },
@@ -163,8 +163,8 @@ HEAVY_BODIES = {
             "systems": {str(n): scores(3_000, 7 + 2 * n) for n in range(1_000)},
         },
         "1,000 systems, other labels": lambda: {
-            "gold": labelled(150_000, "a"),
-            "systems": {str(n): labelled(700, f"{n}b") for n in range(1_000)},
+            "gold": labelled_scores(150_000, "a"),
+            "systems": {str(n): labelled_scores(700, f"{n}b") for n in range(1_000)},
             "missing": "bottom",
         },
     },
@@ -174,7 +174,7 @@ HEAVY_BODIES = {
             "coefficient": "tau_w",
         },
         "100 rankings, other labels": lambda: {
-            "rankings": {str(n): labelled(9_000, f"{n % 9}b") for n in range(100)},
+            "rankings": {str(n): labelled_scores(9_000, f"{n % 9}b") for n in range(100)},
             "missing": "bottom",
         },
     },
@@ -210,7 +210,7 @@ HEAVY_BODIES = {
         "100,000 queries": lambda: evaluation(100_000, 3, 1, by_query=True, metrics=["tau_w", "ndcg"]),
         "1,000 runs": lambda: evaluation(40, 10, 1_000, by_query=True),
         "1,000 runs compared": lambda: evaluation(40, 10, 1_000, comparison=INFERENCE),
-        "1,000 runs compared, 4 metrics": lambda: evaluation(40, 10, 1_000, comparison=INFERENCE, metrics=ALL),
+        "1,000 runs compared, 4 metrics": lambda: evaluation(40, 10, 1_000, comparison=INFERENCE, metrics=COEFFICIENTS),
         "2 runs compared": lambda: evaluation(20_000, 10, 2, comparison=INFERENCE, standardized=INFERENCE),
         "one query of 300,000 documents": lambda: evaluation(1, 300_000, 1, standardized=INFERENCE),
         "missing queries with long ids": lambda: {
@@ -331,14 +331,14 @@ GET_PATHS = {
 }
 LIGHT = [
     *(
-        Worst(name, path, build, is_light=True)
+        WorstRequest(name, path, build, is_light=True)
         for path, builds in LIGHT_BODIES.items()
         for name, build in builds.items()
     ),
-    *(Worst(name, path, method="GET", is_light=True) for name, path in GET_PATHS.items()),
-    Worst("an unknown job", f"/v1/jobs/{'0' * 64}", method="DELETE", is_light=True),
+    *(WorstRequest(name, path, method="GET", is_light=True) for name, path in GET_PATHS.items()),
+    WorstRequest("an unknown job", f"/v1/jobs/{'0' * 64}", method="DELETE", is_light=True),
 ]
-HEAVY = [Worst(name, path, build) for path, builds in HEAVY_BODIES.items() for name, build in builds.items()]
+HEAVY = [WorstRequest(name, path, build) for path, builds in HEAVY_BODIES.items() for name, build in builds.items()]
 
 
 def kind_of(problem: bytes) -> str:
@@ -396,7 +396,7 @@ class Watch:
             time.sleep(0.2)
         pytest.fail(f"processes for heavy requests are busy without a request: {pids}")
 
-    def measure(self, *requests: Worst) -> Cost:
+    def measure(self, *requests: WorstRequest) -> Cost:
         bodies = {worst: worst.body() for worst in set(requests)}
         for pid in (*children(self.boss), *self.server.workers()):
             with contextlib.suppress(OSError):
@@ -407,13 +407,13 @@ class Watch:
         with self._probing() as waits:
             start = time.perf_counter()
 
-            def send(client: int, worst: Worst) -> None:
+            def send(client: int, worst: WorstRequest) -> None:
                 headers = {"X-Forwarded-For": f"192.0.2.{client}", "Content-Type": "application/json"}
                 sent = worst.method, worst.path, bodies[worst]
                 status, _, answer = self.server.ask(*sent, headers=headers, timeout=300)
                 answers.append((status, kind_of(answer) if status >= 400 else f"{len(answer)}"))
 
-            in_threads(*(partial(send, client, worst) for client, worst in enumerate(requests)))
+            run_in_threads(*(partial(send, client, worst) for client, worst in enumerate(requests)))
             seconds = time.perf_counter() - start
         return Cost(
             [status for status, _ in answers],
@@ -450,7 +450,9 @@ class Watch:
 
 @pytest.fixture(scope="module")
 def watch(tmp_path_factory) -> Iterator[Watch]:
-    with running(tmp_path_factory.mktemp("worst"), {**PROXIED, "RANKCORR_MAX_SECONDS": f"{SECONDS}"}) as server:
+    with run_service(
+        tmp_path_factory.mktemp("worst"), {**BEHIND_PROXY, "RANKCORR_MAX_SECONDS": f"{SECONDS}"}
+    ) as server:
         yield Watch(server)
 
 
@@ -476,7 +478,7 @@ def loop_seconds() -> float:
     return min(seconds)
 
 
-def cost_little(watch, worst) -> bool:
+def is_cheap(watch, worst) -> bool:
     """Whether two requests cost little in one of three measurements.
 
     Processor time is compared with that of a loop in the same run. A process for heavy requests that starts meanwhile
@@ -492,14 +494,14 @@ def cost_little(watch, worst) -> bool:
 
 @pytest.mark.parametrize("worst", LIGHT, ids=str)
 def test_the_worst_requests_of_threads_cost_little(watch, worst):
-    assert cost_little(watch, worst)
+    assert is_cheap(watch, worst)
 
 
 def test_a_heavy_request_costs_more(watch):
-    assert not cost_little(watch, HEAVY[1])
+    assert not is_cheap(watch, HEAVY[1])
 
 
-def pairs_of(requests: list[Worst]) -> Iterator[Any]:
+def pairs_of(requests: list[WorstRequest]) -> Iterator[Any]:
     """Pairs of requests; those of operations that already occurred are left to the night."""
     paths: set[str] = set()
     for pair in zip(requests[::2], [*requests[1::2], requests[0]], strict=False):
@@ -519,7 +521,7 @@ def test_the_worst_requests_end_within_the_limits(watch, requests):
 
 def main() -> None:
     print("path | request | at once | status | seconds | work s | server s | work MB | server MB | probe s")
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder), PROXIED) as server:
+    with tempfile.TemporaryDirectory() as folder, run_service(Path(folder), BEHIND_PROXY) as server:
         watch = Watch(server)
         for worst, count in itertools.product([*LIGHT, *HEAVY], (1, 2)):
             cost = watch.measure(*[worst] * count)

@@ -175,7 +175,7 @@ def test_influential_queries_follow_from_comparisons_without_each(seed, test):
         assert (pair.low > 0 or pair.high < 0) == (pair.pvalue <= 0.2)
 
 
-def decided_by_one():
+def case_of_one_query():
     """Ten queries with one relevant document; `good` has it first, `poor` has it lower for six queries."""
     places = {f"q{number}": max(1, number - 2) for number in range(9)} | {"tiger": 8}
     qrels = {query: {"d1": 1} for query in places}
@@ -187,7 +187,7 @@ def decided_by_one():
 
 
 def test_one_query_decides():
-    (pair,) = compare_runs(*decided_by_one(), metric="ap").pairs
+    (pair,) = compare_runs(*case_of_one_query(), metric="ap").pairs
     assert (pair.n_queries, pair.n_better, pair.n_worse) == (10, 6, 0)
     # All signs of six differences must be observed or all reversed: 2 / 2^6, and without one query 2 / 2^5.
     assert (pair.pvalue, pair.fragile, pair.least.label, pair.least.pvalue) == (2 / 2**6, True, "tiger", 2 / 2**5)

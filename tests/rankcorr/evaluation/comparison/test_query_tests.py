@@ -31,7 +31,7 @@ from tests import naive
 from tests.repository import ROOT
 
 DRAWS = Draws(20_000, 0)
-FEW = Draws(99, 0)
+DRAWS_99 = Draws(99, 0)
 VALUES = st.sampled_from([-1.0, -0.5, -0.25, 0.0, 0.0, 0.25, 0.5, 0.75, 1.0, math.nan])
 
 
@@ -96,7 +96,7 @@ def test_wear_of_shoes_counts_equal_sums_as_extreme():
     assert (sum(total > 41 for total in sums), sum(total == 41 for total in sums)) == (3, 4)
     best, other = leaderboard_of_scores({"a": dict(enumerate(a)), "b": dict(enumerate(b))}).rows
     assert (best.system, other.pvalue) == ("b", 14 / 1024)
-    result = compute_tests(column(*b) - column(*a), "t", 0.95, FEW)
+    result = compute_tests(column(*b) - column(*a), "t", 0.95, DRAWS_99)
     expected = scipy.stats.ttest_rel(b, a)
     assert result.pvalues[0] == pytest.approx(expected.pvalue, rel=1e-12)
     ends = expected.confidence_interval()
@@ -116,7 +116,7 @@ def test_intervals_of_normal_values_are_those_of_students_test():
 
 @given(columns(1, 7), st.sampled_from([0.5, 0.8, 0.95]))
 def test_the_interval_for_few_queries_uses_all_flips(values, level):
-    result = compute_tests(values, "randomization", level, FEW)
+    result = compute_tests(values, "randomization", level, DRAWS_99)
     for place, column in enumerate(values.T):
         known = column[~np.isnan(column)].tolist()
         if not known:
@@ -135,10 +135,10 @@ def test_the_interval_for_few_queries_uses_all_flips(values, level):
 
 @given(COLUMNS, st.sampled_from(TESTS), st.sampled_from([0.5, 0.8, 0.95]))
 def test_an_interval_excludes_0_exactly_if_the_test_rejects(values, test, level):
-    result = compute_tests(values, test, level, FEW)
+    result = compute_tests(values, test, level, DRAWS_99)
     np.testing.assert_array_equal((result.lows > 0) | (result.highs < 0), result.pvalues <= alpha_of(level))
     np.testing.assert_array_equal(np.isnan(result.lows), np.isnan(result.pvalues))
-    turned = compute_tests(-values, test, level, FEW)
+    turned = compute_tests(-values, test, level, DRAWS_99)
     np.testing.assert_array_equal(turned.pvalues, result.pvalues)
     np.testing.assert_array_equal((-turned.highs, -turned.lows), (result.lows, result.highs))
     np.testing.assert_allclose(turned.detectable, result.detectable, rtol=1e-9)
@@ -146,7 +146,7 @@ def test_an_interval_excludes_0_exactly_if_the_test_rejects(values, test, level)
 
 @pytest.mark.parametrize("test", TESTS)
 def test_equal_runs_have_no_difference_to_detect(test):
-    result = compute_tests(np.zeros((14, 1)), test, 0.95, FEW)
+    result = compute_tests(np.zeros((14, 1)), test, 0.95, DRAWS_99)
     assert (result.pvalues[0], result.lows[0], result.highs[0]) == (1, 0, 0)
     assert math.isnan(result.detectable[0])
 
@@ -167,15 +167,17 @@ def test_equal_differences_have_the_p_value_of_flipped_signs(test, n, difference
 @pytest.mark.parametrize("n", [6, 8, 12, 25])
 def test_detectable_differences_of_few_queries_are_found_in_four_of_five_samples(n):
     sample, other = np.random.default_rng(n).standard_normal((2, n, 4_000))
-    detectable = compute_tests(sample, "t", 0.95, FEW).detectable
-    share = (pvalues(other + detectable, "t", FEW) <= 0.05).mean()
+    detectable = compute_tests(sample, "t", 0.95, DRAWS_99).detectable
+    share = (pvalues(other + detectable, "t", DRAWS_99) <= 0.05).mean()
     assert share == pytest.approx(0.8, abs=0.01 + 3 * math.sqrt(0.16 / 4_000))
 
 
 @pytest.mark.wide
 def test_detectable_differences_are_found_in_four_of_five_cases():
     rng = np.random.default_rng(6)
-    (detectable,) = compute_tests(rng.normal(0, 0.2, (1_000, 1)), "t", 0.95, FEW).detectable / math.sqrt(50 / 1_000)
+    (detectable,) = compute_tests(rng.normal(0, 0.2, (1_000, 1)), "t", 0.95, DRAWS_99).detectable / math.sqrt(
+        50 / 1_000
+    )
     noise = rng.normal(0, 0.2, (50, 400))
     for test in TESTS:
         result = compute_tests(noise, test, 0.95, Draws(499, 0)).detectable
@@ -240,7 +242,7 @@ def test_p_values_are_corrected_by_the_largest_difference_of_the_same_flips(valu
     is_exact = len(values) <= 12
     signs = list(itertools.product((1, -1), repeat=len(values)))
     if not is_exact:
-        signs = np.array(draws.in_blocks(lambda rng, size: drawn_signs(rng, size, len(values)), len(values)))[0]
+        signs = np.array(draws.in_blocks(lambda rng, size: sign_matrix(rng, size, len(values)), len(values)))[0]
     filled = np.nan_to_num(differences)
     squares = [(row**2).sum() / max(1, n) ** 2 for row, n in zip(filled, known.sum(axis=1), strict=True)]
     typical = np.mean([square for square, n in zip(squares, known.sum(axis=1), strict=True) if n] or [0.0])
@@ -255,7 +257,7 @@ def test_p_values_are_corrected_by_the_largest_difference_of_the_same_flips(valu
     np.testing.assert_allclose(result, np.maximum(expected, paired), rtol=0, atol=1e-12)
 
 
-def drawn_signs(rng, size, n_queries):
+def sign_matrix(rng, size, n_queries):
     signs = np.empty((size, n_queries))
     draw_signs(rng, signs)
     return signs
@@ -306,7 +308,7 @@ def test_the_level_is_roughly_kept_in_few_data_sets(designs, name):
 @given(COLUMNS, st.sampled_from(TESTS), st.integers(0, 99))
 def test_clusters_of_one_query_change_nothing(values, test, seed):
     order = np.random.default_rng(seed).permutation(len(values))
-    alone, single = (compute_tests(values, test, 0.9, FEW, clusters=ids) for ids in (None, np.arange(len(values))))
+    alone, single = (compute_tests(values, test, 0.9, DRAWS_99, clusters=ids) for ids in (None, np.arange(len(values))))
     for result, expected in zip(single, alone, strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
     assert np.isfinite(by_cluster(np.nan_to_num(values), order)).all()
@@ -315,7 +317,10 @@ def test_clusters_of_one_query_change_nothing(values, test, seed):
 @given(columns(2, 5), st.sampled_from(TESTS))
 def test_a_cluster_of_copies_counts_as_one_query(values, test):
     copies, clusters = np.repeat(values, 3, axis=0), np.repeat(np.arange(len(values)), 3)
-    result, expected = compute_tests(copies, test, 0.9, FEW, clusters=clusters), compute_tests(values, test, 0.9, FEW)
+    result, expected = (
+        compute_tests(copies, test, 0.9, DRAWS_99, clusters=clusters),
+        compute_tests(values, test, 0.9, DRAWS_99),
+    )
     for one, other in zip(result, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -325,7 +330,7 @@ def test_students_test_of_clusters_has_their_robust_error():
     values = column(0.3, 0.1, -0.2, 0.5, 0.4, 0.2, -0.1, 0.6, 0.05, 0.15, 0.35, -0.3)
     clusters = np.array([0, 0, 1, 1, 1, 2, 3, 3, 4, 4, 4, 5])
     assert Means.of(values, clusters).errors[0] == pytest.approx(0.0489531616654, abs=1e-12)
-    result = compute_tests(values, "t", 0.95, FEW, clusters=clusters)
+    result = compute_tests(values, "t", 0.95, DRAWS_99, clusters=clusters)
     assert result.pvalues[0] == pytest.approx(0.0174754969641, abs=1e-12)
     assert (result.lows[0], result.highs[0]) == pytest.approx((0.0449952251593, 0.2966714415073), abs=1e-12)
 
@@ -336,7 +341,7 @@ def test_clusters_of_different_sizes_are_flipped_as_a_whole():
     for signs in itertools.product((1, -1), repeat=3):
         query_signs = np.array(signs)[clusters]
         flips.append((float(np.mean(query_signs * values)), float(np.mean(query_signs))))
-    result = compute_tests(values[:, np.newaxis], "randomization", 0.5, FEW, clusters=clusters)
+    result = compute_tests(values[:, np.newaxis], "randomization", 0.5, DRAWS_99, clusters=clusters)
     assert result.pvalues[0] == naive.share_as_extreme(0.0, values.mean(), flips)
     np.testing.assert_allclose(
         (result.lows[0], result.highs[0]), naive.differences_not_rejected(0.5, values.mean(), flips, bound=1e3)
@@ -347,7 +352,7 @@ def test_the_detectable_difference_does_not_depend_on_the_order_of_queries():
     rng = np.random.default_rng(4)
     values = rng.normal(size=(12, 1))
     first, *others = (
-        compute_tests(rng.permutation(values), "randomization", 0.95, FEW).detectable[0] for _ in range(4)
+        compute_tests(rng.permutation(values), "randomization", 0.95, DRAWS_99).detectable[0] for _ in range(4)
     )
     assert others == pytest.approx([first] * 3, rel=1e-12)
 
@@ -392,19 +397,19 @@ def test_verdicts_follow_from_two_one_sided_tests(test):
         assert (max(above, below) < 0.05) == (verdict == "equivalent")
     unsure = judge_differences(outer, inner, differences.mean(axis=0), 0.05, 0.95)
     assert unsure[0] == "undecided"
-    nothing = compute_tests(np.full((1, 1), math.nan), test, 0.95, FEW)
+    nothing = compute_tests(np.full((1, 1), math.nan), test, 0.95, DRAWS_99)
     assert judge_differences(nothing, nothing, np.array([math.nan]), 0.2, 0.95) == ["undecided"]
 
 
 def test_runs_that_differ_by_the_margin_are_rarely_equivalent():
     rng = np.random.default_rng(4)
     differences = 0.3 + rng.normal(size=(25, 2_000))
-    outer, inner = (compute_tests(differences, "t", level, FEW) for level in (0.95, 0.9))
+    outer, inner = (compute_tests(differences, "t", level, DRAWS_99) for level in (0.95, 0.9))
     share = judge_differences(outer, inner, differences.mean(axis=0), 0.3, 0.95).count("equivalent") / 2_000
     assert share <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 2_000)
 
 
-def pilot_of(differences, draws=FEW):
+def pilot_of(differences, draws=DRAWS_99):
     result = compute_tests(differences[:, np.newaxis], "randomization", 0.95, draws)
     ends = (0.0,) * 6
     return PairedDifference("a", "b", *ends, len(differences), 0, 0, float(result.detectable[0]), None, None, False)

@@ -33,7 +33,7 @@ COLUMNS = {"query": ["q", "q", "r"], "relevance": [1, 0, 2], "score": [0.5, 0.25
 TAU_EVALUATOR = QueryEvaluator("tau")
 
 
-def encoded(codes, values):
+def encode(codes, values):
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(values))
 
 
@@ -47,10 +47,10 @@ def encoded(codes, values):
         ({"relevance": [1, 2**60, 0]}, NonNumericError, r"beyond 2\^53"),
         ({"query": ["q", None, "r"]}, ColumnError, "each row needs a query id; 1 of 3 rows have none"),
         ({"query": ["q", "", "r"]}, ColumnError, "each query needs an id; one is empty"),
-        ({"query": encoded([0, 1, 0], ["q", None])}, ColumnError, "each row needs a query id; 1 of 3 rows have none"),
+        ({"query": encode([0, 1, 0], ["q", None])}, ColumnError, "each row needs a query id; 1 of 3 rows have none"),
         ({"score": ["high", None, "low"]}, NonNumericError, "every score must be a real number"),
-        ({"score": encoded([0, 1, 0], ["1", "2"])}, NonNumericError, r"every score .* \.cast\(pl\.String\)"),
-        ({"relevance": encoded([0, 1, 0], [2.0, None])}, UnjudgedError, "has score, no relevance; queries: 'q'"),
+        ({"score": encode([0, 1, 0], ["1", "2"])}, NonNumericError, r"every score .* \.cast\(pl\.String\)"),
+        ({"relevance": encode([0, 1, 0], [2.0, None])}, UnjudgedError, "has score, no relevance; queries: 'q'"),
         ({"score": [[1], None, [2]]}, NonNumericError, "every score must be a real number"),
         ({"score": [True, None, False]}, MissingValueError, "a document has a relevance, no score; queries: 'q'"),
         ({"query": [1.5, 1.5, 2.5]}, ColumnError, "must be text or whole numbers; got a column of type double"),
@@ -96,7 +96,7 @@ def test_dictionaries_of_documents_with_a_null_or_a_repeated_value():
     evaluator = QueryEvaluator("ap", document="document")
 
     def batch(codes, values):
-        return evaluator.batch(pa.table(COLUMNS | {"query": ["q"] * 3, "document": encoded(codes, values)}))
+        return evaluator.batch(pa.table(COLUMNS | {"query": ["q"] * 3, "document": encode(codes, values)}))
 
     with pytest.raises(DuplicateDocumentError, match=r"more than once \(query, document\): \('q', 'a'\)"):
         batch([0, 1, 2], ["a", "a", "b"])
@@ -146,12 +146,12 @@ def test_the_import_does_not_load_pyarrow():
 
 
 ROWS = joined_rows(30).sort_values("query", kind="stable", ignore_index=True)
-ONE = QueryEvaluator("tau", scores="bm25")
+ONE_RUN = QueryEvaluator("tau", scores="bm25")
 NAMES = ["query", "relevance", "bm25", "dense"]
 
 
 @pytest.fixture
-def small(monkeypatch):
+def small_blocks(monkeypatch):
     """Evaluate only a few rows at once."""
     monkeypatch.setattr(joined_columns, "LEAST_ROWS", 8)
 
@@ -167,12 +167,12 @@ def test_a_query_may_span_batches(cuts, least):
     batches = [table.to_batches()[0] if table.num_rows else table for table in cut(ROWS, cuts)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joined_columns, "LEAST_ROWS", least)
-        result = pa.Table.from_batches(ONE.batches(batches))
-    assert result.equals(pa.Table.from_batches([ONE.batch(ROWS)]))
+        result = pa.Table.from_batches(ONE_RUN.batches(batches))
+    assert result.equals(pa.Table.from_batches([ONE_RUN.batch(ROWS)]))
 
 
 @pytest.mark.needs_numba
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small_blocks")
 def test_threads_change_nothing():
     expected = means_of([EVALUATOR.frame(ROWS)])
     for workers in (1, 2, 3):
@@ -182,24 +182,24 @@ def test_threads_change_nothing():
 
 
 @pytest.mark.wide
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small_blocks")
 def test_a_query_may_span_many_batches():
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"query": "q", "relevance": rng.integers(0, 3, 300), "bm25": rng.standard_normal(300)})
     rows.loc[:4, "query"], rows.loc[290:, "query"] = "before", "later"
-    result = pa.Table.from_batches(ONE.batches(cut(rows, range(0, 300, 3))))
+    result = pa.Table.from_batches(ONE_RUN.batches(cut(rows, range(0, 300, 3))))
     assert result["n_documents"].to_pylist() == [5, 285, 10]
-    assert result.equals(pa.Table.from_batches([ONE.batch(rows)]))
+    assert result.equals(pa.Table.from_batches([ONE_RUN.batch(rows)]))
 
 
 def test_without_rows_there_is_no_mean():
-    assert list(ONE.batches([])) == []
-    assert list(ONE.batches([pa.Table.from_pandas(ROWS[:0])])) == []
+    assert list(ONE_RUN.batches([])) == []
+    assert list(ONE_RUN.batches([pa.Table.from_pandas(ROWS[:0])])) == []
     with pytest.raises(OptionError, match="there is no part to combine"):
-        streamed_means([], ONE)
+        streamed_means([], ONE_RUN)
 
 
-def first_again(queries):
+def find_split_query(queries):
     """The first query whose rows are not contiguous; None if there is none."""
     earlier_queries = set()
     for query, _ in groupby(queries):
@@ -221,26 +221,26 @@ def test_rows_of_a_query_must_be_contiguous_in_any_batches(runs, cuts, least_row
     batches = cut(rows, [place for place in cuts if place <= len(rows)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joined_columns, "LEAST_ROWS", least_rows)
-        again = first_again(queries)
+        again = find_split_query(queries)
         if again is None:
-            expected = ONE.batch(rows)
-            assert pa.Table.from_batches(ONE.batches(batches)).equals(pa.Table.from_batches([expected]))
+            expected = ONE_RUN.batch(rows)
+            assert pa.Table.from_batches(ONE_RUN.batches(batches)).equals(pa.Table.from_batches([expected]))
             return
-        for call in (lambda: list(ONE.batches(batches)), lambda: streamed_means(batches, ONE, workers=1)):
+        for call in (lambda: list(ONE_RUN.batches(batches)), lambda: streamed_means(batches, ONE_RUN, workers=1)):
             with pytest.raises(SplitQueryError, match=f"in a stream; those of '{again}' are interrupted"):
                 call()
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small_blocks")
 def test_types_of_batches_may_differ_only_in_width():
-    expected = pa.Table.from_batches([ONE.batch(ROWS)])
+    expected = pa.Table.from_batches([ONE_RUN.batch(ROWS)])
     first, second = cut(ROWS, [100])
     place = first.column_names.index("query")
     wide = second.set_column(place, "query", second["query"].cast(pa.large_string()).dictionary_encode())
-    assert pa.Table.from_batches(ONE.batches([first, wide])).equals(expected)
+    assert pa.Table.from_batches(ONE_RUN.batches([first, wide])).equals(expected)
     numbers = second.set_column(place, "query", pa.array(range(second.num_rows)))
     with pytest.raises(ColumnError, match="batches have columns of different types"):
-        list(ONE.batches([first, numbers]))
+        list(ONE_RUN.batches([first, numbers]))
 
 
 @pytest.mark.needs_numba

@@ -26,14 +26,14 @@ from rankcorr.evaluation import (
 from rankcorr.evaluation._partitions.poisson import STEP, WORD, moments_of, query_keys, thresholds
 from rankcorr.evaluation._query_kernels import scramble
 from tests import naive
-from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of, parts_of
+from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of, split_rows
 
 ONE, TWO = QueryEvaluator("tau"), QueryEvaluator("tau", scores=("a", "b"))
 # Multiples of 1/8, because nearly equal values would lose digits to cancellation.
 VALUES = st.integers(-8, 8).map(lambda eighths: eighths / 8) | st.just(math.nan)
 
 
-def by_query(evaluator, *columns, ids=None):
+def frame_of(evaluator, *columns, ids=None):
     """Values of queries, as the evaluator would give them."""
     ids = [f"q{number}" for number in range(len(columns[0]))] if ids is None else ids
     named = dict(zip(evaluator.columns, columns, strict=True))
@@ -42,7 +42,7 @@ def by_query(evaluator, *columns, ids=None):
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=12), st.data())
 def test_means_do_not_depend_on_the_partitions(pairs, data):
-    rows = by_query(TWO, *zip(*pairs, strict=True))
+    rows = frame_of(TWO, *zip(*pairs, strict=True))
     order = data.draw(st.permutations(range(len(pairs))))
     cut = data.draw(st.integers(0, len(pairs)))
     frames = [rows.iloc[order[:cut]], rows.iloc[order[cut:]]]
@@ -69,7 +69,7 @@ def test_means_do_not_depend_on_the_partitions(pairs, data):
 def test_means_are_equal_for_any_number_of_parts(n_parts):
     rows = joined_rows()
     expected = means_of([EVALUATOR.frame(rows)])
-    values = [EVALUATOR.frame(part) for part in parts_of(rows, n_parts, seed=n_parts)]
+    values = [EVALUATOR.frame(part) for part in split_rows(rows, n_parts, seed=n_parts)]
     assert_same_means(means_of(values), expected)
     assert_same_means(means_of([pd.concat(values)], workers=2), expected)
     parts = [partial_means(frame, EVALUATOR) for frame in values]
@@ -95,7 +95,7 @@ def naive_interval(values, ids, n_resamples, level, seed):
 def test_intervals_are_those_of_poisson_counts(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.uniform(-1, 1, (2, 25))
-    rows = by_query(TWO, a, b)
+    rows = frame_of(TWO, a, b)
     result = combined_means([partial_means(rows, TWO, n_resamples=99, seed=seed)], level=0.9)
     for values, row in ((a, result.of(run="a")), (b, result.of(run="b")), (a - b, result.difference())):
         mean = row.difference if values is not a and values is not b else row.mean
@@ -109,7 +109,7 @@ def test_intervals_are_those_of_poisson_counts(seed):
 def test_intervals_of_many_queries_are_those_of_student():
     rng = np.random.default_rng(0)
     values = rng.beta(2, 5, 20_000)
-    row = means_of([by_query(ONE, values)], ONE, n_resamples=10_000).of()
+    row = means_of([frame_of(ONE, values)], ONE, n_resamples=10_000).of()
     error = scipy.stats.sem(values)
     assert row.error == pytest.approx(error, rel=1e-12)
     half = scipy.stats.t.ppf(0.975, values.size - 1) * error
@@ -124,24 +124,24 @@ def test_intervals_have_their_nominal_coverage():
     for number in range(n_sets):
         values = rng.beta(1, 4, 60)
         ids = [f"{number}/{query}" for query in range(60)]
-        row = means_of([by_query(ONE, values, ids=ids)], ONE, n_resamples=499).of()
+        row = means_of([frame_of(ONE, values, ids=ids)], ONE, n_resamples=499).of()
         n_covered += row.low <= 0.2 <= row.high
     assert n_covered / n_sets == pytest.approx(0.95, abs=0.033)  # three standard errors
 
 
 def test_few_queries_and_equal_values():
-    one = means_of([by_query(ONE, [0.5])], ONE).of()
+    one = means_of([frame_of(ONE, [0.5])], ONE).of()
     assert (one.mean, one.n_queries) == (0.5, 1)
     assert np.isnan([one.error, one.low, one.high]).all()
-    equal = means_of([by_query(ONE, [0.1] * 10)], ONE).of()
+    equal = means_of([frame_of(ONE, [0.1] * 10)], ONE).of()
     assert (equal.mean, equal.low, equal.high) == (0.1, 0.1, 0.1)
-    tiny = means_of([by_query(ONE, [0.25, 0.25 + 1e-9, 0.25 - 1e-9] * 50)], ONE).of()
+    tiny = means_of([frame_of(ONE, [0.25, 0.25 + 1e-9, 0.25 - 1e-9] * 50)], ONE).of()
     assert tiny.low < 0.25 < tiny.high
     assert tiny.high - tiny.low == pytest.approx(2 * 1.96 * 1e-9 * math.sqrt(2 / 3 / 149), rel=0.2)
 
 
 def test_results_are_tables():
-    values = by_query(TWO, [0.5, 0.25], [0.5, 0.75])
+    values = frame_of(TWO, [0.5, 0.25], [0.5, 0.75])
     result = means_of([values], TWO)
     assert result.to_frame()["mean"].tolist() == [0.375, 0.625]
     assert repr(result) == "<QueryMeans of 2 queries: a tau 0.3750, b tau 0.6250>"
@@ -153,7 +153,7 @@ def test_results_are_tables():
 
 
 def test_the_run_that_is_named_first_comes_first():
-    result = means_of([by_query(TWO, [0.5, 0.25, 0.5], [0.5, 0.75, 0.75])], TWO)
+    result = means_of([frame_of(TWO, [0.5, 0.25, 0.5], [0.5, 0.75, 0.75])], TWO)
     a_minus_b, b_minus_a = result.difference("a", "b"), result.difference("b", "a")
     assert (a_minus_b.first, a_minus_b.second, a_minus_b.difference) == ("a", "b", -0.25)
     assert (b_minus_a.first, b_minus_a.second, b_minus_a.difference) == ("b", "a", 0.25)
@@ -166,12 +166,12 @@ def test_the_run_that_is_named_first_comes_first():
 
 
 def test_a_reversed_zero_has_no_sign():
-    result = means_of([by_query(TWO, [0.5, 0.25] * 3, [0.5, 0.25] * 3)], TWO).difference("b", "a")
+    result = means_of([frame_of(TWO, [0.5, 0.25] * 3, [0.5, 0.25] * 3)], TWO).difference("b", "a")
     assert [math.copysign(1, value) for value in (result.difference, result.low, result.high)] == [1, 1, 1]
 
 
-MEANS = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.75])], TWO)
-TEXT, NUMBERS = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
+MEANS = means_of([frame_of(TWO, [0.5, 0.25], [0.5, 0.75])], TWO)
+TEXT, NUMBERS = frame_of(ONE, [0.5]), frame_of(ONE, [0.5], ids=[3])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ TEXT, NUMBERS = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
         (lambda: combined_means([]), OptionError, "there is no part to combine"),
         (lambda: combined_means([0.5]), OptionError, r"parts must come from partial_means; got 0\.5"),
         (lambda: partial_means(TEXT[["query"]], ONE), ColumnError, "the frame has no column 'tau'; it has 'query'"),
-        (lambda: partial_means(by_query(ONE, [7.0]), ONE), MetricError, "tau: means .* between -1 and 1; got 7"),
+        (lambda: partial_means(frame_of(ONE, [7.0]), ONE), MetricError, "tau: means .* between -1 and 1; got 7"),
         (lambda: partial_means(TEXT.astype({"tau": str}), ONE), MetricError, "'tau' must hold values .* of type"),
         (lambda: means_of([TEXT, NUMBERS], ONE), PartialMismatchError, "are text in one part, and whole numbers in"),
         (
@@ -210,7 +210,7 @@ def test_a_split_query_is_named():
     with pytest.raises(SplitQueryError, match=rf"or twice: .*\.\.\. \({len(both)} in all\)"):
         means_of(halves)
     with pytest.raises(SplitQueryError, match="or twice: 'q0'; all rows of a query must be in one partition"):
-        means_of([by_query(ONE, [0.5, 0.5], ids=["q0", "q0"])], ONE)
+        means_of([frame_of(ONE, [0.5, 0.5], ids=["q0", "q0"])], ONE)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,8 @@ def test_a_split_query_is_named():
     ],
 )
 def test_parts_with_different_options_cannot_be_added(other, options, message):
-    first = partial_means(by_query(ONE, [0.5]), ONE)
-    second = partial_means(by_query(other, [0.5], ids=["r"]), other, **options)
+    first = partial_means(frame_of(ONE, [0.5]), ONE)
+    second = partial_means(frame_of(other, [0.5], ids=["r"]), other, **options)
     with pytest.raises(PartialMismatchError, match=message):
         combined_means([first, second])
 

@@ -188,11 +188,11 @@ def test_a_continuous_campaign_draws_batches_and_ends(admin):
     assert organiser.get("/results").json["final"]
 
 
-WATCHED = ["/progress", "/quality", "/items", "/voters", "/results?interim=true", "/plots/strengths.svg?interim=true"]
+PATHS = ["/progress", "/quality", "/items", "/voters", "/results?interim=true", "/plots/strengths.svg?interim=true"]
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("path", WATCHED)
+@pytest.mark.parametrize("path", PATHS)
 def test_unchanged_answers_are_304(voting, path):
     voting.answer(4)
     first = voting.get(path)

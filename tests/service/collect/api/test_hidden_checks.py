@@ -43,7 +43,7 @@ def template(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def of_comparisons():
+def comparison_responses():
     """Cached responses for a comparison, by script and by whether feedback on practice is left out."""
     return {}
 
@@ -65,8 +65,8 @@ class Script:
         shutil.copy(template, target)
         self.campaign = Ledger.open(target).campaign()
         self.app = make_app()
-        self.another()  # an overlap needs another voter for its comparison
-        self.voter = self.another()
+        self.join_voter()  # an overlap needs another voter for its comparison
+        self.voter = self.join_voter()
         sheet = self.voter.sheet()
         kinds = kinds_on(self.campaign, sheet["sheet"])
         assert set(kinds.values()) == {*KINDS, None}
@@ -77,7 +77,7 @@ class Script:
         self.events, self.log, self.sheet, self.tells = {}, [], sheet["sheet"], tells
         self.ask_sheet()
 
-    def another(self):
+    def join_voter(self):
         voter = Voter(self.app.test_client(), self.campaign)
         assert voter.begin(consent="1").status_code == 201
         return voter
@@ -99,27 +99,27 @@ class Script:
         self.log.append((step, answer.status_code, IDS.sub("<id>", body), headers, list(statements)))
         return answer
 
-    def sent(self, step, send):
+    def send(self, step, request):
         result = []
 
-        def heard(_connection, _cursor, statement, _parameters, _context, _many):
+        def record_statement(_connection, _cursor, statement, _parameters, _context, _many):
             if re.search(r"comparison|probe|vote|lease|sheet", statement) and "voting_pages" not in statement:
                 result.append(statement)
 
-        sa.event.listen(sa.Engine, "before_cursor_execute", heard)
+        sa.event.listen(sa.Engine, "before_cursor_execute", record_statement)
         try:
-            return self.record(step, send(), result)
+            return self.record(step, request(), result)
         finally:
-            sa.event.remove(sa.Engine, "before_cursor_execute", heard)
+            sa.event.remove(sa.Engine, "before_cursor_execute", record_statement)
 
     def cast(self, step, event, answer="left", *, pair=None, **fields):
         path = f"/v1/votes/{self.event(event)}"
         body = {"pair": pair or self.pair, "answer": answer, "response_ms": 900, **fields}
-        return self.sent(step, lambda: self.voter.put(path, body))
+        return self.send(step, lambda: self.voter.put(path, body))
 
     def retract(self, step, event, undo):
         path = f"/v1/votes/{self.event(event)}/retract"
-        return self.sent(step, lambda: self.voter.post(path, {"event_id": self.event(undo)}))
+        return self.send(step, lambda: self.voter.post(path, {"event_id": self.event(undo)}))
 
     def ask_sheet(self):
         """Ask for the sheet; record how the pair looks on it, and how many pairs look like ordinary ones."""
@@ -135,18 +135,18 @@ class Script:
             assert all(re.fullmatch(r"1-\d+-\d+", pair["id"]) for pair in sheet["pairs"])
         if self.tells:  # practice is shown to voters who have not practised
             looks = Counter({key: n for key, n in looks.items() if key[0]})
-        me = self.known(answer.json["me"])
+        me = self.remove_clock(answer.json["me"])
         self.log.append(("sheet", answer.status_code, answer.json["reason"], me, looks))
         return sheet
 
     def me(self):
         answer = self.voter.me()
         if answer.status_code == 200:
-            self.log.append(("me", answer.status_code, self.known(answer.json)))
+            self.log.append(("me", answer.status_code, self.remove_clock(answer.json)))
         else:
             self.record("me", answer)
 
-    def known(self, me):
+    def remove_clock(self, me):
         """The answer of /v1/me, without the voter's id and the seconds, which depend on the clock."""
         progress = {**me["progress"], "answers": None} if self.tells else me["progress"]
         return {**me, "progress": progress, "voter": None, "retry_after": me["retry_after"] is not None}
@@ -158,32 +158,32 @@ class Script:
         else:
             self.record("finish", answer)
 
-    def state(self, state):
+    def set_state(self, state):
         """Set the state of the ballot; a working closer gets a full lease."""
         (at,) = query(self.campaign, "SELECT max(given_at) FROM lease")
         until = at[0] + MINUTE if state == "closing" else None
         change(self.campaign, "UPDATE ballot SET state = :state, closer_until = :until", state=state, until=until)
 
-    def expired(self):
+    def expire_leases(self):
         change(self.campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL")
 
-    def taken_over(self):
+    def give_sheet_away(self):
         """Give the sheet to another voter, after a first one has got the free sheet."""
-        self.another().sheet()
-        self.expired()
+        self.join_voter().sheet()
+        self.expire_leases()
         for _ in range(2):
-            heir = self.another()
+            heir = self.join_voter()
             if heir.sheet()["sheet"] == self.sheet:
                 return heir
         raise AssertionError("no voter got the sheet")
 
 
-def voting(script):
+def vote_while_open(script):
     """Everything a voter may send while the ballot is open."""
     for fields in ({"answer": "both"}, {"answer": None}, {"response_ms": -1}, {"given_by": "?"}, {"more": 1}):
         script.cast("malformed", "first", **fields)
-    script.sent("no answer", lambda: script.voter.put(f"/v1/votes/{new_id()}", {"pair": script.pair}))
-    script.sent("no id", lambda: script.voter.put("/v1/votes/7", {"pair": script.pair, "answer": "left"}))
+    script.send("no answer", lambda: script.voter.put(f"/v1/votes/{new_id()}", {"pair": script.pair}))
+    script.send("no id", lambda: script.voter.put("/v1/votes/7", {"pair": script.pair, "answer": "left"}))
     script.retract("nothing to take back", "first", "undone")
     script.cast("first", "first")
     script.cast("first again", "first")
@@ -212,11 +212,11 @@ def voting(script):
     script.finish()
 
 
-def closing(script):
+def vote_while_closing(script):
     """Requests during a closing and after it."""
     script.cast("before", "before")
     script.cast("another", "of another", pair=script.other)
-    script.state("closing")
+    script.set_state("closing")
     script.cast("known", "before")
     script.cast("known, other answer", "before", "tie")
     script.cast("while closing", "while", "tie")
@@ -224,13 +224,13 @@ def closing(script):
     script.retract("undo while closing", "before", "undone")
     script.me()
     script.ask_sheet()
-    script.state("open")
+    script.set_state("open")
     script.retract("undo", "before", "undone")
-    script.state("closing")
+    script.set_state("closing")
     script.cast("while closing, not answered", "while", "tie")
-    script.state("open")
+    script.set_state("open")
     script.cast("after all", "while", "tie")
-    heir = script.another()
+    heir = script.join_voter()
     for voter, pairs in ((script.voter, script.rest), (heir, [pair["id"] for pair in heir.sheet()["pairs"]])):
         for pair in pairs:
             voter.vote(pair)
@@ -248,12 +248,12 @@ def closing(script):
     script.finish()
 
 
-def last_one_open(script):
+def answer_last(script):
     """Leave the pair to the end: it keeps the sheet and its lease."""
     for pair in script.rest:
         script.voter.vote(pair)
     for _ in range(2):
-        script.expired()
+        script.expire_leases()
         sheet = script.ask_sheet()
         script.log.append(("renewed", sheet["expires_at"] > "2000"))
     script.me()
@@ -264,10 +264,10 @@ def last_one_open(script):
     script.ask_sheet()
 
 
-def taken_over(script):
+def lose_sheet(script):
     """Another voter gets the sheet."""
     script.cast("before", "before")
-    heir = script.taken_over()
+    heir = script.give_sheet_away()
     script.cast("known", "before")
     script.cast("another answer", "second", "right")
     script.cast("another answer again", "second", "right")
@@ -282,20 +282,20 @@ def taken_over(script):
         script.log.append(("for the heir", len(heir.sheet()["pairs"])))
 
 
-def left_to_another(script):
+def leave_to_another(script):
     """Answer all other pairs and let the lease expire: another voter is asked the pair, whatever its kind."""
     for pair in script.rest:
         script.voter.vote(pair)
     if script.tells:
         return  # practice is for those who have not practised
-    heir = script.taken_over()
+    heir = script.give_sheet_away()
     left = heir.sheet()["pairs"]
     script.log.append(("left", [pair["id"] == script.pair for pair in left if not pair["practice"]]))
     script.log.append(("answered", heir.vote(script.pair).status_code, heir.sheet() is None))
     script.me()
 
 
-def asked_of_others(script):
+def exclude_voter(script):
     """The organiser excludes the voter, and asks others."""
     script.cast("before", "before")
     script.cast("another", "of another", pair=script.other)
@@ -310,7 +310,7 @@ def asked_of_others(script):
     script.finish()
 
 
-def withdrawn(script):
+def withdraw(script):
     """The voter leaves, and then sends the usual requests."""
     script.cast("before", "before")
     script.record("withdraw", script.voter.post("/v1/withdraw"))
@@ -323,12 +323,12 @@ def withdrawn(script):
     script.log.append(("events", kinds))
 
 
-SCRIPTS = (voting, closing, last_one_open, taken_over, left_to_another, asked_of_others, withdrawn)
+SCRIPTS = (vote_while_open, vote_while_closing, answer_last, lose_sheet, leave_to_another, exclude_voter, withdraw)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("play", SCRIPTS, ids=lambda play: play.__name__)
-def test_a_check_is_answered_like_a_comparison(make_app, template, of_comparisons, target, tmp_path, play, kind):
+def test_a_check_is_answered_like_a_comparison(make_app, template, comparison_responses, target, tmp_path, play, kind):
     def play_script(kind_of_check):
         script = Script(make_app, template, target, kind_of_check, tells=kind == "practice")
         play(script)
@@ -338,8 +338,8 @@ def test_a_check_is_answered_like_a_comparison(make_app, template, of_comparison
         return script.log
 
     key = play, kind == "practice"
-    if key not in of_comparisons:
-        of_comparisons[key] = play_script(None)
-    for of_comparison, of_check in zip(of_comparisons[key], play_script(kind), strict=True):
+    if key not in comparison_responses:
+        comparison_responses[key] = play_script(None)
+    for of_comparison, of_check in zip(comparison_responses[key], play_script(kind), strict=True):
         for part, expected in zip(of_check, of_comparison, strict=True):
             assert part == expected, of_check[0]

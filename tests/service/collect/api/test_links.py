@@ -72,7 +72,7 @@ def tokens(organiser, **parameters):
     return organiser.get("/tokens", query_string=parameters).json["tokens"]
 
 
-def session_of(organiser, token):
+def sign_in(organiser, token):
     """A browser that has signed in."""
     client = organiser.app.test_client()
     body = {"campaign": organiser.key, "token": token}
@@ -89,7 +89,7 @@ def test_a_revoked_token_of_an_organiser_is_refused(organiser):
     answer = organiser.post("/tokens", status=201).json
     assert answer["organiser_url"].endswith(f"/o/{organiser.key}#{answer['token']}")
     other = Organiser(organiser.app, answer["token"], organiser.key)
-    leaked = session_of(organiser, organiser.token)
+    leaked = sign_in(organiser, organiser.token)
     path = f"/v1/campaigns/{organiser.key}"
     assert leaked.get(path).status_code == 200
     other.post(f"/tokens/{only['id']}/revoke", status=204)
@@ -106,7 +106,7 @@ def test_a_revoked_token_of_an_organiser_is_refused(organiser):
 
 
 def test_revoking_keeps_the_session_of_its_browser(organiser):
-    mine, theirs = (session_of(organiser, organiser.token) for _ in range(2))
+    mine, theirs = (sign_in(organiser, organiser.token) for _ in range(2))
     path = f"/v1/campaigns/{organiser.key}"
     first = tokens(organiser)[-1]["id"]
     assert mine.post(f"{path}/tokens", json={}).status_code == 201
@@ -196,14 +196,14 @@ def test_simultaneous_revocations_leave_one_token(n_remaining, target):
 PATH = "/v1/organiser/sessions"
 
 
-def begin(organiser, **fields):
+def start_session(organiser, **fields):
     browser = organiser.app.test_client()
     body = {"campaign": organiser.key, "token": organiser.token, **fields}
     return browser, browser.post(PATH, json=body)
 
 
 def test_a_session_cookie_replaces_the_token(organiser):
-    browser, answer = begin(organiser)
+    browser, answer = start_session(organiser)
     assert answer.status_code == 204
     cookie = answer.headers["Set-Cookie"]
     assert cookie.startswith(f"organiser_{organiser.key[:12]}=")
@@ -215,7 +215,7 @@ def test_a_session_cookie_replaces_the_token(organiser):
 
 
 def test_an_ended_session_is_refused(organiser):
-    browser, _ = begin(organiser)
+    browser, _ = start_session(organiser)
     cookie = browser.get_cookie(f"organiser_{organiser.key[:12]}").value
     assert browser.post(f"{PATH}/{organiser.key}/end", json={}).status_code == 204
     assert browser.get_cookie(f"organiser_{organiser.key[:12]}") is None
@@ -225,21 +225,21 @@ def test_an_ended_session_is_refused(organiser):
 
 def test_a_wrong_token_gives_no_session(admin, organiser):
     for fields in ({"token": "x" * 43}, {"token": admin.make().token}):
-        browser, answer = begin(organiser, **fields)
+        browser, answer = start_session(organiser, **fields)
         assert (answer.status_code, problem(answer)[0]) == (401, "link-unknown")
         assert browser.get(f"/v1/campaigns/{organiser.key}").status_code == 401
-    assert begin(organiser, token="short")[1].status_code == 422
-    assert begin(organiser, campaign="0" * 32)[1].status_code == 404
+    assert start_session(organiser, token="short")[1].status_code == 422
+    assert start_session(organiser, campaign="0" * 32)[1].status_code == 404
 
 
 def test_a_token_of_a_voter_is_not_accepted_for_an_organiser(organiser):
     (token,) = organiser.invite("Ann")
-    assert begin(organiser, token=token)[1].status_code == 401
+    assert start_session(organiser, token=token)[1].status_code == 401
     assert organiser.call("GET", f"/v1/campaigns/{organiser.key}", token=token).status_code == 401
 
 
 def test_a_page_of_another_site_cannot_use_the_cookie(organiser):
-    browser, _ = begin(organiser)
+    browser, _ = start_session(organiser)
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         answer = browser.post(f"/v1/campaigns/{organiser.key}/ballots", json={}, headers=headers)
         assert (answer.status_code, problem(answer)[0]) == (403, "cross-site")

@@ -56,18 +56,18 @@ def send(app, study):
     return come
 
 
-def ending(voter):
+def finish_voting(voter):
     """Outcome, code and address of the end."""
     answer = voter.post("/v1/finish")
     assert answer.status_code == 200, answer.text
     return tuple(answer.json[name] for name in ("outcome", "completion_code", "completion_url"))
 
 
-def leave_out(organiser, voter, reason="Clicked at random"):
+def exclude(organiser, voter, reason="Clicked at random"):
     organiser.post(f"/voters/{voter.me().json['voter']}/exclude", {"reason": reason}, status=204)
 
 
-def lists(organiser, **query_string):
+def read_lists(organiser, **query_string):
     return [
         organiser.get(f"/participants/{name}", query_string=query_string).text.splitlines()
         for name in ("approve", "reject")
@@ -77,10 +77,10 @@ def lists(organiser, **query_string):
 def test_finished_participants_are_approved_and_excluded_ones_rejected(send, organiser):
     good, bad = send(1).answer_sheet(), send(2).answer_sheet()
     send(3).sheet()  # has begun
-    assert lists(organiser) == [[], []]
-    assert ending(good) == ending(bad) == ("complete", "D0NE", f"{BACK}D0NE")
-    leave_out(organiser, bad)
-    assert lists(organiser) == [[good.participant], [bad.participant]]
+    assert read_lists(organiser) == [[], []]
+    assert finish_voting(good) == finish_voting(bad) == ("complete", "D0NE", f"{BACK}D0NE")
+    exclude(organiser, bad)
+    assert read_lists(organiser) == [[good.participant], [bad.participant]]
     result = organiser.get("/participants").json
     assert result["platform"] == "prolific"
     assert [
@@ -88,12 +88,12 @@ def test_finished_participants_are_approved_and_excluded_ones_rejected(send, org
         for participant in result["participants"]
     ] == [("complete", "approve", None), ("complete", "reject", "Clicked at random"), (None, None, None)]
     organiser.post(f"/voters/{bad.me().json['voter']}/include", {"reason": "An error"}, status=204)
-    assert lists(organiser) == [[good.participant, bad.participant], []]
+    assert read_lists(organiser) == [[good.participant, bad.participant], []]
 
 
 def test_lists_have_one_id_per_line(send, organiser):
     for number in (1, 2):
-        ending(send(number).answer_sheet())
+        finish_voting(send(number).answer_sheet())
     answer = organiser.get("/participants/approve")
     assert answer.text == f"{1:024x}\n{2:024x}\n"
     assert answer.mimetype == "text/csv"
@@ -103,50 +103,50 @@ def test_lists_have_one_id_per_line(send, organiser):
 
 def test_lists_can_be_limited_to_a_study(send, organiser):
     one, other = send(1, "s1").answer_sheet(), send(1, "s2").answer_sheet()
-    ending(one), ending(other)
-    assert lists(organiser, study="s2") == [[other.participant], []]
-    assert len(lists(organiser)[0]) == 2
+    finish_voting(one), finish_voting(other)
+    assert read_lists(organiser, study="s2") == [[other.participant], []]
+    assert len(read_lists(organiser)[0]) == 2
 
 
 def test_only_the_organiser_sees_ids(send, app, study):
-    ending(send(1).answer_sheet())
+    finish_voting(send(1).answer_sheet())
     for path in ("participants", "participants/approve"):
         assert app.test_client().get(f"/v1/campaigns/{study.key}/{path}").status_code == 401
 
 
 def test_withdrawn_participants_are_on_no_list(send, organiser):
     voter = send(1).answer_sheet()
-    ending(voter)
+    finish_voting(voter)
     assert voter.post("/v1/withdraw").status_code == 204
-    assert lists(organiser) == [[], []]
+    assert read_lists(organiser) == [[], []]
     assert organiser.get("/participants").json["participants"] == []
 
 
 def test_the_completion_code_is_stored_once(send, study):
     voter = send(1).answer_sheet()
     for _ in range(3):
-        ending(voter)
+        finish_voting(voter)
     assert query(study, "SELECT details FROM audit_event WHERE kind = 'ended'") == [('{"outcome":"complete"}',)]
 
 
 def test_participants_excluded_before_the_end_get_the_screen_out_code(send, organiser, study):
     change_pages(study, **{**PAGES, "sheets": 3})
     voter = send(1).answer_sheet()
-    leave_out(organiser, voter)
+    exclude(organiser, voter)
     assert voter.post("/v1/sheets").json["sheet"] is None
-    assert ending(voter) == ("screened out", "SCREEN", f"{BACK}SCREEN")
-    assert lists(organiser) == [[], []]  # nothing to approve: the platform has the code
+    assert finish_voting(voter) == ("screened out", "SCREEN", f"{BACK}SCREEN")
+    assert read_lists(organiser) == [[], []]  # nothing to approve: the platform has the code
     assert organiser.get("/participants").json["participants"][0]["outcome"] == "screened out"
 
 
 def test_excluded_participants_with_all_sheets_done_have_completed(send, organiser):
     voter = send(1).answer_sheet()
-    leave_out(organiser, voter)
-    assert ending(voter)[0] == "complete"
-    assert lists(organiser) == [[], [voter.participant]]
+    exclude(organiser, voter)
+    assert finish_voting(voter)[0] == "complete"
+    assert read_lists(organiser) == [[], [voter.participant]]
 
 
-def fill(send):
+def answer_all_sheets(send):
     """Participants answer all sheets."""
     number = 100
     while True:
@@ -159,7 +159,7 @@ def fill(send):
 
 @pytest.mark.parametrize("consent", [None, "1"])
 def test_participants_get_the_full_quota_code_if_nothing_is_left_and_no_voter_is_made(send, study, consent):
-    fill(send)
+    answer_all_sheets(send)
     before = query(study, "SELECT count(*) FROM voter")
     late = send(1, consent=consent)
     assert late.answer.status_code == 409
@@ -171,24 +171,24 @@ def test_participants_get_the_full_quota_code_if_nothing_is_left_and_no_voter_is
 def test_a_full_quota_does_not_turn_earlier_participants_away(send):
     early = send(1)
     early.answer_sheet()
-    fill(send)
+    answer_all_sheets(send)
     assert send(1).answer.status_code == 201
-    assert ending(early)[0] == "complete"
+    assert finish_voting(early)[0] == "complete"
 
 
 def test_participants_who_joined_but_found_no_sheet_get_the_full_quota_code(send, app, study):
     waiting = send(1)  # consented, and then waited
     change_pages(study, **{**PAGES, "quota_full_code": None})
     collecting(app).campaigns.forget_pages(study)
-    fill(send)
+    answer_all_sheets(send)
     assert problem(waiting.post("/v1/finish"))[0] == "unfinished"
     change_pages(study, **PAGES)
     collecting(app).campaigns.forget_pages(study)
-    assert ending(waiting) == ("quota full", "FULL", f"{BACK}FULL")
+    assert finish_voting(waiting) == ("quota full", "FULL", f"{BACK}FULL")
 
 
 def test_a_stranger_without_the_study_s_secret_gets_no_code(send, app, study):
-    fill(send)
+    answer_all_sheets(send)
     platform = {"name": "prolific", "participant": f"{1:024x}", "study": "s1", "secret": "A" * 43}
     answer = Voter(app.test_client(), study).begin(platform=platform)
     assert answer.status_code == 401

@@ -73,7 +73,7 @@ def test_figures_are_svg_without_scripts(answered_campaign, name):
     assert b"<script" not in figure.data
 
 
-def of_three(admin, label):
+def campaign_of_three(admin, label):
     """A campaign of this item and two others with an answered first ballot."""
     organiser = admin.make(
         items_csv=f"item\n{label}\nash\noak\n", plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2}
@@ -85,7 +85,7 @@ def of_three(admin, label):
 
 @pytest.mark.wide
 def test_labels_are_text_in_figures(admin):
-    organiser = of_three(admin, "<script>alert(1)</script>")
+    organiser = campaign_of_three(admin, "<script>alert(1)</script>")
     assert b"<script" not in organiser.get("/plots/strengths.svg?interim=true").data
 
 
@@ -137,7 +137,7 @@ def test_names_are_exported_only_on_request(voting):
 
 
 def test_formulas_in_cells_are_guarded_unless_disabled(admin):
-    organiser = of_three(admin, "=1+1")
+    organiser = campaign_of_three(admin, "=1+1")
     for form in ("csv", "ranking"):
         assert "'=1+1" in organiser.get(f"/exports/{form}").text
         plain = organiser.get(f"/exports/{form}?guard=false").text
@@ -173,7 +173,7 @@ def test_no_outdated_figure_is_cached_as_current(answered_campaign, monkeypatch)
     assert len(calls) == 1
 
 
-HEAVY = (
+HEAVY_PATHS = (
     "/results?interim=true",
     "/ballots/1/preview",
     "/quality",
@@ -190,7 +190,7 @@ def pool(answered_campaign, monkeypatch):
     return pool
 
 
-@pytest.mark.parametrize("path", HEAVY)
+@pytest.mark.parametrize("path", HEAVY_PATHS)
 def test_a_separate_process_answers(answered_campaign, pool, path):
     answered_campaign.call(
         "GET", f"/v1/campaigns/{answered_campaign.key}{path}"

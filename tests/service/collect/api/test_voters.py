@@ -5,12 +5,12 @@ import pytest
 from adaptive._cli.main import main
 from adaptive.ledger import ContinuousPlan, Ledger, LedgerError, NotReadyError
 from tests.adaptive.ledger.campaigns import check_ledger, query
-from tests.commands import Called
+from tests.commands import Command
 from tests.service.collect.browsing import Organiser, new_campaign, new_voter, problem, token_of
 
 
 @pytest.fixture
-def two(voting):
+def keys(voting):
     """Keys of two voters who have answered everything: one alphabetically, one in reverse."""
     keys = []
     for prefer in (min, max):
@@ -41,8 +41,8 @@ def test_a_long_list_is_sent_in_parts(voting):
     assert (part["n_voters"], [row["key"] for row in part["voters"]]) == (5, keys[3:4])
 
 
-def test_an_exclusion_can_be_previewed(voting, two):
-    keep, leave = two
+def test_an_exclusion_can_be_previewed(voting, keys):
+    keep, leave = keys
     preview = voting.get(f"/voters/{leave}/exclusion").json["preview"]
     assert (preview["voter"], preview["excluded"], preview["n_votes"], preview["n_others"]) == (leave, False, 6, 6)
     assert -1 <= preview["tau_w"] <= 1
@@ -57,9 +57,9 @@ def test_an_exclusion_can_be_previewed(voting, two):
     assert voting.get("/results?interim=true").json["n_votes"] == 12
 
 
-def test_an_exclusion_needs_a_reason(voting, two):
+def test_an_exclusion_needs_a_reason(voting, keys):
     for body in ({}, {"reason": ""}, {"reason": "x\ny"}, {"reason": "x" * 501}):
-        voting.post(f"/voters/{two[0]}/exclude", body, status=422)
+        voting.post(f"/voters/{keys[0]}/exclude", body, status=422)
     assert not any(row["excluded"] for row in voting.get("/voters").json["voters"])
 
 
@@ -100,7 +100,7 @@ def test_excluding_a_voter_without_votes_has_no_preview(voting):
 
 
 @pytest.fixture
-def dealt(target):
+def campaign(target):
     """A continuous campaign that deals its sheets to Ann, Bob and Cy, who have answered two batches."""
     plan, names = ContinuousPlan(6, budget=30, batch=10), ["Ann", "Bob", "Cy"]
     campaign = new_campaign(target, plan=plan, voters=names, assigned=True, sheet_size=None, lease_minutes=None)
@@ -117,23 +117,23 @@ def answer_held(campaign):
 
 
 @pytest.mark.parametrize("surface", ["command", "http"])
-def test_sheets_of_a_voter_who_left_go_to_another_whatever_the_surface(app, dealt, target, surface):
-    bob = dealt.voters.named("Bob")
+def test_sheets_of_a_voter_who_left_go_to_another_whatever_the_surface(app, campaign, target, surface):
+    bob = campaign.voters.named("Bob")
     if surface == "http":
-        Organiser(app, token_of(dealt, "organiser"), dealt.key).post(f"/voters/{bob.key}/withdraw")
+        Organiser(app, token_of(campaign, "organiser"), campaign.key).post(f"/voters/{bob.key}/withdraw")
     else:
-        assert bob.key in Called(main, "ballots").ok("run", "withdraw", target, "Bob")
+        assert bob.key in Command(main, "ballots").ok("run", "withdraw", target, "Bob")
     with pytest.raises(NotReadyError, match=r"6 are on sheets of voters who left or are excluded: give them to others"):
-        dealt.open_next()
-    dealt.open_next(at_once=True)
-    assert "Bob" not in [row.name for row in dealt.voters.rows(names=True)]  # a draw does not bring the voter back
-    answer_held(dealt)
+        campaign.open_next()
+    campaign.open_next(at_once=True)
+    assert "Bob" not in [row.name for row in campaign.voters.rows(names=True)]  # a draw does not bring the voter back
+    answer_held(campaign)
     with pytest.raises(LedgerError, match="already seen in this campaign; give it to another voter or to a new one"):
-        dealt.voters.give_sheets("Ann", giver=bob.key)
-    assert Called(main, "ballots").ok("run", "assign", target, "Dora", "--from", bob.key) == "3 sheets given to Dora\n"
-    answer_held(dealt)
-    status = dealt.status()
+        campaign.voters.give_sheets("Ann", giver=bob.key)
+    assert Command(main, "ballots").ok("run", "assign", target, "Dora", "--from", bob.key) == "3 sheets given to Dora\n"
+    answer_held(campaign)
+    status = campaign.status()
     assert (status.n_answered, status.n_comparisons) == (30, 30)
-    dealt.close(3)
-    check_ledger(dealt)
-    assert dealt.verify().n_comparisons == 30
+    campaign.close(3)
+    check_ledger(campaign)
+    assert campaign.verify().n_comparisons == 30

@@ -269,7 +269,7 @@ EVENT = "0b54ee2c-6a52-4c55-9c8e-3d0a3f1d6d4e"  # fixed, so that tests have the 
 
 
 @pytest.fixture
-def two(arrive):
+def two_voters(arrive):
     """Two voters who have consented."""
     voters = arrive(), arrive()
     for voter in voters:
@@ -278,8 +278,8 @@ def two(arrive):
 
 
 @pytest.mark.wide
-def test_the_new_holder_of_a_sheet_sees_no_earlier_answers(two, campaign):
-    first, second = two
+def test_the_new_holder_of_a_sheet_sees_no_earlier_answers(two_voters, campaign):
+    first, second = two_voters
     sheet = first.sheet()
     event = new_id()
     assert first.vote(sheet["pairs"][0]["id"], "right", event_id=event).status_code == 200
@@ -300,7 +300,7 @@ def test_the_new_holder_of_a_sheet_sees_no_earlier_answers(two, campaign):
     assert first.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}).status_code == 200
 
 
-def excluded(campaign):
+def exclude_newest(campaign):
     (voter_id,) = query(campaign, "SELECT max(id) FROM voter")[0]
     campaign.voter(voter_id).exclude("too fast")
 
@@ -313,7 +313,7 @@ def test_an_excluded_voter_cannot_return_by_leaving(is_excluded, status, target,
     crowd = {"name": "prolific", "participant": "5f" * 12, "study": "s1", "secret": secret}
     voter = new_voter(app, campaign, platform=crowd)
     if is_excluded:
-        excluded(campaign)
+        exclude_newest(campaign)
     assert voter.post("/v1/withdraw").status_code == 204
     assert not query(campaign, "SELECT 1 FROM voter_identity")
     again = Voter(app.test_client(), campaign).begin(platform=crowd, consent="1")
@@ -329,7 +329,7 @@ def test_the_browser_of_an_excluded_voter_makes_no_new_voter_by_the_open_link(is
     voter = arrive()
     key = voter.begin(consent="1").json["voter"]
     if is_excluded:
-        excluded(campaign)
+        exclude_newest(campaign)
         assert voter.begin(consent="1").json["voter"] == key
         assert voter.me().json["reason"] == "none left"
     assert voter.post("/v1/withdraw").status_code == 204
@@ -359,7 +359,7 @@ def test_an_excluded_voter_who_has_left_is_not_invited_again(organiser):
 
 
 @pytest.fixture
-def parsed(monkeypatch):
+def parsed_bodies(monkeypatch):
     """The bodies that were parsed."""
     bodies = []
     monkeypatch.setattr("service.http.body.parse", lambda body: bodies.append(bytes(body)) or parse(body))
@@ -377,12 +377,12 @@ def parsed(monkeypatch):
         ("PUT", "/pages"),
     ],
 )
-def test_bodies_with_a_wrong_token_are_not_parsed(method, path, organiser, parsed):
+def test_bodies_with_a_wrong_token_are_not_parsed(method, path, organiser, parsed_bodies):
     where = f"/v1/campaigns/{organiser.key}{path}"
     answer = organiser.call(method, where, token="A" * 43, data="[" * 1000, content_type="application/json")
-    assert (answer.status_code, parsed) == (401, [])
+    assert (answer.status_code, parsed_bodies) == (401, [])
     answer = organiser.call(method, where, data="[" * 1000, content_type="application/json")
-    assert (answer.status_code, len(parsed)) == (400, 1)
+    assert (answer.status_code, len(parsed_bodies)) == (400, 1)
 
 
 @pytest.mark.wide
@@ -390,20 +390,20 @@ def test_bodies_with_a_wrong_token_are_not_parsed(method, path, organiser, parse
     ("method", "path"),
     [("POST", "/v1/sheets"), ("PUT", f"/v1/votes/{EVENT}"), ("PUT", "/v1/consent"), ("POST", "/v1/finish")],
 )
-def test_bodies_without_a_session_are_not_parsed(method, path, two, arrive, parsed):
-    parsed.clear()
-    stranger, (voter, _) = arrive(), two
+def test_bodies_without_a_session_are_not_parsed(method, path, two_voters, arrive, parsed_bodies):
+    parsed_bodies.clear()
+    stranger, (voter, _) = arrive(), two_voters
     body = {"method": method, "data": "[" * 1000, "content_type": "application/json"}
     assert stranger.client.open(path, headers=stranger.headers, **body).status_code == 401
-    assert parsed == []
+    assert parsed_bodies == []
     assert voter.client.open(path, headers=voter.headers, **body).status_code == 400
-    assert len(parsed) == 1
+    assert len(parsed_bodies) == 1
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("event", ["x" * 36, EVENT.upper(), "-" * 36])
-def test_event_ids_must_be_uuids(event, two):
-    voter, _ = two
+def test_event_ids_must_be_uuids(event, two_voters):
+    voter, _ = two_voters
     pair = voter.sheet()["pairs"][0]["id"]
     for answer in (voter.vote(pair, event_id=event), voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()})):
         assert answer.status_code == 422
@@ -416,7 +416,7 @@ def test_one_of_two_simultaneous_changes_of_pages_is_refused(organiser, monkeypa
     stamp, body = {"If-Match": read.headers["ETag"]}, read.json["pages"]
     real, others = Campaign.pages, [{**body, "sheets": 7}]
 
-    def overtaken(campaign):
+    def read_and_lose(campaign):
         """Read the pages, and let another request change them afterwards."""
         result = real(campaign)
         if others:
@@ -425,7 +425,7 @@ def test_one_of_two_simultaneous_changes_of_pages_is_refused(organiser, monkeypa
                 another.submit(organiser.put, "/pages", others.pop(), headers=stamp).result()
         return result
 
-    monkeypatch.setattr(Campaign, "pages", overtaken)
+    monkeypatch.setattr(Campaign, "pages", read_and_lose)
     refused = organiser.put("/pages", {**body, "sheets": 9}, headers=stamp, status=412)
     assert problem(refused)[0] == "changed"
     assert organiser.get("/pages").json["pages"]["sheets"] == 7

@@ -23,6 +23,7 @@ from tests.service.collect.browsing import ADMIN, invitation_tokens, new_campaig
 # The headless shell, which draws the same pages, takes half of the processor time of the browser with windows.
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None)
 PATIENCE = 120_000  # milliseconds, because the machine may be busy
+LONG_WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 SECONDS = 60.0  # for which the server lets requests wait: a refusal would be an error of the page
 
 # Chromium reports each 4xx or 5xx answer and each broken connection, which some tests cause.
@@ -36,7 +37,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="there is no Chromium on the path"))
 
 
-class Quiet(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
     """A handler without a log, because the application has one."""
 
     def log(self, type, message, *args):  # noqa: A002 - its name in the base class
@@ -65,12 +66,12 @@ class Site:
 
 
 @contextlib.contextmanager
-def serving(folder, **settings):
+def run_site(folder, **settings):
     """A server on a new ledger in a folder."""
     defaults = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,)}
     patience = {"max_wait_seconds": SECONDS, "max_ledger_seconds": SECONDS}
     app = create_app(CollectSettings(**defaults, **patience, **settings))
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)
     new_site = Site(f"http://127.0.0.1:{server.server_port}", defaults["ledger"], app)
 
     def record_request(environ, start_response):
@@ -100,7 +101,7 @@ def serving(folder, **settings):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     warm_up_campaigns()  # as the command does before it listens, so that no page waits for compilation
-    with serving(tmp_path_factory.mktemp("site")) as new_site:
+    with run_site(tmp_path_factory.mktemp("site")) as new_site:
         yield new_site
 
 
@@ -161,10 +162,10 @@ PRACTICE = Probing((KnownPair("practice", "ash", "yew", "left"),))
 def agree(page):
     """Consent, and wait for the first pair."""
     page.locator("#agree").click()
-    ready(page)
+    wait_ready(page)
 
 
-def ready(page):
+def wait_ready(page):
     """Wait until an answer counts."""
     expect(page.locator('#option-left .choose:not([aria-disabled="true"])').first).to_be_visible()
 
@@ -179,7 +180,7 @@ def answer(page, side="left", *, by="click", n_done=None, of=4):
 
     With `n_done`, also wait until the server has saved this many answers of `of` on the sheet.
     """
-    ready(page)
+    wait_ready(page)
     before = read_pair(page)
     getattr(page.locator(f'[data-answer="{side}"]'), by)()
     page.wait_for_function(
@@ -225,7 +226,7 @@ def voter(site, visit, campaign, **options):
     return page
 
 
-def events(campaign):
+def n_events(campaign):
     """Number of events of a campaign in the ledger."""
     return query(
         campaign,
@@ -234,7 +235,7 @@ def events(campaign):
     )[0][0]
 
 
-def unsent(page):
+def n_unsent(page):
     """Number of votes that the browser keeps for later."""
     return page.evaluate(
         """() => new Promise((resolve) => {
@@ -247,14 +248,14 @@ def unsent(page):
     )
 
 
-def all_sent(page):
+def wait_until_sent(page):
     """Wait until the browser has sent all votes."""
-    wait_until(page, lambda: unsent(page) == 0)
+    wait_until(page, lambda: n_unsent(page) == 0)
 
 
-def wait_until_kept(page, campaign, n):
+def wait_until_stored(page, campaign, n):
     """Wait until `n` votes have arrived or are stored by the browser, so that the page may be left."""
-    wait_until(page, lambda: events(campaign) + unsent(page) >= n)
+    wait_until(page, lambda: n_events(campaign) + n_unsent(page) >= n)
 
 
 def wait_until(page, condition):
@@ -265,7 +266,7 @@ def wait_until(page, condition):
         page.wait_for_timeout(50)
 
 
-def another_votes(campaign):
+def vote_as_another(campaign):
     """Let another voter answer a sheet of this campaign by the API."""
 
     _, pages = campaign.pages()

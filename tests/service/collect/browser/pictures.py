@@ -18,7 +18,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.repository import ROOT
-from tests.service.collect.browser.conftest import CHROMIUM, serving
+from tests.service.collect.browser.conftest import CHROMIUM, run_site
 from tests.service.collect.browsing import ADMIN, Organiser
 
 FOLDER = ROOT / "docs" / "images"
@@ -43,7 +43,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.redirect_stdout(io.StringIO()),  # a line for each request
-        serving(Path(folder), assets=folder) as site,
+        run_site(Path(folder), assets=folder) as site,
         sync_playwright() as started,
     ):
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

@@ -7,7 +7,17 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import ItemContent, PageTexts
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browser.conftest import PRACTICE, agree, answer, expect_saved, read_pair, ready, voter, votes
+from tests.service.collect.browser.conftest import (
+    LONG_WORD,
+    PRACTICE,
+    agree,
+    answer,
+    expect_saved,
+    read_pair,
+    voter,
+    votes,
+    wait_ready,
+)
 from tests.service.collect.browsing import ITEMS
 
 pytestmark = pytest.mark.wide
@@ -18,7 +28,8 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 VIOLATIONS = {"resultTypes": ["violations"]}  # otherwise the result would include all elements
 RULES = {"runOnly": {"type": "tag", "values": TAGS}, **VIOLATIONS}
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, **VIOLATIONS}  # the only rule that checks them
-LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+
+
 SENTENCE = " ".join(["each of these thirty words is here so that a voter reads a long item"] * 2)
 HEBREW = {"he": PageTexts("עצים", "איזה עץ גבוה יותר?", "הסתכלו על **שני** העצים.", "אני מסכים להשתתף.", "תודה!")}
 
@@ -68,7 +79,7 @@ def check_screens(page):
 def test_every_page_and_state_is_accessible(site, visit):
     campaign = site.campaign(
         probing=PRACTICE,
-        items=[*ITEMS[:3], LONG, SENTENCE, "yew"],
+        items=[*ITEMS[:3], LONG_WORD, SENTENCE, "yew"],
         pages={"sheets": 2, "completion_code": "C0DE", "completion_url": "https://crowd.example/done"},
     )
     page = visit(site.link(campaign), viewport={"width": 320, "height": 700})
@@ -81,7 +92,7 @@ def test_every_page_and_state_is_accessible(site, visit):
     check_screens(page)
     page.locator("#next").click()
     for _ in range(3):
-        ready(page)
+        wait_ready(page)
         check_screens(page)
         answer(page)
     page.locator("#pause").click()
@@ -113,7 +124,7 @@ def test_every_page_and_state_is_accessible(site, visit):
 
 
 def test_text_of_twice_the_size_needs_no_horizontal_scrolling(site, visit):
-    campaign = site.campaign(probing=PRACTICE, items=[*ITEMS[:3], LONG, SENTENCE, "yew"])
+    campaign = site.campaign(probing=PRACTICE, items=[*ITEMS[:3], LONG_WORD, SENTENCE, "yew"])
     page = visit(site.link(campaign), viewport={"width": 640, "height": 700})
     larger = "document.documentElement.style.fontSize = '200%'"
     page.evaluate(larger)
@@ -121,7 +132,7 @@ def test_text_of_twice_the_size_needs_no_horizontal_scrolling(site, visit):
     agree(page)
     page.evaluate(larger)
     for _ in range(5):
-        ready(page)
+        wait_ready(page)
         check_width(page)
         check_targets(page)
         answer(page)
@@ -166,7 +177,7 @@ def test_the_keyboard_alone_is_enough(site, visit):
     page.keyboard.press("Enter")
     answers = {}
     for key, side in (("9", "cannot say"), ("ArrowRight", "right"), ("0", "tie")):
-        ready(page)
+        wait_ready(page)
         before = read_pair(page)
         answers[before] = side
         page.keyboard.press(key)
@@ -175,7 +186,7 @@ def test_the_keyboard_alone_is_enough(site, visit):
             f"document.querySelector('#content-right').innerText !== {before[1]!r}"
         )
         expect(page.locator("#question")).to_be_focused()
-    ready(page)
+    wait_ready(page)
     answers[read_pair(page)] = "right"
     for _ in range(2):
         page.keyboard.press("Tab")
@@ -205,7 +216,7 @@ def test_keyboard_shortcuts_can_be_switched_off_permanently(site, visit):
     for key in ("1", "2", "0", "ArrowLeft"):
         page.keyboard.press(key)
     page.reload()
-    ready(page)
+    wait_ready(page)
     page.keyboard.press("1")
     expect(page.locator("#keys")).not_to_be_checked()
     page.locator("#keys").check()
@@ -290,7 +301,7 @@ def test_pictures_sounds_and_markdown_are_accessible(site, visit):
     page = voter(site, visit, campaign)
     kinds_shown = set()
     for _ in range(4):
-        ready(page)
+        wait_ready(page)
         kinds_shown |= {
             page.locator(f"#content-{side}").get_attribute("class").split("-")[-1] for side in ("left", "right")
         }

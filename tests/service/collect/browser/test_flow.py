@@ -11,14 +11,14 @@ from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browser.conftest import (
     PRACTICE,
     agree,
-    another_votes,
     answer,
-    events,
     expect_saved,
+    n_events,
     read_pair,
-    ready,
+    vote_as_another,
     voter,
     votes,
+    wait_ready,
 )
 from tests.service.collect.browser.test_access import check_targets, check_width
 from tests.service.collect.browsing import change_pages, token_of
@@ -46,7 +46,7 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     first = read_pair(page)
     answer(page, "left", n_done=2, of=5)
     second = read_pair(page)
-    ready(page)
+    wait_ready(page)
     page.locator("#skip").click()
     third = read_pair(page)
     assert len({first, second, third}) == 3
@@ -93,7 +93,7 @@ def test_a_visit_alone_makes_no_voter(site, visit):
 def test_without_pairs_left_the_page_says_so_before_consent(site, visit):
     campaign = site.campaign()
     for _ in range(3):
-        another_votes(campaign)
+        vote_as_another(campaign)
     page = visit(site.link(campaign))
     expect(page.get_by_role("heading", name="Nothing left to do")).to_be_visible()
     expect(page.locator("#agree")).to_be_hidden()
@@ -116,7 +116,7 @@ def test_voting_continues_on_another_device(site, visit):
     other = visit(link, viewport={"width": 375, "height": 667}, has_touch=True, is_mobile=True)
     expect(other.locator("#answered")).to_have_text("Answers so far: 1")
     other.get_by_role("link", name="Continue").tap()
-    ready(other)
+    wait_ready(other)
     assert read_pair(other) == second
     other.locator("#undo").tap()  # including answers from another device
     expect(other.locator("#status")).to_contain_text("Answer undone")
@@ -126,7 +126,7 @@ def test_voting_continues_on_another_device(site, visit):
     other.locator('[data-answer="tie"]').tap()
     expect_saved(other, 2, 4)
     page.locator("#resume").click()
-    ready(page)
+    wait_ready(page)
     expect(page.locator("#count")).to_have_text("2 of 4")
     assert votes(campaign) == {first: "right", second: "tie"}
 
@@ -144,13 +144,13 @@ def test_voters_who_return_after_a_close_continue_with_the_next_ballot(site, vis
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()  # as long as it can be undone
     expect(page.locator("#undo-done")).to_be_visible()
     for _ in range(2):
-        another_votes(campaign)
+        vote_as_another(campaign)
     campaign.close(1)
     campaign.open_next()
     page.goto(site.link(campaign))
     expect(page.locator("#answered")).to_have_text("Answers so far: 4")  # without practice
     page.get_by_role("link", name="Continue").click()
-    ready(page)
+    wait_ready(page)
     expect(page.locator("#count")).to_contain_text("0 of ")
     expect(page.locator("#message")).to_be_hidden()
 
@@ -195,16 +195,16 @@ def test_the_code_is_shown_only_after_all_votes_are_saved(site, visit):
     expect(other.locator("#stop")).to_contain_text("You can stop here")
     expect(other.locator("#stop")).to_contain_text("completion code when you have answered everything")
     page.route("**/v1/votes/*", lambda route: route.abort())
-    ready(page)
+    wait_ready(page)
     page.locator('[data-answer="left"]').click()
     expect(page.locator("#message")).to_contain_text("No connection")
     page.goto(site.link(campaign, "finish"))
     expect(page.locator("#message")).to_be_visible()
     expect(page.locator("#code")).to_be_hidden()
-    assert events(campaign) == 3
+    assert n_events(campaign) == 3
     page.unroute("**/v1/votes/*")
     expect(page.locator("#code")).to_have_text("C0DE")  # it sends the remaining votes
-    assert events(campaign) == 4
+    assert n_events(campaign) == 4
 
 
 def test_a_voter_who_stops_is_told_that_the_answers_count(site, visit):
@@ -262,10 +262,10 @@ def test_the_preview_of_an_organiser_sends_no_votes(site, visit):
             expect(page.locator("#status")).to_have_text(f"{n_done} of 7")  # and not that it was saved
     expect(page.locator("#done-text")).to_contain_text("The preview ends here")
     page.locator("#undo-done").click()
-    ready(page)
+    wait_ready(page)
     expect(page.locator("#practice")).to_be_hidden()
     assert not [site_request for site_request in site.requests[before:] if site_request[1].startswith("/v1/")]
-    assert events(campaign) == 0
+    assert n_events(campaign) == 0
     page.get_by_role("link", name="Back to your campaign").click()
     expect(page).to_have_url(f"{site.url}/o/{campaign.key}")
     for place in ("", "vote"):
@@ -285,7 +285,7 @@ def test_supabase_auth_1214_a_mail_scanner_does_not_use_up_a_link(site, visit):
         with urllib.request.urlopen(request) as response:
             assert response.status == 200
     expect(visit(link).locator("#agree")).to_be_visible()  # one that runs scripts opens the page and leaves
-    assert events(campaign) == 0
+    assert n_events(campaign) == 0
     page = visit(link)
     agree(page)
     answer(page, n_done=1)
@@ -296,7 +296,7 @@ def test_supabase_auth_1214_a_mail_scanner_does_not_use_up_a_link(site, visit):
 def test_label_studio_8083_voting_works_on_a_phone(site, visit):
     campaign = site.campaign(items=["antidisestablishmentarianism" * 2, *("tree " * 30 + str(n) for n in range(5))])
     page = voter(site, visit, campaign, **PHONE)
-    ready(page)
+    wait_ready(page)
     check_width(page)
     assert page.locator("button:visible, a.button:visible").count() >= 4
     check_targets(page)
@@ -340,7 +340,7 @@ def test_both_pages_are_small_and_load_nothing_from_other_hosts(site, visit):
     agree(first)
     page = visit(context=first.context)
     result.append(measure_page(page, site.link(campaign, "vote")))
-    ready(page)
+    wait_ready(page)
     for weight, hosts in result:
         assert 10_000 < weight < MOST_BYTES
         assert hosts == {site.url.split("/")[2]}

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.service.collect.browser.conftest import PRACTICE, answer, expect_saved, read_pair, ready, voter, votes
+from tests.service.collect.browser.conftest import PRACTICE, answer, expect_saved, read_pair, voter, votes, wait_ready
 from tests.service.collect.browser.test_access import check_targets, check_width
 
 pytestmark = pytest.mark.wide
@@ -20,7 +20,7 @@ def test_buttons_and_keys_have_the_same_grades(site, visit):
     for n_done, (key, word) in enumerate(KEYS.items(), start=1):
         if n_done > int(page.locator("#bar").get_attribute("max")) - 1:
             break
-        ready(page)
+        wait_ready(page)
         pair = read_pair(page)
         page.keyboard.press(key)
         expect_saved(page, n_done, int(page.locator("#bar").get_attribute("max")))

@@ -7,7 +7,16 @@ from playwright.sync_api import expect
 
 from adaptive.ledger._ballots.sheets import MINUTE
 from tests.adaptive.ledger.campaigns import change
-from tests.service.collect.browser.conftest import agree, answer, events, read_pair, ready, unsent, voter, votes
+from tests.service.collect.browser.conftest import (
+    agree,
+    answer,
+    n_events,
+    n_unsent,
+    read_pair,
+    voter,
+    votes,
+    wait_ready,
+)
 from tests.service.collect.browser.test_access import check, check_all, check_width
 from tests.service.collect.browser.test_organiser import make, page_of
 from tests.service.collect.browsing import ADMIN, BACK, PROLIFIC, Organiser, change_pages, new_voter, token_of
@@ -16,7 +25,7 @@ pytestmark = pytest.mark.wide
 
 
 VOTES = re.compile(r"/v1/votes/[-0-9a-f]{36}$")
-FAILURES = 120_000  # milliseconds, in which five requests fail
+FAILURE_TIMEOUT = 120_000  # milliseconds, in which five requests fail
 
 
 def test_the_preview_goes_to_the_last_page(site, visit):
@@ -58,19 +67,19 @@ def test_a_vote_that_always_fails_is_kept_and_sent_on_request(site, visit):
     pair = read_pair(page)
     answer(page)
     again = page.get_by_role("button", name="Try again")
-    expect(again).to_be_visible(timeout=FAILURES)
+    expect(again).to_be_visible(timeout=FAILURE_TIMEOUT)
     expect(page.locator("#message")).to_contain_text("The server cannot save your last answer.")
-    assert (len(failures), unsent(page)) == (5, 1)
+    assert (len(failures), n_unsent(page)) == (5, 1)
     check_all(page)
     page.wait_for_timeout(1_500)
     assert len(failures) == 5  # the page stops asking
     page.locator("#finish-link, .bottom-link").first.click()
     page.wait_for_url("**/finish*")
-    expect(page.get_by_role("button", name="Try again")).to_be_visible(timeout=FAILURES)
+    expect(page.get_by_role("button", name="Try again")).to_be_visible(timeout=FAILURE_TIMEOUT)
     is_broken = False
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#missing")).to_contain_text("3")
-    assert (votes(campaign), events(campaign), unsent(page)) == ({pair: "left"}, 1, 0)
+    assert (votes(campaign), n_events(campaign), n_unsent(page)) == ({pair: "left"}, 1, 0)
 
 
 def test_a_page_reports_a_server_that_always_fails(site, visit):
@@ -78,7 +87,7 @@ def test_a_page_reports_a_server_that_always_fails(site, visit):
     page = visit(site.link(site.campaign()))
     page.route("**/v1/sheets", lambda route: route.fulfill(status=500, json={}))
     page.locator("#agree").click()
-    expect(page.get_by_text("Something went wrong.")).to_be_visible(timeout=FAILURES)
+    expect(page.get_by_text("Something went wrong.")).to_be_visible(timeout=FAILURE_TIMEOUT)
     page.unroute("**/v1/sheets")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#option-left")).to_be_visible()
@@ -118,12 +127,12 @@ def finish_parts(page):
     """Answer part after part until no further one is offered."""
     while True:
         some = page.locator("#voting:visible, #more:visible, #done-text:visible").first
-        expect(some).to_be_visible(timeout=FAILURES)  # a batch may have to be drawn
+        expect(some).to_be_visible(timeout=FAILURE_TIMEOUT)  # a batch may have to be drawn
         if page.locator("#voting").is_visible():
             answer(page)
         elif page.locator("#more").is_visible():
             page.locator("#more").click()
-            expect(page.locator("#more")).to_be_hidden(timeout=FAILURES)
+            expect(page.locator("#more")).to_be_hidden(timeout=FAILURE_TIMEOUT)
         else:
             return
 
@@ -136,7 +145,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     page.locator("#budget").fill("24")
     page.locator("#sheet-size").fill("6")
     make(page)
-    _, _, rest = page.locator("#created-link input").input_value(timeout=FAILURES).rpartition("/o/")
+    _, _, rest = page.locator("#created-link input").input_value(timeout=FAILURE_TIMEOUT).rpartition("/o/")
     key, _, token = rest.partition("#")
     organiser = Organiser(site.app, token, key)
     assert organiser.get().json["plan"]["batch"] == 10
@@ -144,15 +153,15 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     one, two = visit(link), visit(link, viewport={"width": 360, "height": 640})
     for page in (one, two):
         page.locator("#agree").click()
-        page.locator("#option-left").wait_for(timeout=FAILURES)  # the first voter triggers the draw of a batch
-        ready(page)
+        page.locator("#option-left").wait_for(timeout=FAILURE_TIMEOUT)  # the first voter triggers the draw of a batch
+        wait_ready(page)
     n_first = 0
     while one.locator("#voting").is_visible():
         answer(one)
         n_first += 1
         one.wait_for_function("""() => document.querySelector("#voting").hidden
                                        || !document.querySelector("#status").textContent.startsWith("Saving")""")
-    expect(one.get_by_role("heading", name="This part is complete")).to_be_visible(timeout=FAILURES)
+    expect(one.get_by_role("heading", name="This part is complete")).to_be_visible(timeout=FAILURE_TIMEOUT)
     n_counted = organiser.get("/progress").json["status"]["n_counted"]
     assert n_counted in (4, 5, 6)
     assert n_first >= n_counted  # the sheet also has pairs that measure the voter
@@ -171,13 +180,13 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     assert (status["n_comparisons"], status["n_answered"]) == (24, 24)
     expect(one.locator("#done-text")).to_have_text("There are no comparisons left for you at the moment. Thank you!")
     ballots = page_of(site, visit, organiser, "/ballots")
-    ballots.get_by_role("button", name="End …").click(timeout=FAILURES)
+    ballots.get_by_role("button", name="End …").click(timeout=FAILURE_TIMEOUT)
     expect(ballots.get_by_role("heading", name="End the campaign?")).to_be_visible()
     check(ballots)
     ballots.get_by_role("button", name="End", exact=True).click()
     expect(ballots.locator("#now")).to_contain_text("The campaign is finished")
     result = page_of(site, visit, organiser, "/result")
-    expect(result.locator("#ranking tbody tr")).to_have_count(8, timeout=FAILURES)
+    expect(result.locator("#ranking tbody tr")).to_have_count(8, timeout=FAILURE_TIMEOUT)
 
 
 def test_right_to_left_labels_do_not_reorder_their_neighbours(site, visit):
@@ -189,7 +198,7 @@ def test_right_to_left_labels_do_not_reorder_their_neighbours(site, visit):
     organiser.answer_all()
     page = page_of(site, visit, organiser, "/ballots")
     fewest = page.locator("dt", has_text="Fewest answers").locator("+ dd")
-    expect(fewest).to_contain_text("(4)", timeout=FAILURES)
+    expect(fewest).to_contain_text("(4)", timeout=FAILURE_TIMEOUT)
     places = fewest.evaluate(PLACES)
     assert len(places) == 5
     assert places == sorted(places)  # each number is between its label and the next one
@@ -227,7 +236,7 @@ def organiser_of(site, campaign):
     return Organiser(site.app, token_of(campaign, "organiser"), campaign.key)
 
 
-def screen(visit, size, scheme, **options):
+def open_screen(visit, size, scheme, **options):
     return visit.context(viewport={"width": size, "height": 812}, color_scheme=scheme, **options)
 
 
@@ -236,7 +245,7 @@ def test_a_waiting_page_continues_by_itself(site, visit, size, scheme):
     campaign = site.campaign(first_minutes=MINUTES_WITHOUT_ANSWER)
     for _ in range(3):
         new_voter(site.app, campaign).sheet()
-    page = visit(context=screen(visit, size, scheme))
+    page = visit(context=open_screen(visit, size, scheme))
     page.clock.install()
     page.goto(site.link(campaign))
     expect(page.get_by_text("Other people are working on all the comparisons at the moment.")).to_be_visible()
@@ -258,7 +267,7 @@ def test_a_participant_who_is_too_late_gets_the_link_back(site, visit, size, sch
         participant(site, campaign, number).answer_sheet()
     query = f"?PROLIFIC_PID={99:024x}&STUDY_ID=s1&SESSION_ID=x#{token_of(campaign, 'study')}"
     visit.breaks_requests = True  # the server refuses participants who are too late
-    page = visit(site.link(campaign, query=query), context=screen(visit, size, scheme))
+    page = visit(site.link(campaign, query=query), context=open_screen(visit, size, scheme))
     expect(page.get_by_role("heading", name="This study is full")).to_be_visible()
     expect(page.locator("#full-code")).to_have_text("FULL")
     expect(page.locator("#full-return")).to_have_attribute("href", f"{BACK}FULL")
@@ -294,7 +303,7 @@ def test_an_organiser_sees_participants_to_approve_and_to_reject(site, visit, si
         if number == 2:
             reason = {"reason": "Two attention checks wrong"}
             organiser.post(f"/voters/{voter.me().json['voter']}/exclude", reason, status=204)
-    context = screen(visit, size, scheme, permissions=["clipboard-read", "clipboard-write"])
+    context = open_screen(visit, size, scheme, permissions=["clipboard-read", "clipboard-write"])
     page = page_of(site, visit, organiser, "/voters", context=context)
     box = page.locator("#participants")
     expect(box.get_by_role("heading", name="Approve and reject on Prolific")).to_be_visible()
@@ -323,7 +332,7 @@ def test_an_organiser_sees_sheets_without_an_answer(site, visit, size, scheme):
     campaign = site.campaign(sheet_size=2, first_minutes=MINUTES_WITHOUT_ANSWER)
     for _ in range(6):
         new_voter(site.app, campaign).sheet()
-    page = page_of(site, visit, organiser_of(site, campaign), context=screen(visit, size, scheme))
+    page = page_of(site, visit, organiser_of(site, campaign), context=open_screen(visit, size, scheme))
     awaited = page.locator("#awaited")
     expect(awaited).to_contain_text("Sheets handed out but not started: 6.")
     expect(awaited).to_contain_text("6 of them went to one network address")
@@ -336,7 +345,7 @@ def test_an_organiser_sees_sheets_without_an_answer(site, visit, size, scheme):
 def test_codes_and_the_time_of_a_study_are_set_if_a_platform_is_selected(site, visit, size, scheme):
     campaign = site.campaign()
     organiser = organiser_of(site, campaign)
-    page = page_of(site, visit, organiser, "/settings", context=screen(visit, size, scheme))
+    page = page_of(site, visit, organiser, "/settings", context=open_screen(visit, size, scheme))
     expect(page.locator("#quota-full-code")).to_be_hidden()
     page.locator("#platform").select_option("prolific")
     for name, value in (("completion-code", "A"), ("screened-out-code", "B"), ("quota-full-code", "C")):

@@ -6,6 +6,7 @@ import io
 import pytest
 from playwright.sync_api import expect
 
+from tests.service.collect.browser.conftest import LONG_WORD
 from tests.service.collect.browser.test_access import check, check_all, check_width
 from tests.service.collect.browsing import ADMIN, Organiser, new_voter
 
@@ -13,14 +14,15 @@ pytestmark = pytest.mark.wide
 
 
 CSV = "item\n" + "\n".join(f"term {number}" for number in range(12)) + "\n"
-LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+
+
 PAGES = ("", "/ballots", "/voters", "/items", "/result", "/settings")
 
 
 @pytest.fixture
 def organiser(site):
     """A campaign of twelve items whose first ballot is open, with an overlap between voters."""
-    labels = [LONG, " ".join(["a label of many words"] * 5), *(f"term {number}" for number in range(10))]
+    labels = [LONG_WORD, " ".join(["a label of many words"] * 5), *(f"term {number}" for number in range(10))]
     settings = {"sheet_size": 10, "overlap": 0.3, "pay": {"per_hour": 12, "seconds": 6, "currency": "EUR"}}
     new_organiser = Organiser(site.app, ADMIN).make(
         items_csv="item\n" + "\n".join(labels) + "\n", plan={"n_ballots": 2, "presentations": 6}, settings=settings
@@ -279,13 +281,13 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
     expect(page.locator("#which")).to_contain_text("The final ranking", timeout=60_000)
     expect(page.locator("#basis")).to_contain_text("Ranks come from the scores of the ballots.")
     expect(page.locator("#ranking tbody tr")).to_have_count(12)
-    expect(page.locator("#ranking tbody tr").first).to_contain_text(LONG)
+    expect(page.locator("#ranking tbody tr").first).to_contain_text(LONG_WORD)
     page.locator("#plots img").first.scroll_into_view_if_needed()
     wait_for_image(page.locator("#plots img").first)
     with page.expect_download() as saved:
         page.get_by_role("link", name="Ranking (CSV)").click()
     assert saved.value.suggested_filename == f"ranking-{organiser.key[:8]}.csv"
-    assert saved.value.path().read_text(encoding="utf-8").splitlines()[1].startswith(LONG)
+    assert saved.value.path().read_text(encoding="utf-8").splitlines()[1].startswith(LONG_WORD)
 
 
 def test_the_page_names_missing_answers_before_a_close(site, visit):

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import ItemContent, PageTexts
 from service.server.warm_up import warm_up_campaigns
-from tests.service.collect.browser.conftest import ready, serving
+from tests.service.collect.browser.conftest import LONG_WORD, run_site, wait_ready
 from tests.service.collect.browser.test_access import check_screens
 from tests.service.collect.browser.test_organiser import PAGES
 from tests.service.collect.browsing import ADMIN, Organiser
@@ -18,8 +18,7 @@ from tests.service.collect.browsing import ADMIN, Organiser
 pytestmark = pytest.mark.wide
 
 PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
-NARROW = {"viewport": {"width": 375, "height": 667}}  # a phone that reports touch as a mouse
-LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 3
+NARROW_WINDOW = {"viewport": {"width": 375, "height": 667}}  # a phone that reports touch as a mouse
 IMAGES = {"tower.svg": (300, 900), "bridge.svg": (900, 300)}
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}"><rect width="999" height="999" fill="teal"/></svg>'
@@ -27,7 +26,7 @@ SVG = (
 ITEMS = f"""item,kind,content,alt_text
 tower,image,tower.svg,a tall tower
 bridge,image,bridge.svg,a long bridge
-{LONG},,,
+{LONG_WORD * 3},,,
 {" ".join(["a label of many words"] * 6)},,,
 oak,,,
 elm,,,
@@ -43,7 +42,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("assets")
     for name, size in IMAGES.items():
         (folder / name).write_text(SVG.format(*size), encoding="utf-8")
-    with serving(tmp_path_factory.mktemp("site"), assets=str(folder)) as new_site:
+    with run_site(tmp_path_factory.mktemp("site"), assets=str(folder)) as new_site:
         yield new_site
 
 
@@ -75,7 +74,7 @@ def desk(site, browser, organiser):
     context.close()
 
 
-READY = {
+SELECTORS = {
     "": "#ballots tbody tr",
     "/ballots": "#now dl",
     "/voters": "#agreement .figure",
@@ -85,10 +84,10 @@ READY = {
 }
 
 
-def opened(site, desk, organiser, path):
+def open_page(site, desk, organiser, path):
     """A page of the organiser, fully loaded."""
     desk.goto(f"{site.url}/o/{organiser.key}{path}")
-    expect(desk.locator(READY[path]).first).to_be_visible(timeout=20_000)
+    expect(desk.locator(SELECTORS[path]).first).to_be_visible(timeout=20_000)
     return desk
 
 
@@ -104,7 +103,7 @@ def is_in_window(page, place):
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_of_an_organiser_on_every_screen(site, desk, organiser, path):
-    page = opened(site, desk, organiser, path)
+    page = open_page(site, desk, organiser, path)
     if path == "/voters":
         expect(page.locator("#voters tbody tr")).to_have_count(4)
     check_screens(page)
@@ -147,7 +146,7 @@ def test_the_pages_of_voters_on_every_screen(site, visit, path):
 
 @pytest.mark.parametrize("path", ["/ballots", "/items", "/result"])
 def test_a_long_label_moves_no_column_out_of_view(site, desk, organiser, path):
-    page = opened(site, desk, organiser, path)
+    page = open_page(site, desk, organiser, path)
     for width in (375, 768, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         outside = page.evaluate(
@@ -161,7 +160,7 @@ def test_a_long_label_moves_no_column_out_of_view(site, desk, organiser, path):
 
 
 def test_the_ranking_has_thumbnails_of_images(site, desk, organiser):
-    page = opened(site, desk, organiser, "/result")
+    page = open_page(site, desk, organiser, "/result")
     page.set_viewport_size({"width": 1280, "height": 800})
     thumbs = page.locator("#ranking .thumb")
     expect(thumbs).to_have_count(2)
@@ -177,7 +176,7 @@ def test_the_ranking_has_thumbnails_of_images(site, desk, organiser):
 
 @pytest.mark.parametrize(("path", "place"), [("/result", "#plots .plot"), ("/voters", "#plot .plot")])
 def test_figures_are_dark_on_a_dark_page(site, desk, organiser, path, place):
-    page = opened(site, desk, organiser, path)
+    page = open_page(site, desk, organiser, path)
     figure = page.locator(place).first
     figure.scroll_into_view_if_needed()
     expect(figure.locator(".plot-waits")).to_have_count(0, timeout=20_000)
@@ -193,7 +192,7 @@ def test_figures_are_dark_on_a_dark_page(site, desk, organiser, path, place):
 
 
 def test_agreement_needs_enough_pairs_and_has_an_interval(site, desk, organiser):
-    page = opened(site, desk, organiser, "/voters")
+    page = open_page(site, desk, organiser, "/voters")
     result = organiser.get("/quality").json["quality"]
     assert 0 < result["n_pairs"] < 20
     figures = page.locator("#agreement")
@@ -218,7 +217,7 @@ def test_agreement_needs_enough_pairs_and_has_an_interval(site, desk, organiser)
 
 
 def test_shares_of_few_answers_are_not_percentages(site, desk, organiser):
-    page = opened(site, desk, organiser, "/voters")
+    page = open_page(site, desk, organiser, "/voters")
     page.set_viewport_size({"width": 1280, "height": 800})
     cells = page.locator("#voters td:nth-child(n+5):not(:last-child) .cell")
     expect(cells.first).to_be_visible()
@@ -227,7 +226,7 @@ def test_shares_of_few_answers_are_not_percentages(site, desk, organiser):
 
 @pytest.mark.parametrize("width", [375, 1280])
 def test_erasing_is_apart_from_excluding(site, desk, organiser, width):
-    page = opened(site, desk, organiser, "/voters")
+    page = open_page(site, desk, organiser, "/voters")
     page.set_viewport_size({"width": width, "height": 800})
     expect(page.locator("#voters .button").first).to_be_visible()
     expect(page.locator("#voters, #flagged").get_by_role("button", name="Erase")).to_have_count(0)
@@ -241,11 +240,11 @@ def test_the_difference_of_recorded_and_ranked_votes_is_explained(site, desk, or
     recorded = organiser.get("/progress").json["status"]["n_votes"]
     used = organiser.get("/results?interim=true").json["n_votes"]
     assert used < recorded
-    page = opened(site, desk, organiser, "/result")
+    page = open_page(site, desk, organiser, "/result")
     figure = page.locator(".figure", has_text="Votes in the ranking")
     expect(figure.locator(".figure-value")).to_have_text(str(used))
     expect(figure).to_contain_text(f"of {recorded} recorded. “Cannot say” and votes by excluded voters are not used.")
-    page = opened(site, desk, organiser, "")
+    page = open_page(site, desk, organiser, "")
     figure = page.locator(".figure", has_text="Votes recorded")
     expect(figure.locator(".figure-value")).to_have_text(str(recorded))
     expect(figure).to_contain_text("including excluded ones, whose votes are not in the ranking")
@@ -254,11 +253,11 @@ def test_the_difference_of_recorded_and_ranked_votes_is_explained(site, desk, or
 # Voters
 
 
-@pytest.mark.parametrize("kind", [PHONE, NARROW], ids=["touch", "narrow"])
+@pytest.mark.parametrize("kind", [PHONE, NARROW_WINDOW], ids=["touch", "narrow"])
 def test_a_phone_shows_no_keyboard_hints(site, visit, kind):
     page = visit(site.link(site.campaign()), **kind)
     page.locator("#agree").click()
-    ready(page)
+    wait_ready(page)
     for place in (".key", ".keys", ".keys-text"):
         assert not any(hint.is_visible() for hint in page.locator(place).all())
     page.keyboard.press("1")  # has no effect if the switch is not visible
@@ -279,7 +278,7 @@ def test_two_images_question_and_buttons_fit_the_screen_of_a_phone(site, visit, 
     page.locator("#agree").tap()
     orientations = set()
     for n_done in range(4):
-        ready(page)
+        wait_ready(page)
         expect(page.locator("#count")).to_have_text(re.compile(rf"{n_done} \w+ 4"))
         page.wait_for_function("[...document.querySelectorAll('#pair img')].every((image) => image.naturalWidth > 0)")
         page.evaluate("scrollTo(0, 0)")

@@ -8,17 +8,17 @@ from playwright.sync_api import expect
 
 from tests.service.collect.browser.conftest import (
     agree,
-    all_sent,
-    another_votes,
     answer,
-    events,
     expect_saved,
+    n_events,
+    n_unsent,
     read_pair,
-    ready,
-    unsent,
+    vote_as_another,
     voter,
     votes,
-    wait_until_kept,
+    wait_ready,
+    wait_until_sent,
+    wait_until_stored,
 )
 from tests.service.collect.browsing import change_pages
 
@@ -64,8 +64,8 @@ def test_a_vote_is_sent_again_if_the_response_is_lost(page, campaign):
     answer(page, n_done=1)
     assert len(sent) == 2
     assert len(set(sent)) == 1  # the same event
-    assert (votes(campaign), events(campaign)) == ({pair: "left"}, 1)
-    assert unsent(page) == 0
+    assert (votes(campaign), n_events(campaign)) == ({pair: "left"}, 1)
+    assert n_unsent(page) == 0
 
 
 def test_a_bad_network_loses_and_duplicates_no_vote(site, visit):
@@ -93,12 +93,12 @@ def test_a_bad_network_loses_and_duplicates_no_vote(site, visit):
         answers[read_pair(page)] = side
         answer(page, side)
         if number == 6:
-            wait_until_kept(page, campaign, 7)
+            wait_until_stored(page, campaign, 7)
             page.reload()
-            ready(page)
+            wait_ready(page)
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     assert set(fates) == {"fine", "never arrives", "answer lost", "busy"}
-    assert (len(answers), votes(campaign), events(campaign)) == (12, answers, 12)
+    assert (len(answers), votes(campaign), n_events(campaign)) == (12, answers, 12)
 
 
 def test_a_vote_without_network_is_stored_and_the_next_one_waits(page, campaign):
@@ -106,18 +106,18 @@ def test_a_vote_without_network_is_stored_and_the_next_one_waits(page, campaign)
     page.context.set_offline(True)
     answer(page)
     expect(page.locator(WARNING)).to_contain_text("No connection")
-    assert unsent(page) == 1
+    assert n_unsent(page) == 1
     second = read_pair(page)
-    ready(page)
+    wait_ready(page)
     page.locator('[data-answer="right"]').click()
     expect(page.locator("#option-right")).to_have_class(re.compile("is-chosen"))
     assert read_pair(page) == second
-    assert (unsent(page), events(campaign)) == (1, 0)
+    assert (n_unsent(page), n_events(campaign)) == (1, 0)
     page.context.set_offline(False)
     expect_saved(page, 2, 4)
     expect(page.locator(WARNING)).to_be_hidden()
     assert votes(campaign) == {first: "left", second: "right"}
-    assert (unsent(page), events(campaign)) == (0, 2)
+    assert (n_unsent(page), n_events(campaign)) == (0, 2)
 
 
 def test_a_reload_sends_stored_votes(page, campaign):
@@ -125,10 +125,10 @@ def test_a_reload_sends_stored_votes(page, campaign):
     answer_unsent(page)
     page.unroute(VOTES)
     page.reload()
-    ready(page)
+    wait_ready(page)
     assert read_pair(page) != first
     expect(page.locator("#count")).to_have_text("1 of 4")
-    assert (votes(campaign), unsent(page)) == ({first: "left"}, 0)
+    assert (votes(campaign), n_unsent(page)) == ({first: "left"}, 0)
     page.locator("#undo").click()
     expect(page.locator("#status")).to_contain_text("Answer undone")
     assert read_pair(page) == first
@@ -152,12 +152,12 @@ def test_the_page_respects_retry_after_of_a_busy_server(page, campaign):
     expect_saved(page, 1, 4)
     assert len(moments) == 2
     assert moments[1] - moments[0] >= 2_000
-    assert events(campaign) == 1
+    assert n_events(campaign) == 1
 
 
 def test_two_windows_keep_one_vote_and_show_it(page, site, visit, campaign):
     other = visit(site.link(campaign, "vote"), context=page.context)
-    ready(other)
+    wait_ready(other)
     first = read_pair(page)
     assert read_pair(other) == first
     answer(page, "left", n_done=1)
@@ -168,14 +168,14 @@ def test_two_windows_keep_one_vote_and_show_it(page, site, visit, campaign):
     expect(other.locator("#status")).to_have_text("")  # nothing is being saved any more
     assert read_pair(other) != first
     expect(other.locator("#count")).to_have_text("1 of 4")
-    assert (votes(campaign), events(campaign)) == ({first: "left"}, 1)
+    assert (votes(campaign), n_events(campaign)) == ({first: "left"}, 1)
 
 
 def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, site, visit, campaign):
     for number in range(3):
         answer(page, n_done=number + 1)
     other = visit(site.link(campaign, "vote"), context=page.context)
-    ready(other)
+    wait_ready(other)
     last = read_pair(other)
     answer(page, "tie")
     answer(other, "right")
@@ -183,7 +183,7 @@ def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, si
     expect(other.locator(WARNING)).to_contain_text("elsewhere: both equally.")
     expect(other.locator("#status")).to_have_text("")
     assert votes(campaign)[last] == "tie"
-    assert events(campaign) == 4
+    assert n_events(campaign) == 4
 
 
 def test_messages_about_a_sheet_disappear_with_it(site, visit, campaign):
@@ -191,7 +191,7 @@ def test_messages_about_a_sheet_disappear_with_it(site, visit, campaign):
     for number in range(4):
         answer(page, n_done=number + 1)
     page.locator("#more").click()
-    ready(page)
+    wait_ready(page)
     expect(page.locator("#count")).to_have_text("0 of 4")
     expect(page.locator("#status")).to_have_text("")
 
@@ -199,12 +199,12 @@ def test_messages_about_a_sheet_disappear_with_it(site, visit, campaign):
 def test_a_choice_undone_before_sending_is_no_longer_being_saved(page, campaign):
     answer(page, n_done=1)
     answer_unsent(page)
-    ready(page)
+    wait_ready(page)
     page.locator('[data-answer="right"]').click()
     expect(page.locator("#status")).to_have_text("This answer will be sent after the previous one.")
     page.locator("#undo").click()
     expect(page.locator("#status")).to_have_text("")
-    assert (events(campaign), unsent(page)) == (1, 1)
+    assert (n_events(campaign), n_unsent(page)) == (1, 1)
 
 
 @pytest.mark.parametrize("scrolled", [0, 10_000])
@@ -230,10 +230,10 @@ def test_the_notice_of_a_lost_connection_covers_nothing_on_a_phone(site, visit, 
 def test_a_double_click_is_one_vote(site, visit, campaign):
     page = voter(site, visit, campaign)
     first = read_pair(page)
-    ready(page)
+    wait_ready(page)
     page.locator('[data-answer="left"]').dblclick()
     expect_saved(page, 1, 4)
-    ready(page)
+    wait_ready(page)
     assert votes(campaign) == {first: "left"}
     second = read_pair(page)
     page.evaluate(
@@ -247,7 +247,7 @@ def test_a_double_click_is_one_vote(site, visit, campaign):
            }"""
     )
     expect_saved(page, 2, 4)
-    ready(page)
+    wait_ready(page)
     assert votes(campaign) == {first: "left", second: "left"}
     expect(page.locator("#count")).to_have_text("2 of 4")
 
@@ -260,9 +260,9 @@ def test_the_back_button_answers_nothing_twice(site, visit, campaign):
     expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
     expect(page.locator("#answered")).to_have_text("Answers so far: 1")
     page.go_forward()
-    ready(page)
+    wait_ready(page)
     assert read_pair(page) == second
-    assert events(campaign) == 1
+    assert n_events(campaign) == 1
 
 
 def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
@@ -277,23 +277,23 @@ def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
     finally:
         site.delay = 0.0
     assert votes(campaign) == dict(zip(pairs, ("left", "right", "left", "right"), strict=True))
-    assert events(campaign) == 4
+    assert n_events(campaign) == 4
 
 
 def test_a_late_vote_is_reported_and_another_sheet_follows(page, campaign):
     answer(page, n_done=1)
     for _ in range(2):
-        another_votes(campaign)
+        vote_as_another(campaign)
     campaign.close(1, least_answered=0.0)
     campaign.open_next()
     answer(page)
     expect(page.locator(WARNING)).to_contain_text("arrived too late")
-    ready(page)
+    wait_ready(page)
     expect(page.locator("#count")).to_have_text("0 of 2")  # from a sheet of the second ballot
-    all_sent(page)
-    assert events(campaign) == 9
+    wait_until_sent(page)
+    assert n_events(campaign) == 9
     answer(page, n_done=1, of=2)
-    assert events(campaign) == 10
+    assert n_events(campaign) == 10
 
 
 def test_a_new_consent_text_shows_the_welcome_page_and_the_vote_is_sent_afterwards(page, campaign):
@@ -306,7 +306,7 @@ def test_a_new_consent_text_shows_the_welcome_page_and_the_vote_is_sent_afterwar
     page.wait_for_timeout(2_100)  # the server looks for changes every two seconds
     page.locator('[data-answer="left"]').click()
     expect(page.get_by_role("heading", name="Your consent")).to_be_visible()
-    assert unsent(page) == 1
+    assert n_unsent(page) == 1
     page.unroute(VOTES)
     agree(page)
     expect(page.locator("#count")).to_have_text("1 of 4")
@@ -323,7 +323,7 @@ def test_a_stored_vote_is_not_sent_for_another_voter(site, visit, campaign):
     page.goto(site.invitation(campaign, "bert"))
     agree(page)
     expect(page.locator("#count")).to_have_text("0 of 4")
-    assert (unsent(page), events(campaign)) == (1, 0)
+    assert (n_unsent(page), n_events(campaign)) == (1, 0)
 
 
 def test_a_refused_pair_is_asked_again(page, campaign):
@@ -348,7 +348,7 @@ def test_undo_takes_back_the_last_answer_of_a_sheet_even_after_a_reload(site, vi
     page.reload()
     expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
     page.locator("#undo-done").click()
-    ready(page)
+    wait_ready(page)
     assert read_pair(page) == last
     expect(page.locator("#count")).to_have_text("3 of 4")
     answer(page, "right")
@@ -361,7 +361,7 @@ def test_an_answer_after_undo_is_for_the_undone_pair(site, visit, campaign):
     first = read_pair(page)
     answer(page, n_done=1)
     second = read_pair(page)
-    ready(page)
+    wait_ready(page)
     routes = []
 
     def hold(route):
@@ -384,13 +384,13 @@ def test_an_answer_after_undo_is_for_the_undone_pair(site, visit, campaign):
 
 def test_a_refused_stored_vote_is_reported(page, site, visit, campaign):
     other = visit(site.link(campaign, "vote"), context=page.context)
-    ready(other)
+    wait_ready(other)
     answer_unsent(page)
     answer(other, "right", n_done=1)
     page.goto("about:blank")
     page.unroute(VOTES)  # not earlier, or the page might get the refusal before it is left
     page.goto(site.link(campaign, "vote"))
-    ready(page)
+    wait_ready(page)
     expect(page.locator(WARNING)).to_have_text("You answered a pair elsewhere: the second option. That answer counts.")
     expect(page.locator("#status")).to_have_text("")
-    assert unsent(page) == 0
+    assert n_unsent(page) == 0

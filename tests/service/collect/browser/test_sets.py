@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from adaptive.ledger import ContinuousPlan
-from tests.service.collect.browser.conftest import all_sent, expect_saved, unsent, votes, wait_until
+from tests.service.collect.browser.conftest import expect_saved, n_unsent, votes, wait_until, wait_until_sent
 from tests.service.collect.browser.test_access import check_targets, check_width
 from tests.service.collect.browsing import ADMIN
 
@@ -21,11 +21,11 @@ def campaign_of_sets(site, set_size=4, **options):
 def voter(site, visit, campaign, **options):
     page = visit(site.link(campaign), **options)
     page.locator("#agree").click()
-    ready(page)
+    wait_ready(page)
     return page
 
 
-def ready(page):
+def wait_ready(page):
     expect(page.locator('#option-1 .choose:not([aria-disabled="true"])').first).to_be_visible()
 
 
@@ -39,7 +39,7 @@ def part(page, name):
 
 def choose(page, best, worst, *, by="click", n_done=None, of=4):
     """Answer the shown set, and wait for the next one."""
-    ready(page)
+    wait_ready(page)
     before = shown_set(page)
     for name in (f"best {best}", f"worst {worst}"):
         getattr(part(page, name), by)()
@@ -88,7 +88,7 @@ def test_a_choice_can_be_changed_before_the_other_is_made(site, visit):
     part(page, "worst 1").click()
     expect_saved(page, 1, 4)
     assert votes(campaign) == {items: "best 4 worst 1"}
-    ready(page)
+    wait_ready(page)
     assert page.locator('#pair [aria-pressed="true"]').count() == 0
 
 
@@ -101,7 +101,7 @@ def test_keys_choose_the_best_and_then_the_worst(site, visit):
     page.keyboard.press("1")
     expect_saved(page, 1, 4)
     assert votes(campaign) == {items: "best 3 worst 1"}
-    ready(page)
+    wait_ready(page)
     page.keyboard.press("5")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("0")
@@ -121,9 +121,9 @@ def test_undo_and_a_lost_connection(site, visit):
     visit.breaks_requests = True
     page.context.set_offline(True)
     choose(page, 4, 3)
-    wait_until(page, lambda: unsent(page) == 1)
+    wait_until(page, lambda: n_unsent(page) == 1)
     page.context.set_offline(False)
-    all_sent(page)
+    wait_until_sent(page)
     wait_until(page, lambda: votes(campaign) == {first: "best 4 worst 3"})
 
 
@@ -135,7 +135,7 @@ def test_a_waiting_answer_can_still_be_changed(site, visit):
     site.delay = 1.5
     try:
         second = choose(page, 1, 2)
-        ready(page)
+        wait_ready(page)
         third = shown_set(page)
         part(page, "best 1").click()
         part(page, "worst 2").click()
@@ -174,7 +174,7 @@ def test_an_answer_from_another_window_is_shown(site, visit):
     items = shown_set(page)
     other = page.context.new_page()
     other.goto(site.link(campaign, "vote"))
-    ready(other)
+    wait_ready(other)
     assert shown_set(other) == items
     choose(other, 1, 4, n_done=1)
     choose(page, 2, 3)
@@ -208,7 +208,7 @@ def test_an_organiser_creates_a_campaign_of_sets(site, visit):
     page.goto(f"{site.url}/o/{key}/settings")
     expect(page.locator("#fixed")).to_contain_text("The best and the worst of 4")
     voting.locator("#agree").click()
-    ready(voting)
+    wait_ready(voting)
     expect(voting.get_by_text("Which tree is the tallest, and which the lowest?")).to_have_count(1)  # no second title
     for _ in range(3):
         choose(voting, 1, 2)
