@@ -127,7 +127,7 @@ def all_reports():
 
 
 def test_texts_of_reports_are_the_golden_ones():
-    """To update them: python -c "from tests.test_report import *; GOLDEN.write_text(written())"."""
+    """To update them: python -c "from tests.test_report import *; GOLDEN.write_text(all_reports())"."""
     assert all_reports() == GOLDEN.read_text(encoding="utf-8")
 
 

@@ -82,7 +82,7 @@ class BrokenRepr:
         ("a" + " " * 1_000 + "b", "'a..."),
         (10**5_000, "int that cannot be shown"),
         ([1, 10**5_000], "[1, int that cannot be shown]"),
-        (BrokenRepr(), "Broken that cannot be shown"),
+        (BrokenRepr(), "BrokenRepr that cannot be shown"),
     ],
     ids=["deep", "deep in a dict", "text", "bytes", "blanks", "digits", "digits in a list", "broken"],
 )
