@@ -52,7 +52,8 @@ def test_every_ballot_is_that_of_the_library(items, presentations, voters, seed,
 
 def test_a_number_and_its_text_are_one_label():
     request = {"items": [1, "1"], "presentations": 1, "voters": 2, "seed": 1}
-    assert problem(PATH, **request)["detail"] == "/items: items differ only in their types: '1'; write all in one way, such as text"
+    detail = "/items: items differ only in their types: '1'; write all in one way, such as text"
+    assert problem(PATH, **request)["detail"] == detail
 
 
 def test_errors_that_only_the_library_detects(make_client):
