@@ -60,6 +60,11 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
         parsed_ratings = Ratings(*_of_annotators(names, rows))
     elif labelled := _labelled_rows(ratings):
         values, _, items = _of_annotators(tuple(range(len(labelled))), labelled)
+        if items and {*items} == {*range(len(items))} and (~np.isnan(values)).sum(axis=0).max() == 1 < len(values):
+            raise errors.LabelError(
+                "the series share no item: their labels seem to be row numbers of one frame; "
+                "series.reset_index(drop=True) matches ratings by position"
+            )
         parsed_ratings = Ratings(values, None, items)
     else:
         parsed_ratings = Ratings(_matrix(cast(ArrayLike, ratings)), None)
