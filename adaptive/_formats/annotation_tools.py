@@ -8,7 +8,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from adaptive._tables import cell_number
@@ -21,7 +21,7 @@ GAMES: Final = frozenset({"model_1", "model_2", "g1_winner", "g2_winner"})  # of
 _STATE: Final = "instance_id_to_label_to_value"
 _PREFERENCES: Final = frozenset({"selection", "scale_value"})
 _REASONS: Final = frozenset({"justification"})  # for a preference, in the same scheme
-_DIMENSION: Final = "dimension"  # type of a column with the answers of one dimension of a pairwise scheme of potato
+DIMENSION: Final = "dimension"  # type of a column with the answers of one dimension of a pairwise scheme of potato
 _SIDES: Final = ("A", "B", "tie", "", None)
 
 
@@ -45,7 +45,7 @@ def json_rows(
     """
     rows: list[tuple[int, dict[str, Any]]] = []
     annotations: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
-    states: list[tuple[int, dict[str, Any]]] = []
+    states: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
     tools: dict[str | None, None] = {}
     schemes: dict[str, str] = {}
     for line, entry in json_values(table, text, _JSON):
@@ -60,11 +60,12 @@ def json_rows(
         elif tool == "potato" and _STATE in value:
             for row, labels in _states(table, value, line, schemes, instances):
                 rows.append((line, row))
-                states.append((line, labels))
+                states.append((line, row, labels))
         elif tool == "potato":
-            rows.append((line, _instance(table, value, line, schemes)))
+            row = _instance(table, value, line, schemes)
+            rows.append((line, row))
             if isinstance(value.get("label_annotations"), dict):
-                states.append((line, value["label_annotations"]))
+                states.append((line, row, value["label_annotations"]))
         else:
             rows.append((line, value))
     _check_labels(table, states, schemes)
@@ -200,13 +201,17 @@ def _states(
         yield row | _preferences(table, answers, line, schemes), answers
 
 
-def _check_labels(table: TextTable, states: list[tuple[int, dict[str, Any]]], schemes: Mapping[str, str]) -> None:
+def _check_labels(
+    table: TextTable, states: list[tuple[int, dict[str, Any], dict[str, Any]]], schemes: Mapping[str, str]
+) -> None:
     """Refuse answers of potato's users that are no preferences; they would be read as comparisons without an answer.
 
-    A file with a pairwise scheme may have answers of other schemes too.
+    A file with a pairwise scheme may have answers of other schemes too. Some look like answers to dimensions, such as
+    the comment "A". Other answers to such a scheme enter the rows as objects, which `check_dimension` refuses if a
+    dimension of it is read.
     """
-    of_dimensions = {name.partition(":::")[0] for name, kind in schemes.items() if kind == _DIMENSION} - schemes.keys()
-    for line, answers in states:
+    dimensions = [name for name, kind in schemes.items() if kind == DIMENSION]
+    for line, row, answers in states:
         if any(answers.values()) and not schemes:
             table.fail(f"answers of a pairwise scheme are expected; got {shown(answers)}", line, _STATE)
         for name in schemes.keys() & answers.keys():
@@ -214,10 +219,19 @@ def _check_labels(table: TextTable, states: list[tuple[int, dict[str, Any]]], sc
             is_preference = isinstance(value, dict) and (_PREFERENCES & value.keys() or value.keys() <= _REASONS)
             if not is_preference:
                 table.fail(f"an object with a selection is expected; got {shown(value)}", line, name)
-        for name in of_dimensions & answers.keys():
-            value = answers[name]
+        for name in dimensions:
+            scheme = name.partition(":::")[0]
+            value = answers.get(scheme)
             if value and not (_has_dimensions(value) or (isinstance(value, dict) and value.keys() <= _REASONS)):
-                table.fail(f"A, B or tie is expected for each dimension; got {shown(value)}", line, name)
+                row[name] = {scheme: value}
+
+
+def check_dimension(table: TextTable, entries: Iterable[tuple[int, Any]]) -> None:
+    """Refuse answers in a column of a dimension of potato that are no sides; `entries` are lines and their answers."""
+    for line, entry in entries:
+        if isinstance(entry, dict):
+            ((scheme, value),) = entry.items()
+            table.fail(f"A, B or tie is expected for each dimension; got {shown(value)}", line, scheme)
 
 
 def _has_dimensions(value: Any) -> bool:
@@ -242,7 +256,7 @@ def _preferences(table: TextTable, answers: dict[str, Any], line: int, schemes: 
         for name, side in value.items()
         if name not in _REASONS
     }
-    schemes |= dict.fromkeys(dimensions, _DIMENSION)
+    schemes |= dict.fromkeys(dimensions, DIMENSION)
     return {name: _preference(table, value, line, name) for name, value in values.items()} | dimensions
 
 

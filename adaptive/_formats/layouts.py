@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from adaptive._formats.annotation_tools import DIMENSION, check_dimension
 from adaptive._formats.records import Records, is_missing, map_column
 from adaptive._votes import Vote
 from adaptive.errors import VoteError
@@ -255,7 +256,7 @@ def _answers_of_a_scheme(records: Records, column: object, words: Words, _: obje
         elif not kinds:
             return "winner", [None] * len(records.lines)  # nothing has been answered yet
         if len(schemes) != 1:
-            candidates = schemes or [name for name in kinds if kinds[name] == "dimension"]
+            candidates = schemes or [name for name in kinds if kinds[name] == DIMENSION]
             hint = (
                 f"the answers may be those of {list_names(candidates)}"
                 if candidates
@@ -265,7 +266,10 @@ def _answers_of_a_scheme(records: Records, column: object, words: Words, _: obje
             records.table.fail(f"{hint}; name the column of winners{example}")
         column = schemes[0]
     name = str(column)
-    entries = [_choice_of(entry) for entry in records.column(name, optional=True)]
+    answers = records.column(name, optional=True)
+    if records.schemes.get(name) == DIMENSION:
+        check_dimension(records.table, zip(records.lines, answers, strict=True))
+    entries = [_choice_of(entry) for entry in answers]
     if records.tool == "potato":
         entries = _sides_on_a_scale(records, name, entries, words)
     return name, read_answers(entries, words, lambda row: records.place(row, name))

@@ -339,7 +339,8 @@ class Campaign(OpenCampaign):
     def open_next(self, *, at_once: bool = False) -> int:
         """Draw the next ballot or batch from the votes so far, store it, and return its number.
 
-        One transaction reads the votes, and another one checks that nothing has changed and stores the ballot.
+        Voting begins with the first one. A continuous campaign draws later batches by itself for voters who ask for a
+        sheet. One transaction reads the votes, and another one checks that nothing has changed and stores the ballot.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ from adaptive.ledger._votes import casting
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 
 Step: TypeAlias = Literal["consent", "vote", "finish"]
-Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
+Reason: TypeAlias = Literal["ended", "limit", "none left", "not open", "wait"]
 _MOST_DRAWS: Final = 4
 # Sheets that a ``voter`` has finished, sheets with a retracted answer, and the number of answers without practice.
 _OF_CAMPAIGN: Final = schema.ballot.c.campaign_id == sa.bindparam("campaign")
@@ -66,10 +66,11 @@ class VoterState:
         who counts answers must not be able to recognise checks.
     available : bool
         Whether there is a pair to answer now.
-    reason : {"limit", "none left", "not open", "wait"} or None
-        Why there is no pair. "not open": the first or next ballot has not been opened yet. "wait": other voters hold
-        the remaining sheets without an answer, or have not answered enough for the next batch, the address holds as
-        many unanswered sheets as it may, or the ballot is being closed, which may fail.
+    reason : {"ended", "limit", "none left", "not open", "wait"} or None
+        Why there is no pair. "ended": the last ballot is closed. "not open": the first or next ballot has not been
+        opened yet. "wait": other voters hold the remaining sheets without an answer, or have not answered enough for
+        the next batch, the address holds as many unanswered sheets as it may, or the ballot is being closed, which may
+        fail.
     wait_seconds : int or None
         Seconds until one of the unanswered sheets of other voters becomes free; None if unknown.
 
@@ -256,7 +257,7 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
 
     "wait": a sheet will become free unless it is answered, or a batch will be drawn once others have answered more of
     the last one, or a ballot is being closed, which may fail. "not open": the first or next ballot has not been opened
-    yet. Otherwise "none left".
+    yet. "ended": the last ballot is closed. Otherwise "none left".
     """
     if sheets.seconds_left(transaction, voter_id) is not None:
         return "wait"
@@ -269,9 +270,10 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
         return "not open"
     if "closing" in states:
         return "wait"
-    if not isinstance(transaction.info.plan, BallotPlan) or any(state != "closed" for state in states):
+    if any(state != "closed" for state in states):
         return "none left"
-    return "not open" if len(states) < transaction.info.plan.n_ballots else "none left"
+    plan = transaction.info.plan
+    return "not open" if isinstance(plan, BallotPlan) and len(states) < plan.n_ballots else "ended"
 
 
 def _begin_session(
@@ -529,7 +531,7 @@ class Voters(OpenCampaign):
             name, source = membership.platform_name(pages, visit)
             if membership.find_voter(transaction, name, source=source) is not None:
                 return False
-            return not is_more_left(transaction) and why_none_left(transaction) == "none left"
+            return not is_more_left(transaction) and why_none_left(transaction) in ("ended", "none left")
 
         return self.read(is_turned_away)
 

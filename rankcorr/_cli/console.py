@@ -50,6 +50,7 @@ _ASIDE: Final = f"{__name__}.aside"
 _OUTPUTS: Final = frozenset({"out", "report_path"})  # parameters that name a file to write
 TABLES: Final = ("text", "markdown", "latex", "csv")
 LOOK: Final = f"{__name__}.look"
+_MOST_WRITTEN: Final = 1e12  # with four decimals, a larger number has more digits than a float
 DETECTABLE: Final = "detectable: smallest true difference that the test finds four times out of five"
 # A message of the library on an option; it may begin with a place, such as a file and a line.
 _OPTION_ERROR: Final = re.compile(r"((?:.*: )?)([a-z][a-z_0-9]*)( (?:must be .*; got|is an option of) .*)", re.DOTALL)
@@ -445,7 +446,7 @@ def number_text(value: float) -> str:
 
 def score_text(value: float) -> str:
     """Format a number in any unit as `number_text` does, or with four digits if it needs more room; "-" if nan."""
-    needs_room = 0 < abs(value) < 5e-5 or 1e7 <= abs(value) < math.inf
+    needs_room = 0 < abs(value) < 5e-5 or _MOST_WRITTEN <= abs(value) < math.inf
     return f"{value:.3e}" if needs_room else number_text(value)
 
 

@@ -6,7 +6,7 @@ nor to numpy: the import takes 30 ms, a quarter of what `import rankcorr` takes.
 
 import re
 import sys
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
@@ -106,6 +106,19 @@ def labelled_values(value: object) -> dict[Hashable, Any] | None:
     if again := repeated(labels):
         raise DuplicateLabelError(offending("labels must be unique; more than once", again))
     return dict(zip(labels, series.to_list(), strict=True))
+
+
+def has_names(labels: Collection[Hashable], names: Collection[Hashable]) -> bool:
+    """Whether labels of a series or a frame name its values, which have `names` elsewhere.
+
+    The labels 0 to n - 1, which pandas sets by default, are positions unless they are the names.
+
+    Examples
+    --------
+    >>> has_names(["a", "b"], ["b", "a"]), has_names(range(2), ["b", "a"]), has_names(range(2), [1, 0])
+    (True, False, True)
+    """
+    return list(labels) != list(range(len(labels))) or set(labels) == set(names)
 
 
 def categories_are_no_numbers(noun: str) -> NonNumericError:

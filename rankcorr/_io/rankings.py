@@ -9,13 +9,22 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, tee
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from rankcorr._checks import check_choice, counted, give_notice, real_text, shown
 from rankcorr._input.frames import is_rank_column
 from rankcorr._io.source import path_text, printable
-from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, is_total, list_names, unguarded
+from rankcorr._io.table import (
+    Record,
+    TextTable,
+    delimiters_of,
+    end_with_total,
+    is_formula,
+    list_names,
+    names_total,
+    unguarded,
+)
 from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError, RankColumnWarning
 
@@ -165,11 +174,11 @@ def read_numbers(
     if {"rank", "strength", "in_top"} <= {*columns.names}:  # the ranking of a campaign, which may be an export
         rows = _unguarded_rows(list(rows), columns.ids)
     if delimiter == ";":
-        rows = list(rows)
+        rows, rows_ahead = tee(rows)
         place = columns.score
-        table.check_thousands(
-            columns.names[place], [(row.line, row.cells[place]) for row in rows if len(row.cells) > place]
-        )
+        cells = ((row.line, row.cells[place]) for row in rows_ahead if len(row.cells) > place)
+        table.check_thousands(columns.names[place], cells)
+        del rows_ahead, cells  # or they would keep all rows in memory
     numbers = _items(table, iter(rows), columns, unordered=unordered, duplicates=duplicates, are_pairs=words)
     return TableNumbers(numbers, table.name, columns.names[columns.score] if header else "")
 
@@ -292,9 +301,12 @@ def _items(
             table.fail(f"{list_names(ids)} is inf and -inf, here and above, and has no mean", line)
     if len(numbers) < 2:
         table.fail(f"a ranking needs at least two items; got {len(numbers)}")
-    label, repeats = next(reversed(numbers.items()))
-    if is_total(label, repeats[0], [number for others in list(numbers.values())[:-1] for number in others]):
-        table.fail(f'"{printable(str(label))}" is the total or the mean of the other rows: remove it', lines[label][0])
+    label = next(reversed(numbers))
+    if names_total(label):
+        *others, repeats = numbers.values()
+        if end_with_total([[*chain.from_iterable(others), repeats[0]]]):
+            message = f'"{printable(str(label))}" is the total or the mean of the other rows: remove it'
+            table.fail(f"{message}, or put it in another row if it is an item", lines[label][0])
     if n_more := sum(map(len, numbers.values())) - len(numbers):
         repeats_text = counted(n_more, "line that repeats", "lines that repeat")
         effect = "dropped; its first number counts" if duplicates == "first" else "merged into its mean"

@@ -14,7 +14,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -205,19 +205,25 @@ class TextTable(Source):
             message = f"expected {n_expected} cells, as in the first row; got {n_cells}{lacking}"
             self.fail(message, record.line)
 
-    def check_thousands(self, column: str, cells: Sequence[tuple[int, str]]) -> None:
+    def check_thousands(self, column: str, cells: Iterable[tuple[int, str]]) -> None:
         """Refuse 1.250 in a column with 980, where it may mean 1250; `cells` are lines and their text.
 
         Spreadsheets in German and other languages write both. Numbers with a decimal point rarely all have three
-        decimals or none.
+        decimals or none. Reading ends at the first cell that shows that the point is a decimal one.
         """
-        numbers = [(line, cell.strip()) for line, cell in cells if cell.strip()]
-        dotted = [(line, cell) for line, cell in numbers if _THOUSANDS.fullmatch(cell)]
-        digits = [cell.lstrip("+-") for _, cell in numbers if _BELOW_A_THOUSAND.fullmatch(cell)]
-        if dotted and len(dotted) + len(digits) == len(numbers) and max(map(len, digits), default=0) >= 3:
-            line, cell = dotted[0]
+        dotted, has_hundreds = None, False
+        for line, cell in cells:
+            number = cell.strip()
+            if _THOUSANDS.fullmatch(number):
+                dotted = dotted or (line, number)
+            elif _BELOW_A_THOUSAND.fullmatch(number):
+                has_hundreds |= len(number.lstrip("+-")) == 3
+            elif number:
+                return
+        if dotted and has_hundreds:
+            line, number = dotted
             self.fail(
-                f'"{cell}" may mean {cell.replace(".", "")}, as other cells are whole: write numbers without '
+                f'"{number}" may mean {number.replace(".", "")}, as other cells are whole: write numbers without '
                 "separators of thousands, or all with decimals",
                 line,
                 column,
@@ -266,16 +272,33 @@ def parse_number(text: str) -> float | None:
     return number
 
 
-def is_total(label: object, number: float, others: Sequence[float]) -> bool:
-    """Whether a row is named as a total or a mean, and is that of three or more others, rounded to its decimals.
+def names_total(label: object) -> bool:
+    """Whether the label of a row is a word for a total or a mean.
+
+    >>> names_total("Grand total"), names_total("Mittelwert"), names_total("all of them"), names_total(3)
+    (True, True, False, False)
+    """
+    return isinstance(label, str) and _TOTAL.fullmatch(label.strip()) is not None
+
+
+def end_with_total(columns: Sequence[Sequence[float]]) -> bool:
+    """Whether the last number of every column is the total or mean of three or more others, rounded to its decimals.
+
+    Columns of one repeated number do not count: an item with that number is no mean.
 
     Examples
     --------
-    >>> is_total("Total", 6, [1, 2, 3]), is_total("Average", 1.33, [1, 1, 2]), is_total("total", 5, [1, 2, 3])
+    >>> end_with_total([[1, 2, 3, 6]]), end_with_total([[1, 1, 2, 1.33]]), end_with_total([[1, 2, 3, 5]])
     (True, True, False)
+    >>> end_with_total([[1, 1, 1, 1]]), end_with_total([[1, 1, 1, 1], [1, 2, 3, 6]])
+    (False, True)
     """
-    is_named = isinstance(label, str) and _TOTAL.fullmatch(label.strip()) is not None
-    if not is_named or len(others) < 3 or not all(map(math.isfinite, (number, *others))):
+    return all(map(_ends_with_total, columns)) and any(min(column) < max(column) for column in columns)
+
+
+def _ends_with_total(column: Sequence[float]) -> bool:
+    *others, number = column
+    if len(others) < 3 or not all(map(math.isfinite, column)):
         return False
     decimals = str(number).partition(".")[2]
     rounding = max(0.5 * 10.0 ** -len(decimals) if decimals else 0, 1e-9 * abs(number))

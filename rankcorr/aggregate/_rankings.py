@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankcorr._batch import ManyRankings
 from rankcorr._checks import check_choice, first_few, give_notice, offending, real_number, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._input.frames import PLAIN, by_name, labelled_values
+from rankcorr._input.frames import PLAIN, by_name, has_names, labelled_values
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
@@ -224,7 +224,7 @@ def _shares(names: Sequence[Any], weights: Any) -> Matrix:
     named = weights if isinstance(weights, Mapping) else None
     if not isinstance(weights, (*PLAIN, Mapping)):
         named = labelled_values(weights)
-    if named is not None and (named is weights or list(named) != list(range(len(names)))):
+    if named is not None and (named is weights or has_names(named, names)):
         if different := named.keys() ^ set(names):
             raise LabelMismatchError(
                 f"weights must name the merged rankings and no others; different: {first_labels(different)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import alpha_of, checked_count, checked_level, counted, offending
-from rankcorr._input.frames import PLAIN, labelled_values, python_values
+from rankcorr._input.frames import PLAIN, has_names, labelled_values, python_values
 from rankcorr._input.frames import columns_of as frame_columns
 from rankcorr._input.numbers import DECIMALS, ROUNDING
 from rankcorr._input.scores import ScoresLike, checked_numbers, midranks, split_labels
@@ -337,10 +337,11 @@ def rank_sets(
     estimates : mapping of name to number, series, or array_like of shape (n_estimates,)
         Larger is better: change the sign if smaller is better.
     standard_errors : mapping of name to number, or array_like of shape (n_estimates,), optional
-        Standard errors of independent estimates. The names of a mapping must be those of the estimates.
+        Standard errors of independent estimates. The names of a mapping or series must be those of the estimates.
     covariance : array_like of shape (n_estimates, n_estimates), optional
         Covariance matrix of the estimates, if they are not independent. Give this or `standard_errors`. If the
-        estimates have names, a data frame must have them too, in any order.
+        estimates have names, a data frame must have them too, in any order. The labels 0, 1, ... that pandas sets by
+        default are no names, here and of standard errors, unless the estimates have them.
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 10,000
@@ -455,10 +456,9 @@ def _checked_finite(numbers: ArrayLike, noun: str, labels: Sequence[Hashable] | 
 def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
     """Return a square root of the covariance matrix of independent estimates."""
     labels, numbers = split_labels(errors, "standard error")
-    if labels is not None and names != tuple(range(len(names))):
-        if different := set(labels) ^ set(names):
-            mismatches = [name for name in (*names, *labels) if name in different]
-            raise LabelMismatchError(offending("estimates and standard errors must have the same names", mismatches))
+    is_named = labels is not None and (isinstance(errors, Mapping) or has_names(labels, names))
+    if labels is not None and is_named and names != tuple(range(len(names))):
+        _check_same_names(names, labels, "standard errors")
         by_name = dict(zip(labels, list(np.asarray(numbers, dtype=object)), strict=True))
         numbers = [by_name[name] for name in names]
     values = _checked_finite(numbers, "standard error", names)
@@ -469,33 +469,37 @@ def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
     return np.diag(values)
 
 
-def _aligned_covariance(covariance: Any, names: tuple[Hashable, ...]) -> ArrayLike:
-    """Return a data frame as rows in the order of the estimates, if these have names; anything else unchanged.
+def _check_same_names(names: tuple[Hashable, ...], labels: Sequence[Hashable], role: str) -> None:
+    if different := set(labels) ^ set(names):
+        mismatches = [name for name in (*names, *labels) if name in different]
+        raise LabelMismatchError(offending(f"estimates and {role} must have the same names", mismatches))
 
-    A matrix of xarray with coordinates is read as a data frame of pandas.
+
+def _aligned_covariance(covariance: Any, names: tuple[Hashable, ...]) -> ArrayLike:
+    """Return a data frame as rows in the order of the estimates, if both have names; anything else unchanged.
+
+    A matrix of xarray with coordinates is read as a data frame of pandas. Rows without names have the order of the
+    columns, and columns without names that of the rows.
     """
     xarray = sys.modules.get("xarray")
     if xarray is not None and isinstance(covariance, xarray.DataArray) and covariance.indexes:
         covariance = covariance.to_pandas()
     columns = None if isinstance(covariance, PLAIN) else frame_columns(covariance)
-    if columns is None or names == tuple(range(len(names))):
+    if not columns or names == tuple(range(len(names))):
         return cast(ArrayLike, covariance)
-    entries: dict[Hashable, dict[Hashable, Any]] = {}
-    for name, column in columns.items():
-        labelled = labelled_values(column)
-        if labelled is None:  # a frame without an index, whose rows have the order of its columns
-            values = list(python_values(column))
-            if len(values) != len(columns):
-                return cast(ArrayLike, covariance)  # which is refused later
-            labelled = dict(zip(columns, values, strict=True))
-        entries[name] = labelled
-    for labels in (columns, *entries.values()):
-        if different := set(labels) ^ set(names):
-            mismatches = [name for name in (*names, *labels) if name in different]
-            raise LabelMismatchError(
-                offending("estimates and the covariance matrix must have the same names", mismatches)
-            )
-    return [[entries[column][row] for column in names] for row in names]
+    values = [list(python_values(column)) for column in columns.values()]
+    rows = labelled_values(next(iter(columns.values()))) or range(len(values[0]))
+    axes = [list(columns), list(rows)]
+    named_axes = [labels for labels in axes if has_names(labels, names)]
+    for labels in named_axes:
+        _check_same_names(names, labels, "the covariance matrix")
+    if not named_axes or len(axes[0]) != len(axes[1]):
+        return cast(ArrayLike, covariance)  # which is refused later if it is not square
+    order_of_columns, order_of_rows = (labels if labels in named_axes else named_axes[0] for labels in axes)
+    column_of, row_of = (
+        {label: place for place, label in enumerate(order)} for order in (order_of_columns, order_of_rows)
+    )
+    return [[values[column_of[column]][row_of[row]] for column in names] for row in names]
 
 
 def _root_of_covariance(covariance: ArrayLike, number: int) -> Values:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr import errors
 from rankcorr._checks import check_unique, offending, shown
-from rankcorr._input.frames import PLAIN, by_name
+from rankcorr._input.frames import PLAIN, by_name, has_names
 from rankcorr._input.numbers import as_floats, exact_array, is_real, numbers_beyond_floats
 from rankcorr._input.scores import ScoresLike, is_masked, split_labels
 from rankcorr._output.results import read_only
@@ -60,6 +60,11 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
         parsed_ratings = Ratings(*_of_annotators(names, rows))
     elif labelled := _labelled_rows(ratings):
         values, _, items = _of_annotators(tuple(range(len(labelled))), labelled)
+        if items and {*items} == {*range(len(items))} and (~np.isnan(values)).sum(axis=0).max() == 1 < len(values):
+            raise errors.LabelError(
+                "the series share no item: their labels seem to be row numbers of one frame; "
+                "series.reset_index(drop=True) matches ratings by position"
+            )
         parsed_ratings = Ratings(values, None, items)
     else:
         parsed_ratings = Ratings(_matrix(cast(ArrayLike, ratings)), None)
@@ -95,7 +100,12 @@ def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:
 def _of_annotators(
     names: tuple[Any, ...], rows: list[tuple[list[Hashable] | None, ArrayLike]]
 ) -> tuple[NDArray[np.float64], tuple[Any, ...], tuple[Hashable, ...] | None]:
-    """Ratings of named annotators, with a column for each item that any of them rated; the names; labels of items."""
+    """Ratings of named annotators, with a column for each item that any of them rated; the names; labels of items.
+
+    If some ratings have no labels, those of a series that pandas numbered from 0 have none either.
+    """
+    if any(labels is None for labels, _ in rows):
+        rows = [(labels if labels is not None and has_names(labels, ()) else None, values) for labels, values in rows]
     labelled = [labels is not None for labels, _ in rows]
     if not rows:
         return np.empty((0, 0)), names, None

@@ -42,7 +42,7 @@ def plot_null(
     """Draw the values of a coefficient by chance alone, and the position of an observed value.
 
     Several systems have a row each, with bins of the same width and heights on the same scale, and the p-value on the
-    right. Of more than 60 systems, the first 60 are drawn, as the title says.
+    right. A new figure has room for 60 systems: it shows the first 60, as its title says. With `ax`, all are drawn.
 
     Parameters
     ----------
@@ -145,9 +145,9 @@ def _rows(
 ) -> Figure | Axes:
     names = _checked_names(nulls, statistics)
     systems = counted(len(names), "system")
-    if len(names) > _style.MOST_ROWS:
+    if ax is None and len(names) > _style.MOST_ROWS:
         systems = f"the first {_style.MOST_ROWS} of {systems}"
-    names = names[: _style.MOST_ROWS]
+        names = names[: _style.MOST_ROWS]
     pvalues = {}
     for name in names:
         try:
@@ -156,7 +156,7 @@ def _rows(
             raise type(error)(f"system {name!r}: {error}") from error
     defined_names = [name for name in names if not math.isnan(pvalues[name])]
     if not defined_names:
-        raise OptionError("there is nothing to draw: the coefficient is undefined for every system")
+        raise OptionError(f"there is nothing to draw: the coefficient is undefined for {systems}")
     first = nulls[defined_names[0]]
     axes = _style.own_axes(
         ax, f"Coefficient {_style.coefficient_text(first)}", "", 6.8, _style.height_of_rows(len(names), ROW_HEIGHT, 1.6)

@@ -53,7 +53,8 @@ LONGEST_LABEL: Final = 36
 LONG_NAME: Final = 14  # letters
 TICK: Final = 26  # that the label of a tick needs, in points
 MOST_ROWS: Final = 60  # of systems; more could not be read
-LARGE: Final = 1e5  # with three decimals, such numbers are too wide for a column
+LARGE: Final = 1e5  # with three decimals, such numbers are too wide for a column,
+HUGE: Final = 1e9  # and these without decimals too
 SMALL: Final = 0.0095  # with three decimals, a column of smaller numbers would keep less than two digits
 MOST_LEGEND_COLUMNS: Final = 4
 CHARACTER: Final = 0.58  # width, in sizes of the font
@@ -450,27 +451,27 @@ def round_numbers(low: float, high: float, gap: float) -> list[float]:
     return sorted(ticks)
 
 
-def signed(value: float) -> str:
-    """Three decimals, with a true minus sign."""
-    return f"{value:z.3f}".replace("-", "\N{MINUS SIGN}")
+def signed(value: float, decimals: int = 3) -> str:
+    """A number with decimals and a true minus sign."""
+    return f"{value:z.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def column_texts(values: Sequence[float]) -> list[str]:
-    """Return the values of a column in any unit: three decimals, or three digits if they need more room.
+    """Return the values of a column in any unit: three decimals, none if they need more room, or three digits.
 
     Examples
     --------
-    >>> column_texts([0.5, -1e-4, 1234.5]), column_texts([2.5e9, 3.0]), column_texts([2.5e-3, 0.0])[1]
-    (['0.500', '0.000', '1234.500'], ['2.50e9', '3.000'], '0.000')
+    >>> column_texts([0.5, -1e-4, 1234.5]), column_texts([2.5e9, 123456.7, 3.0]), column_texts([2.5e-3, 0.0])[1]
+    (['0.500', '0.000', '1234.500'], ['2.50e9', '123457', '3.000'], '0.000')
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     texts = []
     for value in values:
-        if abs(value) >= LARGE or (value and largest < SMALL):
+        if math.isfinite(value) and (abs(value) >= HUGE or (value and largest < SMALL)):
             digits, exponent = f"{value:.2e}".split("e")
             texts.append(f"{digits}e{int(exponent)}".replace("-", "\N{MINUS SIGN}"))
         else:
-            texts.append(signed(value))
+            texts.append(signed(value, 0 if abs(value) >= LARGE else 3))
     return texts
 
 

@@ -78,7 +78,7 @@ class ReliabilityScore(TableResult):
     low, high : float
         Bootstrap-t interval at `level`; targets are resampled. nan with one target. At level 0.95 it is from 0 to 1
         with two or three targets, and with up to five of the same score; with more of the same score, its width is 0.
-        With a few more targets, an end can be 0 or 1 if most of them have the same score.
+        If almost all targets have the same score, an end is 0 or 1, however many they are.
     kinds, targets : tuple of ReliabilityPart
         The score by kind of triplet, and by target.
     oov_words : tuple of str

@@ -359,6 +359,8 @@ def test_a_series_of_weights_is_matched_by_name():
     assert borda(rankings, weights=pd.Series({"bob": 5, "ann": 1})).weights == expected
     assert borda(rankings, weights=pd.Series([1, 5])).weights == expected
     assert borda([[3, 2, 1], [1, 2, 3]], weights={1: 5, 0: 1}).ranking.best_first.tolist() == [2, 1, 0]
+    numbered = {1: rankings["ann"], 0: rankings["bob"]}
+    assert borda(numbered, weights=pd.Series([5, 1])).weights == borda(numbered, weights={0: 5, 1: 1}).weights
     with pytest.raises(LabelMismatchError, match="weights must name the merged rankings and no others; different"):
         borda(rankings, weights=pd.Series({"ann": 1, "cem": 5}))
     with pytest.raises(OptionError, match=r"weights must be a number for each of the 2 rankings; got \{1, 5\}"):

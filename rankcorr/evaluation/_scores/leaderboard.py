@@ -21,7 +21,7 @@ from rankcorr.evaluation._comparison import query_tests
 from rankcorr.evaluation._comparison.query_tests import PAIRED, RANDOMIZATION, Means, MeanTests
 from rankcorr.evaluation._comparison.results import MIRRORED, Verdict
 from rankcorr.evaluation._reports import score_leaderboard_report
-from rankcorr.evaluation._scores.tables import LOW, Names, ScoreTable, read_score_table
+from rankcorr.evaluation._scores.tables import LARGEST, LOW, Names, ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, SUM, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
@@ -299,7 +299,7 @@ def leaderboard_of_scores(
         detectable=float(np.median(detectable)) if detectable.size else math.nan,
         verdicts=None
         if margin is None
-        else _judge(weighted, math.ldexp(margin, -exponent), confidence, tests.of_part(PAIRED)),
+        else _judge(weighted, _in_unit(margin, exponent), confidence, tests.of_part(PAIRED)),
     )
 
 
@@ -369,11 +369,21 @@ def _unit_scale(values: Values) -> tuple[Values, int]:
     """Divide values, whose columns are systems, by 2^exponent, which changes no digit; also return the exponent.
 
     The largest value of a typical system is then about 1, so that differences up to `ROUNDING` are rounding errors. A
-    system with huge scores, such as a model that diverged, must not make the differences of the others vanish.
+    system with huge scores, such as a model that diverged, must not make the differences of the others vanish. But
+    its square must be finite too.
     """
     sizes = np.abs(values).max(axis=0)
-    exponent = int(np.frexp(np.median(sizes[sizes > 0]))[1]) if sizes.any() else 0
+    if not sizes.any():
+        return values, 0
+    typical, largest = np.frexp([np.median(sizes[sizes > 0]), sizes.max()])[1].tolist()
+    exponent = max(typical, largest - math.frexp(LARGEST)[1] + 1)
     return np.ldexp(values, -exponent), exponent
+
+
+def _in_unit(margin: float, exponent: int) -> float:
+    """Divide a margin by 2^exponent; infinity if it is too large, as it is then above all differences."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(margin, -exponent))
 
 
 def _members(

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +22,7 @@ from rankcorr._checks import (
 )
 from rankcorr._input.frames import columns_of, is_rank_column
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
-from rankcorr._io.table import DECIMAL_COMMA, TextTable, is_total, parse_number
+from rankcorr._io.table import DECIMAL_COMMA, TextTable, end_with_total, names_total, parse_number
 from rankcorr._workers import Values
 
 SYSTEM: Final = re.compile(r"(system|model|run|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
@@ -36,7 +36,8 @@ TOTAL: Final = re.compile(
 )
 PROPERTY: Final = re.compile(
     r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year"
-    r"|votes|battles|(num|n|number of)[ _-](votes|battles|games|samples|examples)|(co[2₂]|costs?|price)\b.*"
+    r"|votes|battles|(num|n|number of)[ _-](votes|battles|games|samples|examples)"
+    r"|(co[2₂]|costs?|price)([ _-](costs?|emissions?|usd|eur|per[ _-].*))?( *[(/$€].*)?"
     # errors and limits of another column, as in arenas and lm-evaluation-harness
     r"|(.*[ _-])?(std|stdev|stddev|stderr|standard[ _-](error|deviation)|variance)(,.*)?"
     r"|.*[ _-](q0?25|q0?5|q95\d?|q975|lower|upper)"
@@ -86,7 +87,7 @@ def read_score_table(
         )
         cells = _collect(rows, within=True)
         return _table_of(cells, list(map(Names("system"), source)), tasks)
-    columns, index = _columns(source)
+    columns, index, check_scores = _columns(source)
     names = {str(name): name for name in columns}
     if len(names) < len(columns):
         raise errors.ColumnError(
@@ -102,6 +103,7 @@ def read_score_table(
                 f"say which column holds the {lacking[0]}, or name it {lacking[0]}; the columns are {_quote(names)}"
             )
         used = {column for column in column_of.values() if column is not None}
+        check_scores([str(column_of["score"])])
         repeats_column = _find_column(
             {name: key for name, key in names.items() if name not in used}, within, WITHIN, "within"
         )
@@ -114,13 +116,21 @@ def read_score_table(
         return _table_of(cells, None, tasks)
     if within is not None:
         raise errors.ColumnError("within needs a long table, with columns of systems, tasks and scores")
-    return _wide(columns, names, column_of["system"], index, tasks)
+    return _wide(columns, names, column_of["system"], index, tasks, check_scores)
 
 
-def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
-    """Return the columns of a file, a frame or a mapping as lists, and the index of a pandas frame."""
+class _Columns(NamedTuple):
+    """Columns as lists, the labels of a pandas frame, and a function that refuses columns of ambiguous numbers."""
+
+    lists: dict[Any, list[Any]]
+    row_labels: list[Any] | None = None
+    check_scores: Callable[[Iterable[str]], None] = lambda _: None
+
+
+def _columns(source: Any) -> _Columns:
+    """Return the columns of a file, a frame or a mapping."""
     if isinstance(source, str | os.PathLike):
-        return _columns_of_file(os.fspath(source)), None
+        return _columns_of_file(os.fspath(source))
     if isinstance(source, Mapping):
         listed: dict[Any, list[Any]] = {name: list(column) for name, column in source.items() if _is_list(column)}
         if len(listed) < len(source) or len(set(map(len, listed.values()))) != 1:
@@ -128,7 +138,7 @@ def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
                 "a mapping must hold a mapping of task to score for each system, or columns of one length; got "
                 f"{shown(source)}"
             )
-        return listed, None
+        return _Columns(listed)
     frame = columns_of(source)
     if frame is None:
         raise errors.ColumnError(
@@ -141,7 +151,8 @@ def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
     title = getattr(index, "name", None)
     if names is not None and isinstance(title, str) and TASK.fullmatch(title):
         raise errors.ColumnError(_ROWS_ARE_TASKS)
-    return {name: nw.from_native(column, series_only=True).to_list() for name, column in frame.items()}, names
+    lists = {name: nw.from_native(column, series_only=True).to_list() for name, column in frame.items()}
+    return _Columns(lists, names)
 
 
 def _is_list(column: Any) -> bool:
@@ -149,13 +160,13 @@ def _is_list(column: Any) -> bool:
     return is_sized and not isinstance(column, str | bytes | Mapping)
 
 
-def _columns_of_file(path: str) -> dict[str, list[Any]]:
+def _columns_of_file(path: str) -> _Columns:
     table = TextTable(path, content="systems and their scores are expected", form="CSV or Parquet")
     table.data = table.read_bytes()
     if table.data.startswith(ARROW_FILES):
         file = ArrowFile(table, table.data)
         _check_names(table, file.names, 0)
-        return {name: list(file.column(name)) for name in file.names}
+        return _Columns({name: list(file.column(name)) for name in file.names})
     text = table.columns_text()
     delimiter = table.delimiter(text, ())
     header, *records = table.records(text, delimiter)
@@ -165,9 +176,14 @@ def _columns_of_file(path: str) -> dict[str, list[Any]]:
         table.check_width(header, record)
     if not records:
         table.fail("there is no line after the header")
-    for place, name in enumerate(names if delimiter == ";" else ()):
-        table.check_thousands(name, [(record.line, record.cells[place]) for record in records])
-    return {name: [record.cells[place].strip() for record in records] for place, name in enumerate(names)}
+    lists = {name: [record.cells[place].strip() for record in records] for place, name in enumerate(names)}
+
+    def check_scores(used: Iterable[str]) -> None:
+        lines = [record.line for record in records]
+        for name in used if delimiter == ";" else ():
+            table.check_thousands(name, zip(lines, lists[name], strict=True))
+
+    return _Columns(lists, None, check_scores)
 
 
 def _check_names(table: TextTable, names: Sequence[str], line: int) -> None:
@@ -191,6 +207,7 @@ def _wide(
     system: str | None,
     index: list[Any] | None,
     tasks: Sequence[str] | None,
+    check_scores: Callable[[Iterable[str]], None],
 ) -> ScoreTable:
     left = [name for name in names if name != system]
     if system is None and index is None:
@@ -222,6 +239,7 @@ def _wide(
         raise errors.ColumnError(
             f'{offending("columns of text, not of scores", texts)}; name each task, as in tasks=["x"]'
         )
+    check_scores(used)
     triples = [
         (name, column, cell) for column in used for name, cell in zip(systems, columns[names[column]], strict=True)
     ]
@@ -362,8 +380,11 @@ def _table_of(
     values = np.array(
         [[_mean(scores) if (scores := cells.get((name, task))) else math.nan for task in used] for name in systems]
     )
-    if all(is_total(systems[-1], column[-1], column[:-1]) for column in values.T.tolist()):
-        raise errors.LabelError(f"{shown(systems[-1])} is the total or the mean of the other systems: remove it")
+    if names_total(systems[-1]) and end_with_total(values.T.tolist()):
+        raise errors.LabelError(
+            f"{shown(systems[-1])} is the total or the mean of the other systems: remove it, or put it in another row "
+            "if it is a system"
+        )
     if (too_large := np.argwhere(np.abs(values) > LARGEST)).size:
         place, column = too_large[0].tolist()
         where = f"system {shown(systems[place])}, task {shown(used[column])}"

@@ -96,7 +96,7 @@ class MeAnswer(shapes.Answer):
     consent_version = shapes.TEXT("The version to agree to.")
     offered = shapes.list_of(ANSWER.reference)("The answers that the campaign offers.")
     available = shapes.TRUTH("Whether a pair can be asked now.")
-    reason = shapes.TEXT_OR_NULL(enum=["limit", "none left", "not open", "wait", None])
+    reason = shapes.TEXT_OR_NULL(enum=["ended", "limit", "none left", "not open", "wait", None])
     retry_after = shapes.WHOLE_OR_NULL("wait: seconds until an unanswered sheet is free again.").read_from(
         "wait_seconds"
     )

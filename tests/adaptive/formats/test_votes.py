@@ -345,6 +345,20 @@ def test_a_scheme_or_dimension_of_potato_is_chosen_by_name(write):
     assert winners_of(read_comparisons(two, winner="facts")) == ["right"]
 
 
+@pytest.mark.parametrize("answer", [{"text_box": "the first"}, {"neither": "neither"}, "?", ["B"]])
+def test_answers_of_other_schemes_may_look_like_dimensions(write, answer):
+    """A comment "A" or a label A beside a preference."""
+    answers = [{"best": {"selection": "B"}, "why": {"text_box": "A"}}, {"best": {"selection": "A"}, "why": answer}]
+    path = write("".join(json.dumps(instance("Ann", labels)) + "\n" for labels in answers))
+    assert winners_of(read_comparisons(path)) == ["right", "left"]
+    state = {"user_id": "Ann", "instance_id_to_label_to_value": dict(zip(("i1", "i2"), answers, strict=True))}
+    data = write("\n".join(map(json.dumps, DATA)), "data.jsonl")
+    state_path = write(json.dumps(state), "user_state.json")
+    assert winners_of(read_comparisons(state_path, instances=data)) == ["right", "left"]
+    with pytest.raises(TableError, match='column "why": A, B or tie is expected for each dimension; got'):
+        read_comparisons(path, winner="why:::text_box")
+
+
 @pytest.mark.parametrize("answer", [{"style": "much"}, "A", {"style": "A", "facts": 1}])
 def test_an_answer_that_is_no_side_is_refused_in_a_scheme_with_dimensions(write, answer):
     answers = [{"best": {"style": "A"}}, {"best": answer, "other": {"selection": "A"}}]

@@ -26,6 +26,7 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._ballots.batches import Refusal, draw_batch, may_draw, refusal_state, write_refusal
 from adaptive.ledger._campaign.plan import batch_for, slots_of_batch
+from adaptive.ledger._closing import close_batches
 from adaptive.ledger._votes.casting import retract
 from rankcorr.vectors import TargetGroups, reliability_score
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
@@ -145,6 +146,9 @@ def test_the_organiser_opens_the_first_batch_and_voters_the_others(ledger):
     while (state := voter.next_sheet(PAGES)).available:
         answer(campaign, voter.id, state.sheet)
     assert (state.reason, state.n_answers, len(campaign.ballots())) == ("none left", 40, 4)
+    close_batches(campaign)
+    assert (voter.state(PAGES).reason, voter.next_sheet(PAGES).reason) == ("ended", "ended")
+    assert campaign.voters.why_none_left() == ("ended", None)
 
 
 def test_a_batch_with_an_overlap_has_a_sheet_for_a_second_voter(ledger):

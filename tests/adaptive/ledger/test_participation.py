@@ -359,7 +359,9 @@ def test_voting_is_closed_before_and_between_ballots(ledger):
             answer(campaign, other, hand)
         assert journey(campaign, voter).reason == "none left"
         campaign.close(number)
-    assert journey(campaign, voter).reason == "none left"  # the campaign has ended
+    assert journey(campaign, voter).reason == "ended"
+    assert claim_sheet(campaign, voter) == (None, "ended")
+    assert campaign.voters.why_none_left() == ("ended", None)
 
 
 @pytest.mark.parametrize(("size", "sheets"), [(None, [4, 4, 4]), (3, [2, 2] * 3), (2, [2, 2] * 3), (5, [4] * 3)])

@@ -349,7 +349,9 @@ def test_an_unranked_system_has_no_rank():
     assert "--unranked must name systems; unknown: 'x'" in refusal("leaderboard", *FILES, "--unranked", "x")
 
 
-@pytest.mark.parametrize(("factor", "text"), [(1e9, "3.450e+09"), (1, "3.4500"), (1e-9, "3.450e-09")])
+@pytest.mark.parametrize(
+    ("factor", "text"), [(1e15, "3.450e+15"), (1e7, "34500000.0000"), (1, "3.4500"), (1e-9, "3.450e-09")]
+)
 def test_scores_are_written_in_any_unit(folder, factor, text):
     rows = "".join(f"s{k},{','.join(str(factor * (k + j / 10 + 1.1)) for j in range(8))}\n" for k in range(3))
     (folder / "table.csv").write_text(f"model,{','.join(map('t{}'.format, range(8)))}\n{rows}")

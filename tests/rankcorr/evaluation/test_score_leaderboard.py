@@ -206,6 +206,51 @@ def test_the_unit_of_scores_changes_no_test(aggregate, has_groups, exponent):
         np.testing.assert_array_equal(*tests)
 
 
+@pytest.mark.filterwarnings("ignore::rankcorr.evaluation.FewTasksWarning")
+@pytest.mark.parametrize(
+    ("text", "is_refused"),
+    [
+        ("model;params;a;b\nx;1.300;0.5;0.6\ny;350;0.6;0.7\n", False),
+        ("model;a;b\n1.300;0.5;0.6\n350;0.6;0.7\n", False),
+        ("model;task;score;tokens\nx;a;0.5;1.300\nx;b;0.5;700\ny;a;0.2;700\ny;b;0.3;700\n", False),
+        ("model;a;b\nx;1.300;0.6\ny;350;0.7\n", True),
+        ("model;task;score\nx;a;1.300\nx;b;700\ny;a;350\ny;b;300\n", True),
+    ],
+)
+def test_separators_of_thousands_are_refused_only_in_scores(tmp_path, text, is_refused):
+    (path := tmp_path / "scores.csv").write_text(text)
+    if is_refused:
+        with pytest.raises(TableError, match=r':2: column "(a|score)": "1\.300" may mean 1300'):
+            leaderboard_of_scores(path, n_resamples=99)
+    else:
+        assert len(leaderboard_of_scores(path, tasks=["a", "b"], n_resamples=99).rows) == 2
+
+
+def test_tasks_about_costs_are_scores():
+    for task in ("Price prediction", "CO2 reduction", "cost-sensitive classification"):
+        scores = {name: dict.fromkeys([task, *"stuvwxyz"], value) for name, value in (("a", 1), ("b", 2))}
+        assert task in leaderboard_of_scores(scores, n_resamples=99).tasks
+
+
+def test_a_last_system_with_the_score_of_all_others_is_no_total():
+    scores = {name: dict.fromkeys("stuvwxyz", 0.5) for name in ("a", "b", "c", "all")}
+    assert len(leaderboard_of_scores(scores, n_resamples=99).rows) == 4
+
+
+@pytest.mark.parametrize("exponent", [-400, -1040])
+def test_tiny_scores_of_most_systems_do_not_overflow_the_others(exponent):
+    scores = {name: {task: k + 0.1 * j for j, task in enumerate("stuvwxyz")} for k, name in enumerate("abcd", start=1)}
+    tiny = {name: {task: math.ldexp(score, exponent) for task, score in row.items()} for name, row in scores.items()}
+    board = leaderboard_of_scores({**tiny, "d": scores["d"]}, equivalent_within=0.1, n_resamples=99)
+    alone = leaderboard_of_scores(scores, n_resamples=99)
+    assert (board.rows[0].system, board.rows[0].mean) == ("d", alone.rows[0].mean)
+    assert board.verdicts[0] == ("equivalent", "better", "better", "better")
+    all_tiny = leaderboard_of_scores(
+        tiny, equivalent_within=0.1, n_resamples=99
+    )  # the margin in their unit is infinite
+    assert {verdict for row in all_tiny.verdicts for verdict in row} == {"equivalent"}
+
+
 def test_huge_scores_of_one_system_do_not_tie_the_others():
     scores = {name: {task: k + 0.1 * j for j, task in enumerate("stuvwxyz")} for k, name in enumerate("abcd")}
     scores["diverged"] = dict.fromkeys("stuvwxyz", -1e30)
@@ -368,6 +413,8 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
                 "rating_q025",
                 "CO₂ cost (kg)",
                 "Cost",
+                "cost_per_task",
+                "Price ($)",
                 "acc_stderr,none",
                 "id",
                 "Index",

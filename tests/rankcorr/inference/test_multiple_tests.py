@@ -256,6 +256,24 @@ def test_a_covariance_matrix_with_names_is_matched_by_name(order, columns):
     assert by_position is None or rank_sets([3.0, 2.9, 1.0], covariance=frame).to_dict() == by_position.to_dict()
 
 
+@pytest.mark.parametrize("names", [["c", "a", "b"], [3, 1, 2], [1, 2, 0]])
+def test_labels_that_pandas_counts_are_no_names_of_estimates(names):
+    """They are positions, except where the estimates have the names 0, 1 and 2."""
+    matrix = np.array([[1.0, 0.2, 0.0], [0.2, 2.0, -0.3], [0.0, -0.3, 0.1]])
+    estimates = dict(zip(names, [3.0, 2.9, 1.0], strict=True))
+    frame = pd.DataFrame(matrix)
+    is_named = set(names) == {0, 1, 2}
+    expected = rank_sets(estimates, covariance=frame.loc[names, names].to_numpy() if is_named else matrix).to_dict()
+    assert rank_sets(estimates, covariance=frame).to_dict() == expected
+    errors = pd.Series([1.0, 2.0, 0.1])
+    values = errors[names].tolist() if is_named else errors.tolist()
+    of_errors = rank_sets(estimates, standard_errors=errors).to_dict()
+    assert of_errors == rank_sets(estimates, standard_errors=values).to_dict()
+    if not is_named:
+        for frame in (pd.DataFrame(matrix, columns=names), pd.DataFrame(matrix, index=names)):
+            assert rank_sets(estimates, covariance=frame).to_dict() == expected
+
+
 def test_a_covariance_matrix_of_xarray_is_matched_by_name():
     xarray = pytest.importorskip("xarray", reason="make test does not install xarray")
     frame = pd.DataFrame(np.diag([9.0, 0.1, 0.2]), index=["c", "a", "b"], columns=["c", "a", "b"])

@@ -361,12 +361,14 @@ def test_totals_below_a_table_are_refused(write, label, number, is_refused):
     if is_refused:
         with pytest.raises(TableError, match=f':5: "{label}" is the total or the mean of the other rows: remove it'):
             read_ranking(path)
+        assert len(read_ranking(write(f"id,s\n{label},{number}\nx,1\ny,2\nz,5\n")).ranks) == 4  # as the message says
     else:
         assert len(read_ranking(path).ranks) == 4
 
 
-def test_a_total_of_infinite_or_few_numbers_is_an_item(write):
-    for rows in ("x,inf\ny,-inf\nz,1\ntotal,0", "x,1\ny,2\nsum,3"):
+def test_a_total_of_infinite_few_or_equal_numbers_is_an_item(write):
+    equal = ("x,0\ny,0\nz,0\ntotal,0", "x,0.5\ny,0.5\nz,0.5\nsum,0.5")  # a system may score all items alike
+    for rows in ("x,inf\ny,-inf\nz,1\ntotal,0", "x,1\ny,2\nsum,3", *equal):
         assert read_ranking(write(f"id,s\n{rows}\n")).labels[-1] in {"total", "sum"}
 
 

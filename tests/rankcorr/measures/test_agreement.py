@@ -327,6 +327,27 @@ def test_ratings_with_labels_in_a_list_are_matched_by_label(kind):
     assert mean_ratings([kind(ann), kind(bob)]).to_dict() == mean_ratings({0: kind(ann), 1: kind(bob)}).to_dict()
 
 
+def test_a_series_that_pandas_numbered_has_no_labels_beside_a_list():
+    ann, bob = [1, 2, 4, 3], [2, 1, 4, 3]
+    expected = krippendorff_alpha([ann, bob])
+    for other in (bob, np.array(bob), tuple(bob)):
+        assert krippendorff_alpha([pd.Series(ann), other]) == expected
+        assert krippendorff_alpha({"ann": pd.Series(ann), "bob": other}) == expected
+    with pytest.raises(LabelError, match="the ratings of 0 have labels and those of 1 have none"):
+        krippendorff_alpha([pd.Series(ann, index=[4, 5, 6, 7]), bob])
+
+
+@pytest.mark.parametrize("annotators", ["aaaabbbb", "abababab"])
+def test_groups_of_one_frame_share_no_item_and_are_not_matched_by_row_number(annotators):
+    frame = pd.DataFrame({"annotator": list(annotators), "rating": [1, 2, 4, 3, 2, 1, 3, 4]})
+    ratings = [group.rating for _, group in frame.groupby("annotator")]
+    for measure in (mean_ratings, krippendorff_alpha):
+        with pytest.raises(LabelError, match=r"the series share no item: .* series\.reset_index\(drop=True\)"):
+            measure(ratings)
+    by_position = [series.reset_index(drop=True) for series in ratings]
+    assert krippendorff_alpha(by_position) == krippendorff_alpha([series.tolist() for series in ratings])
+
+
 @pytest.mark.parametrize(
     ("ratings", "error", "message"),
     [

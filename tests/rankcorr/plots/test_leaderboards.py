@@ -119,6 +119,24 @@ def test_scores_in_any_unit_stay_beside_the_axes(factor):
         assert not any(box.overlaps(other) for other in in_line)
 
 
+@pytest.mark.parametrize("values", [(123_456, 123_789, 99_999.5), (12_345_678, 12_345_999, 1e7)])
+def test_close_large_scores_stay_different(values):
+    scores = {f"s{k}": dict.fromkeys("stuvwxyz", value) for k, value in enumerate(values)}
+    (axes,) = plot_leaderboard(leaderboard_of_scores(scores, n_resamples=100)).axes
+    texts = {text.get_text() for text in axes.texts}
+    assert {f"{value:.3f}" if value < 1e5 else f"{value:.0f}" for value in values} <= texts
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+@pytest.mark.parametrize("scores", [[1, 1, 1, 1], [2, 4, 1, 3]])
+def test_undefined_coefficients_are_drawn_beside_none_or_zero(scores):
+    systems = {"flat": dict.fromkeys("wxyz", 0), "other": dict(zip("wxyz", scores, strict=True))}
+    gold = dict(zip("wxyz", range(4), strict=True))
+    (axes,) = plot_leaderboard(leaderboard({"gold": gold}, systems, coefficient="tau", n_resamples=50)).axes
+    texts = [text.get_text() for text in axes.texts]
+    assert texts.count("undefined") + texts.count("0.000") == 2
+
+
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
 def test_each_gold_set_has_a_panel():
     result = two_golds(coefficient="tau")

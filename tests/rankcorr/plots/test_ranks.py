@@ -290,6 +290,11 @@ def test_only_the_first_of_many_nulls_are_drawn():
     (axes,) = plot_null(dict.fromkeys(names, null), dict.fromkeys(names, 0.5)).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == names[:60]
     assert "of the first 60 of 70 systems and by chance" in title_of(axes).replace("\n", " ")
+    drawn = plot_null(dict.fromkeys(names, null), dict.fromkeys(names, 0.5), ax=new_axes())
+    assert [text.get_text() for text in drawn.get_yticklabels()] == names
+    statistics = dict.fromkeys(names[:60], math.nan) | dict.fromkeys(names[60:], 0.5)
+    with pytest.raises(rankcorr.OptionError, match="the coefficient is undefined for the first 60 of 70 systems"):
+        plot_null(dict.fromkeys(names, null), statistics)
 
 
 def test_rows_of_one_value_are_drawn():
@@ -305,7 +310,7 @@ def test_rows_of_one_value_are_drawn():
     [
         (FOUR, math.nan, {}, "the statistic is nan and cannot be drawn"),
         ([1, 1, 1, 1], 0.5, {}, "there is nothing to draw: the coefficient is undefined for every permutation"),
-        ({"a": [1, 1, 1, 1]}, {"a": math.nan}, {}, "nothing to draw: the coefficient is undefined for every system"),
+        ({"a": [1, 1, 1, 1]}, {"a": math.nan}, {}, "nothing to draw: the coefficient is undefined for 1 system"),
         ({}, {}, {}, "nothing to draw: null and statistic name no system"),
         ({"a": FOUR}, 0.5, {}, "null and statistic must both be of one system, or both mappings"),
         ({"a": FOUR}, {"b": 0.5}, {}, "must name the same systems; in one of them only: 'a', 'b'"),

@@ -43,6 +43,9 @@ begin(async (campaignInfo) => {
 
 function showProgress({ status, ballots }) {
   fill(find("state"), stateBadge(status.state));
+  const hasEnded = status.state === "finished";
+  find("links-ended").hidden = !hasEnded;
+  for (const id of ["open-link", "study-link", "invite-voters"]) find(id).hidden = hasEnded;
   const continuous = info.plan.mode === "continuous";
   const nComparisons = continuous ? info.plan.comparisons[0] : status.n_comparisons;
   const share = nComparisons === 0 ? 0 : status.n_counted / nComparisons;
@@ -52,7 +55,7 @@ function showProgress({ status, ballots }) {
   find("progress-text").textContent = status.state === "ready" ? "" : text("overview.answered", of);
   const nExcluded = status.n_answered - status.n_counted;
   const leftOut = `${text("ballots.left-out")}: ${number(nExcluded)}`;
-  fill(find("next"), ...nextStep(status), nExcluded > 0 ? element("span", { class: "muted" }, leftOut) : null);
+  fill(find("next"), ...nextStep(status, share), nExcluded > 0 ? element("span", { class: "muted" }, leftOut) : null);
   find("waits").hidden = status.waits === null;
   find("waits").textContent = status.waits === null ? "" : text(`overview.waits-${status.waits}`, { n: number(status.n_comparisons - status.n_answered) });
   find("awaited").hidden = status.awaited === null;
@@ -104,7 +107,7 @@ function paceText({ state, votes_per_minute: rate, expected_end: end }) {
   return state === "open" && rate === null ? text("overview.end-later") : null;
 }
 
-function nextStep(status) {
+function nextStep(status, share) {
   const address = `/o/${key}/ballots${query}`;
   if (status.state === "ready") {
     return [
@@ -118,7 +121,8 @@ function nextStep(status) {
       element("a", { class: "button button-primary", href: `/o/${key}/result${query}` }, text("overview.to-result")),
     ];
   }
-  return [element("a", { class: "button", href: address }, text(info.plan.mode === "continuous" ? "overview.look-end" : "overview.look"))];
+  const kind = share < 1 ? "button" : "button button-primary"; // all is answered: closing is the next step
+  return [element("a", { class: kind, href: address }, text(info.plan.mode === "continuous" ? "overview.look-end" : "overview.look"))];
 }
 
 async function open(pressed) {

@@ -27,7 +27,9 @@ async function begin() {
     const { progress, available, reason } = await untilAnswered(() => api.me(), onwait);
     answers = progress.answers;
     tell("message", "");
-    const missing = missingText(progress, available || reason === "wait");
+    const isMore = available || reason === "wait";
+    find("back").hidden = progress.answered === progress.of && !isMore;
+    const missing = missingText(progress, isMore);
     if (missing !== null) return showUnfinished(missing);
     const answer = await untilAnswered(() => api.finish(), onwait);
     tell("message", "");
@@ -69,6 +71,7 @@ function showFinished(answer) {
   find("early").hidden = answer.outcome === "complete";
   if (answer.outcome !== "complete") find("early").textContent = text(`early.${answer.outcome}`);
   const { completion_code: code, completion_url: url } = answer;
+  if (code || url || data.platform !== undefined) remembered.set({ answered: [] }); // the end is recorded: no answer can be undone
   find("completion").hidden = !code && !url;
   find("code-box").hidden = !code;
   find("code").textContent = code ?? "";

@@ -46,7 +46,8 @@ async function begin() {
     await sender.drained();
     showProgress(me.progress);
     if (remembered.value.complete && isStillDone(me)) return complete(me);
-    if (me.step === "finish") return leaveTo(me.progress.answers > 0 || data.platform !== undefined ? "finish" : "");
+    const isThrough = me.step === "finish" && me.reason !== "not open";
+    if (isThrough && state.notice === "") return leaveTo(me.progress.answers > 0 || data.platform !== undefined ? "finish" : "");
     await openSheet();
   } catch (error) {
     showFailure(error);
@@ -297,20 +298,24 @@ async function complete(latest) {
 function showNothingLeft(me) {
   rest();
   if (me.progress.answers === 0) return leaveTo(data.platform === undefined ? "" : "finish");
+  showProgress(me.progress);
   return showDone(me);
 }
 
 function showDone({ available, reason, progress }) {
   const isMore = available || reason === "wait"; // the next page waits until a part is free
   find("more").hidden = !isMore;
-  const reasonKey = { limit: "done.limit", "not open": "done.not-open" }[reason] ?? "done.none-left";
+  const titleKey = { ended: "ended", "not open": "welcome.not-open" }[reason] ?? "done.title";
+  find("done-title").textContent = text(titleKey);
+  const reasonKey = { ended: "ended-text", limit: "done.limit", "not open": "done.not-open" }[reason] ?? "done.none-left";
   find("done-text").textContent = text(isPreview ? "preview.end" : isMore ? "done.text" : reasonKey);
   const { sheets_done: done, sheets_limit: limit } = progress;
   find("to-finish").hidden = isMore && limit !== null; // the code is shown after the last sheet
   find("to-finish").classList.toggle("button-primary", !isMore);
   find("done-count").hidden = limit === null || limit === 1;
   find("done-count").textContent = text("done.count", { done, limit });
-  find("undo-done").hidden = lastRemembered(remembered) === undefined;
+  const isClosed = progress.of === 0; // the voter holds a finished sheet until its ballot is closed
+  find("undo-done").hidden = isClosed || lastRemembered(remembered) === undefined;
   show("done");
 }
 

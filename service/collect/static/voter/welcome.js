@@ -122,7 +122,7 @@ function greet(me) {
   const hasCode = me.progress.answers > 0 ? data.completes : data.platform;
   const isAfterCode = me.step === "finish" && hasCode !== undefined;
   if (isAfterCode) location.replace(pageOf("finish"));
-  else if (me.step === "finish") show(me.progress.answers > 0 ? "finished" : "nothing", { focus: false });
+  else if (me.step === "finish") show(me.progress.answers > 0 && me.reason !== "not open" ? "finished" : "nothing", { focus: false });
   else if (me.step === "consent") show(me.available || me.reason === "wait" ? "consent" : "nothing", { focus: false });
   else {
     find("answered").textContent = text("welcome.answered", { answers: me.progress.answers });

@@ -42,8 +42,33 @@ def check(page, rules=RULES):
 
 
 def check_width(page):
-    """Check that nothing is wider than the screen."""
+    """Check that nothing is wider than the screen, and no control wider than its card."""
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll(".card :is(button, a.button, input, select)")]
+             .filter((control) => control.checkVisibility() && !control.closest(".scroll"))
+             .filter((control) => {
+               const card = control.closest(".card").getBoundingClientRect();
+               const box = control.getBoundingClientRect();
+               return box.left < card.left || box.right > card.right;
+             })
+             .map((control) => control.outerHTML)"""
+    )
+    assert wide == []
+
+
+def check_words(page):
+    """Check that no line ends within a word of a button that answers."""
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll("[data-word]")].flatMap(({ firstChild: node }) =>
+             node.data.trim().split(/\\s+/).filter((word) => {
+               const range = document.createRange();
+               range.setStart(node, node.data.indexOf(word));
+               range.setEnd(node, node.data.indexOf(word) + word.length);
+               return range.getClientRects().length > 1;
+             }))"""
+    )
+    assert broken == []
 
 
 def check_targets(page):

@@ -3,8 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
+from adaptive.ledger import PageTexts
 from tests.service.collect.browser.conftest import PRACTICE, answer, expect_saved, read_pair, voter, votes, wait_ready
-from tests.service.collect.browser.test_access import check_targets, check_width
+from tests.service.collect.browser.test_access import check_targets, check_width, check_words
 
 pytestmark = pytest.mark.wide
 
@@ -60,6 +61,16 @@ def test_a_phone_has_room_for_all_grades(site, visit, grades):
     page.locator("#content-left").tap()
     page.wait_for_timeout(300)
     assert len(votes(campaign)) == 1
+
+
+@pytest.mark.parametrize("grades", [2, 3])
+def test_a_phone_has_room_for_german_grades(site, visit, grades):
+    campaign = site.campaign(grades=grades, pages={"texts": {"de": PageTexts("Bäume", "Welcher ist höher?")}})
+    page = voter(site, visit, campaign, viewport={"width": 320, "height": 640}, has_touch=True)
+    expect(page.locator("[data-word]", has_text="Deutlich")).to_have_count(2)
+    check_width(page)
+    check_targets(page)
+    check_words(page)
 
 
 def test_the_accessible_name_of_a_button_has_its_item_and_grade(site, visit):

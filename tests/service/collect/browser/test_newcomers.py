@@ -151,9 +151,11 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     assert organiser.get().json["plan"]["batch"] == 10
     link = f"{site.url}/v/{key}"
     one, two = visit(link), visit(link, viewport={"width": 360, "height": 640})
+    expect(one.get_by_role("heading", name="Voting is not open")).to_be_visible()
+    organiser.open()
     for page in (one, two):
+        page.reload()
         page.locator("#agree").click()
-        page.locator("#option-left").wait_for(timeout=FAILURE_TIMEOUT)  # the first voter triggers the draw of a batch
         wait_ready(page)
     n_first = 0
     while one.locator("#voting").is_visible():
@@ -178,6 +180,8 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
         finish_parts(three)
         status = organiser.get("/progress").json["status"]
     assert (status["n_comparisons"], status["n_answered"]) == (24, 24)
+    review = overview.get_by_role("link", name="Review or end the campaign")
+    expect(review).to_have_class(re.compile("button-primary"))  # the next step
     expect(one.locator("#done-text")).to_have_text("There are no comparisons left for you at the moment. Thank you!")
     ballots = page_of(site, visit, organiser, "/ballots")
     ballots.get_by_role("button", name="End …").click(timeout=FAILURE_TIMEOUT)

@@ -6,6 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.adaptive.ledger.campaigns import change
 from tests.service.collect.browser.conftest import (
     agree,
     answer,
@@ -311,6 +312,18 @@ def test_a_new_consent_text_shows_the_welcome_page_and_the_vote_is_sent_afterwar
     agree(page)
     expect(page.locator("#count")).to_have_text("1 of 4")
     assert votes(campaign) == {first: "left"}
+
+
+def test_a_stored_vote_counts_after_the_lease_has_expired(page, campaign):
+    answer(page, n_done=1)
+    answer_unsent(page)
+    change(campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL")
+    page.reload()  # still without votes getting through
+    page.unroute(VOTES)
+    expect(page.locator("#count")).to_have_text("2 of 4", timeout=60_000)
+    wait_until_sent(page)
+    assert (len(votes(campaign)), n_events(campaign)) == (2, 2)
+    expect(page.locator(WARNING)).to_be_hidden()
 
 
 def test_a_stored_vote_is_not_sent_for_another_voter(site, visit, campaign):

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from adaptive.ledger import ContinuousPlan
+from adaptive.ledger import ContinuousPlan, PageTexts
 from tests.service.collect.browser.conftest import expect_saved, n_unsent, votes, wait_until, wait_until_sent
-from tests.service.collect.browser.test_access import check_targets, check_width
+from tests.service.collect.browser.test_access import check_targets, check_width, check_words
 from tests.service.collect.browsing import ADMIN
 
 pytestmark = pytest.mark.wide
@@ -159,6 +159,15 @@ def test_a_phone_has_room_for_a_set(site, visit, set_size):
     page.locator("#content-1").tap()  # a tap on the item itself selects nothing
     page.wait_for_timeout(300)
     assert page.locator('#pair [aria-pressed="true"]').count() == 0
+
+
+def test_a_phone_has_room_for_a_german_set(site, visit):
+    campaign = campaign_of_sets(site, pages={"texts": {"de": PageTexts("Bäume", "Welcher ist höher?")}})
+    page = voter(site, visit, campaign, viewport={"width": 320, "height": 640}, has_touch=True)
+    expect(page.locator("[data-word]", has_text="Schlechtestes")).to_have_count(4)
+    check_width(page)
+    check_targets(page)
+    check_words(page)
 
 
 def test_the_accessible_name_of_a_button_has_its_item(site, visit):
