@@ -5,14 +5,14 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import ContinuousPlan
 from tests.service.collect.browser.conftest import (
-    all_sent,
-    another_votes,
     answer,
-    events,
-    ready,
-    unsent,
+    n_events,
+    n_unsent,
+    vote_as_another,
     voter,
+    wait_ready,
     wait_until,
+    wait_until_sent,
 )
 from tests.service.collect.browser.test_organiser import page_of
 from tests.service.collect.browsing import ADMIN, Organiser
@@ -71,12 +71,12 @@ def test_an_answer_after_the_end_is_reported(site, visit, campaign):
     page = voter(site, visit, campaign)
     answer(page, n_done=1)
     end(campaign)
-    ready(page)
+    wait_ready(page)
     page.locator('[data-answer="left"]').click()
     expect(heading(page, ENDED)).to_be_visible()
     expect(page.locator("#message")).to_have_text("Your last answer arrived too late and is not counted.")
     expect(page.locator("#progress")).to_be_hidden()
-    assert events(campaign) == 1
+    assert n_events(campaign) == 1
 
 
 def test_an_answer_kept_for_later_is_reported_after_the_end(site, visit, campaign):
@@ -85,15 +85,15 @@ def test_an_answer_kept_for_later_is_reported_after_the_end(site, visit, campaig
     answer(page, n_done=1)
     page.route("**/v1/votes/*", lambda route: route.abort())
     answer(page)
-    wait_until(page, lambda: unsent(page) == 1)
+    wait_until(page, lambda: n_unsent(page) == 1)
     page.goto("about:blank")
     end(campaign)
     page.unroute("**/v1/votes/*")
     page.goto(site.link(campaign, "vote"))
     expect(heading(page, ENDED)).to_be_visible()
     expect(page.locator("#message")).to_have_text("Your last answer arrived too late and is not counted.")
-    all_sent(page)
-    assert events(campaign) == 1
+    wait_until_sent(page)
+    assert n_events(campaign) == 1
 
 
 def test_between_ballots_voters_are_told_to_return(site, visit):
@@ -103,7 +103,7 @@ def test_between_ballots_voters_are_told_to_return(site, visit):
         answer(page)
     expect(heading(page, "This part is complete")).to_be_visible()
     for _ in range(2):
-        another_votes(campaign)
+        vote_as_another(campaign)
     campaign.close(1)
     for address in ("vote", ""):
         page.goto(site.link(campaign, address))
@@ -114,7 +114,7 @@ def test_between_ballots_voters_are_told_to_return(site, visit):
     expect(heading(page, NOT_OPEN)).to_be_visible()
     campaign.open_next()
     page.reload()
-    ready(page)
+    wait_ready(page)
 
 
 def test_after_the_completion_code_nothing_can_be_undone(site, visit):
