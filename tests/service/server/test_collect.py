@@ -1,27 +1,19 @@
 """The command rankcorr-collect: its checks before starting, and its processes."""
 
 import json
+import subprocess
 import sys
 
 import pytest
 
-from adaptive.ledger import Ledger
 from service.server.launch import COLLECT, PROGRAMS, SERVE, chosen_program, launch
 from tests.service.collect.live import COMMAND
-from tests.service.live import STOP_SECONDS, run_service
-from tests.service.server.conftest import refusal_of
+from tests.service.live import STOP_SECONDS, clean_environment, run_service
 
 pytestmark = pytest.mark.wide
 
 
 PROBE_STATUS = 'rankcorr_requests_total{method="GET",route="/health/ready",status="200"}'
-
-
-@pytest.fixture
-def execve_calls(execve_calls, monkeypatch, tmp_path):
-    """Calls of os.execve; the ledger is created in `tmp_path` too."""
-    monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "votes.db"))
-    return execve_calls
 
 
 def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, execve_calls):
@@ -35,24 +27,25 @@ def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, execve
     assert environment["RANKCORR_PROGRAM"] == "rankcorr-collect"
 
 
-def test_a_ledger_that_cannot_be_opened_stops_the_start(monkeypatch, capsys, execve_calls, tmp_path):
-    monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "missing" / "votes.db"))
-    assert refusal_of(capsys, COLLECT).startswith(
-        f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/missing/votes.db: "
-    )
+@pytest.mark.parametrize("ledger", ["missing/votes.db", "text.db"])
+def test_a_ledger_that_cannot_be_opened_stops_the_start(tmp_path, ledger):
     (tmp_path / "text.db").write_text("no database" * 100)
-    monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "text.db"))
-    assert refusal_of(capsys, COLLECT).startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/text.db: ")
-    assert not execve_calls
-    assert not list(tmp_path.glob("rankcorr-collect-*"))
+    (tmp_path / "temporary").mkdir()
+    path = str(tmp_path / ledger)
+    environment = clean_environment(RANKCORR_LEDGER=path, TMPDIR=str(tmp_path / "temporary"))
+    process = subprocess.run(COMMAND, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert (process.returncode, process.stdout) == (2, "")
+    starting, error = process.stderr.splitlines()
+    assert "Starting gunicorn" in starting
+    assert error.startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {path}: ")
+    assert not list((tmp_path / "temporary").iterdir())
 
 
-def test_the_command_creates_the_ledger_and_becomes_gunicorn(execve_calls, tmp_path):
+def test_the_command_becomes_gunicorn(execve_calls, tmp_path):
     launch(COLLECT, [])
     ((program, _, environment),) = execve_calls
     assert program == sys.executable
     assert environment["RANKCORR_RUN_FOLDER"].startswith(str(tmp_path / "rankcorr-collect-"))
-    Ledger.open(tmp_path / "votes.db").close()
 
 
 def test_the_name_of_the_script_selects_the_program():
