@@ -17,6 +17,9 @@ WIDE_EXAMPLES = (
     *("docs/how-to/integrations.md", "rankcorr/integrations/huggingface.py"),  # packages are not installed
 )
 
+# Of these, the examples that search for plans, which take 15 s.
+NIGHTLY_EXAMPLES = "docs/how-to/plan-votes.md"
+
 # Tests of differences between the two databases; `make test-wide` runs no other wide test on PostgreSQL.
 DATABASE_FILES = {f"test_{name}.py" for name in ("crashes", "database", "files", "live", "memory", "races")}
 
@@ -77,6 +80,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         postgresql = "[postgresql" in item.nodeid or "postgresql" in item.fixturenames
         if "[postgresql" in item.nodeid and item.get_closest_marker("wide") and item.path.name not in DATABASE_FILES:
+            item.add_marker("nightly")
+        if item.nodeid.startswith(NIGHTLY_EXAMPLES):
             item.add_marker("nightly")
         if postgresql or item.nodeid.startswith(WIDE_EXAMPLES):
             item.add_marker("wide")

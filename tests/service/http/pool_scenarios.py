@@ -172,7 +172,7 @@ def short_work_beside_long_work():
     ]
     for thread in threads:
         thread.start()
-    for _ in range(20):
+    for _ in range(8):
         for client in "efg":
             echo(pool, client)
     for _, theirs in connections:
@@ -272,7 +272,7 @@ def many_clients_with_work_of_a_second():
     threads = [threading.Thread(target=work, args=(f"client {place}",), daemon=True) for place in range(12)]
     for thread in threads:
         thread.start()
-    for _ in range(6):
+    for _ in range(3):
         echo(pool, "short")
         time.sleep(0.2)
     stop.set()

@@ -234,6 +234,7 @@ def test_packages_in_the_current_folder_are_not_imported(tmp_path):
     assert (process.returncode, process.stderr) == (0, "")
 
 
+@pytest.mark.nightly
 def test_a_first_start_compiles_kernels_for_threads_and_children_the_rest(tmp_path):
     kernels = tmp_path / "kernels"
     # Compilation does not count as time of the request, whose limit is far lower.
