@@ -11,8 +11,6 @@ from difflib import get_close_matches
 from ipaddress import ip_address
 from typing import Any, Final, Self
 
-from rankcorr._io.table import parse_number
-
 PREFIX: Final = "RANKCORR_"
 
 
@@ -126,13 +124,10 @@ def whole_number(least: int, most: int = 2**40) -> Callable[[str, str], int]:
 
 def seconds(name: str, text: str) -> float:
     """Parse a duration: above 0, at most a day."""
-    try:
-        value = parse_number(text)
-    except OverflowError:
-        value = None
-    if value is None or not 0 < value <= 86_400:
+    # The command, which gunicorn replaces, does not import the readers of numbers: numpy would delay each start.
+    if not (re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text, re.I) and 0 < float(text) <= 86_400):
         raise SettingError(f"{name} must be a number of seconds above 0, at most 86400; got {text!r}")
-    return float(value)
+    return float(text)
 
 
 def is_loopback(host: str) -> bool:

@@ -273,7 +273,7 @@ def parse_number(text: str) -> float | None:
 
 
 def names_total(label: object) -> bool:
-    """Whether the label of a row is a word for a total or a mean.
+    """Whether the label of a row or column is a word for a total or a mean; pandas calls margins of a pivot table All.
 
     >>> names_total("Grand total"), names_total("Mittelwert"), names_total("all of them"), names_total(3)
     (True, True, False, False)

@@ -31,7 +31,6 @@ from service.environment import (
     variable,
     whole_number,
 )
-from service.http.metrics import METRICS_FOLDER, reserve_files
 from service.http.settings import HttpSettings
 from service.settings import Settings
 
@@ -301,6 +300,8 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
     OSError
         If a folder cannot be created or emptied.
     """
+    from service.http import metrics  # which imports flask, after the check that it is installed
+
     remove_dead_runs(program)
     run = Path(tempfile.mkdtemp(prefix=f"{program.name}-"))
     environment[RUN_FOLDER] = str(run)
@@ -308,12 +309,12 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
         lock = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.set_inheritable(lock, True)  # the processes of this run hold it until the last of them has ended
-        metrics = Path(environment.get(METRICS_FOLDER) or run / "metrics")
-        metrics.mkdir(parents=True, exist_ok=True)
-        for left_over in metrics.glob("[cgh]*_*.db"):  # from an earlier run: counter_PID.db, gauge_.., histogram_..
+        counts = Path(environment.get(metrics.METRICS_FOLDER) or run / "metrics")
+        counts.mkdir(parents=True, exist_ok=True)
+        for left_over in counts.glob("[cgh]*_*.db"):  # from an earlier run: counter_PID.db, gauge_.., histogram_..
             left_over.unlink()
-        reserve_files(metrics, os.getpid())  # for gunicorn, which this process becomes
-        environment[METRICS_FOLDER] = str(metrics)
+        metrics.reserve_files(counts, os.getpid())  # for gunicorn, which this process becomes
+        environment[metrics.METRICS_FOLDER] = str(counts)
         kernels = environment.get(KERNEL_FOLDER)
         if kernels and os.path.isdir(kernels) and not os.access(kernels, os.W_OK):
             # numba ignores a cache that it cannot write to, as in a container whose file system is read-only

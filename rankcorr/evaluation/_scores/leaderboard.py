@@ -247,9 +247,8 @@ def leaderboard_of_scores(
     )
     paired = np.zeros(n_systems * (n_systems - 1) // 2)
     paired[: n_systems - 1] = best.pvalues
-    detectable = np.ldexp(
-        best.detectable[~np.isnan(best.detectable)], exponent
-    )  # nan for systems with the scores of the best
+    is_different = ~np.isnan(best.detectable)  # from the best system, in a score
+    detectable = np.ldexp(best.detectable[is_different], exponent)
     judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).limit(draws.n_resamples))
     total_draws = draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0)
     totals = np.ldexp(_interval(values, members, confidence, total_draws), exponent)
@@ -278,6 +277,9 @@ def leaderboard_of_scores(
                 **row,
             )
         )
+    verdicts = None
+    if margin is not None:
+        verdicts = _judge(weighted, _in_unit(margin, exponent), confidence, tests.of_part(PAIRED))
     return ScoreLeaderboard(
         rows=tuple(rows),
         gold_sets=tuple(members),
@@ -297,9 +299,7 @@ def leaderboard_of_scores(
         left_out=left_out,
         lower_is_better=tuple(task for task, sign in zip(read.tasks, signs.tolist(), strict=True) if sign < 0),
         detectable=float(np.median(detectable)) if detectable.size else math.nan,
-        verdicts=None
-        if margin is None
-        else _judge(weighted, _in_unit(margin, exponent), confidence, tests.of_part(PAIRED)),
+        verdicts=verdicts,
     )
 
 

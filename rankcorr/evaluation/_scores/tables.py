@@ -29,11 +29,7 @@ SYSTEM: Final = re.compile(r"(system|model|run|method|submission|team|participan
 TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|id))?", re.I)
 SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
-TOTAL: Final = re.compile(
-    r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)"
-    r"|all",  # the margins of a pivot table of pandas
-    re.I,
-)
+TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
 PROPERTY: Final = re.compile(
     r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year"
     r"|votes|battles|(num|n|number of)[ _-](votes|battles|games|samples|examples)"
@@ -357,7 +353,7 @@ def _table_of(
             raise errors.OptionError(
                 f"{offending('the table has no task', unknown)}; it has {_quote(columns or every_task)}"
             )
-    elif totals := [task for task in every_task if TOTAL.fullmatch(task) or is_rank_column(task)]:
+    elif totals := [name for name in every_task if TOTAL.fullmatch(name) or names_total(name) or is_rank_column(name)]:
         raise errors.OptionError(
             f'{offending("columns that look like totals of other tasks", totals)}; name each task, as in tasks=["x"]'
         )

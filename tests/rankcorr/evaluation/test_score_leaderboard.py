@@ -392,7 +392,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         ),
         *(
             ({n: r | {name: 7} for n, r in ROWS.items()}, {}, OptionError, f"totals of other tasks: '{name}'")
-            for name in ("All", "final_ranking", "Rang")
+            for name in ("All", "final_ranking", "Gesamt", "Rang")
         ),
         *(
             (

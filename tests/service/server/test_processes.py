@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from service.server.launch import METRICS_FOLDER
+from service.http.metrics import METRICS_FOLDER
 from tests.processes import guard
 from tests.service.live import (
     COMMAND,

@@ -95,6 +95,12 @@ def test_missing_packages_are_named(monkeypatch, capsys, execve_calls, program, 
     assert not execve_calls
 
 
+def test_the_check_of_missing_packages_needs_none_of_them():
+    program = "import sys, service.server.launch; sys.exit(str({'numpy', 'flask', 'gunicorn'} & sys.modules.keys()))"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert process.stderr == "set()\n"
+
+
 def test_checked_packages_are_the_dependencies_beyond_the_library():
     imported = {"markdown_it_py": "markdown_it"}
     library, packages = (
