@@ -159,6 +159,12 @@ def visit(browser):
 PRACTICE = Probing((KnownPair("practice", "ash", "yew", "left"),))
 
 
+def open_advanced(page):
+    """Open the advanced settings of a new campaign, once its items are checked: the table of items moves them down."""
+    expect(page.locator("#sheet .notice-good")).to_be_visible()
+    page.locator("#advanced > summary").click()
+
+
 def agree(page):
     """Consent, and wait for the first pair."""
     page.locator("#agree").click()

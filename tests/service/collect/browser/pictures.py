@@ -18,7 +18,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.repository import ROOT
-from tests.service.collect.browser.conftest import CHROMIUM, run_site
+from tests.service.collect.browser.conftest import CHROMIUM, open_advanced, run_site
 from tests.service.collect.browsing import ADMIN, Organiser
 
 FOLDER = ROOT / "docs" / "images"
@@ -64,7 +64,7 @@ def make_campaign(page: Page, url: str) -> tuple[str, str]:
     page.goto(f"{url}/o/new#{ADMIN}")
     page.locator("#items").fill("\n".join(sorted(ANIMALS)))
     page.locator("#question-0").fill("Which animal is heavier?")
-    page.locator("#advanced > summary").click()
+    open_advanced(page)
     page.locator("#name").fill("Heavier animals")
     page.locator("#voters").fill(str(VOTERS))
     page.locator("#budget").fill("300")

@@ -12,6 +12,7 @@ from tests.service.collect.browser.conftest import (
     answer,
     n_events,
     n_unsent,
+    open_advanced,
     read_pair,
     voter,
     votes,
@@ -141,7 +142,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     table = "item\n" + "\n".join(f"term {number}" for number in range(8)) + "\n"
     page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": table.encode()})
-    page.locator("#advanced > summary").click()
+    open_advanced(page)
     page.locator("#budget").fill("24")
     page.locator("#sheet-size").fill("6")
     make(page)

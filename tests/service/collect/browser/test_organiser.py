@@ -6,7 +6,7 @@ import io
 import pytest
 from playwright.sync_api import expect
 
-from tests.service.collect.browser.conftest import LONG_WORD
+from tests.service.collect.browser.conftest import LONG_WORD, open_advanced
 from tests.service.collect.browser.test_access import check, check_all, check_width
 from tests.service.collect.browsing import ADMIN, Organiser, new_voter
 
@@ -42,11 +42,6 @@ def wait_for_image(image):
     """Wait until an image is drawn; a broken image has no width."""
     image.evaluate("(image) => image.complete || new Promise((done) => { image.onload = image.onerror = done; })")
     assert image.evaluate("(image) => image.naturalWidth") > 0
-
-
-def open_advanced(page):
-    """Open the advanced settings."""
-    page.locator("#advanced > summary").click()
 
 
 def make(page):

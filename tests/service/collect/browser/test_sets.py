@@ -4,7 +4,14 @@ import pytest
 from playwright.sync_api import expect
 
 from adaptive.ledger import ContinuousPlan, PageTexts
-from tests.service.collect.browser.conftest import expect_saved, n_unsent, votes, wait_until, wait_until_sent
+from tests.service.collect.browser.conftest import (
+    expect_saved,
+    n_unsent,
+    open_advanced,
+    votes,
+    wait_until,
+    wait_until_sent,
+)
 from tests.service.collect.browser.test_access import check_targets, check_width, check_words
 from tests.service.collect.browsing import ADMIN
 
@@ -196,7 +203,7 @@ def test_an_organiser_creates_a_campaign_of_sets(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.locator("#items").fill("\n".join(TREES))
     page.locator("#question-0").fill("Which tree is the tallest, and which the lowest?")
-    page.locator("#advanced > summary").click()
+    open_advanced(page)
     page.locator("[name=mode][value=ballots]").check()
     page.locator("#grades").select_option("set 4")
     expect(page.locator("[name=mode][value=continuous]")).to_be_checked()
