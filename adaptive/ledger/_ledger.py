@@ -48,8 +48,8 @@ from adaptive.ledger._reports.status import BallotProgress, BallotState, Campaig
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up, check_writable
 from adaptive.ledger._store.migrations import bring_up, check_revision, create_tables, make_tables
 from adaptive.ledger._store.schema import file_id
+from adaptive.ledger._tokens import Tokens, issue
 from adaptive.ledger._voter import Voter, Voters
-from adaptive.ledger._voters.tokens import Tokens, issue
 from adaptive.ledger._votes import casting, exports, imports
 from adaptive.ledger._votes.casting import Conflict, Receipt, VoteCast
 from adaptive.ledger._votes.exports import MOST_EVENTS, Export, Format, LedgerEvent

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -218,10 +217,7 @@ def fuse_command(
     if out == "-":
         click.echo(text, nl=False)
     elif out is not None:
-        try:
-            Path(out).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
+        console.write_whole(out, text)
     if as_json:
         content = {"runs": list(parts), "method": method, "n_queries": fused.n_queries, "n_documents": len(fused)}
         content |= {name: settings[name] for name in ("norm", "k", "missing")}

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import click
 
-from adaptive._cli.output import emit, print_note, print_verified, write_whole
+from adaptive._cli.output import emit, print_note, print_verified
 from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
@@ -299,7 +299,7 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     except OSError as error:
         raise ProtocolError(f"{out}: cannot be a folder: {error.strerror}") from error
     for name, text in export.files.items():
-        write_whole(str(folder / name), text)
+        console.write_whole(str(folder / name), text)
     paths = {str(folder / name): text for name, text in export.files.items()}
     click.echo(console.whole(replace(export, files=paths).to_text()))
 

@@ -27,9 +27,9 @@ from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position
 from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import Probing, n_repeatable
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
+from adaptive.ledger._membership import file_name, register, voter_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
-from adaptive.ledger._voters.membership import file_name, register, voter_named
 from adaptive.ledger.errors import LedgerError
 
 

@@ -41,8 +41,8 @@ from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_co
 from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.settings import Targets
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
+from adaptive.ledger._membership import file_name
 from adaptive.ledger._store import schema
-from adaptive.ledger._voters.membership import file_name
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
 
