@@ -326,10 +326,6 @@ class Campaign(OpenCampaign):
         """Return the voter with an id, without checking that it exists."""
         return Voter(self.database, self.info, voter_id)
 
-    def is_kept_in(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path is the ledger's own file."""
-        return self.database.is_file and os.path.realpath(path) == os.path.realpath(self.database.path)
-
     # Ballots and batches
 
     def ballots(self) -> list[StoredBallot]:

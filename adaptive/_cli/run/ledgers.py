@@ -88,12 +88,6 @@ def create_ledger(ledger: str) -> Iterator[Ledger]:
         raise TableError(f"{ledger}: cannot be created: {error.strerror or error}") from error
 
 
-def check_other(out: str | None, campaign: Campaign) -> None:
-    """Refuse to write over the ledger itself."""
-    if out is not None and campaign.is_kept_in(out):
-        raise ProtocolError(f"{out}: this command reads the file; write to another one")
-
-
 def describe_status(status: CampaignStatus) -> str:
     """Return the status of a campaign in one line."""
     if status.mode == "continuous":
@@ -278,7 +272,6 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
       ballots run export voting.db --format csv --out votes.csv
       ballots run export voting.db --format choix --out folder
     """
-    check_other(out, campaign)
     if form == "bundle":
         if unanswered or no_guard:
             raise OptionError("--unanswered and --no-guard are for the formats of votes; a bundle has everything")
