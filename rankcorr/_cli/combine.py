@@ -8,6 +8,7 @@ import click
 
 from rankcorr._checks import collected_notices, counted, default_of, offending, repeated
 from rankcorr._cli import console, options
+from rankcorr._cli.evaluate import test_columns
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.table import parse_number
 from rankcorr._io.trec import FORMATS
@@ -17,7 +18,7 @@ from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, OFFSET_METHOD, M
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
-from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, RunComparison
+from rankcorr.evaluation._comparison.results import RunComparison
 from rankcorr.evaluation._evaluate import evaluate
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS, OFFSET, RRF, fuse, trec_lines
 from rankcorr.evaluation._metrics import METRIC_NAMES
@@ -246,13 +247,10 @@ def _print_differences(comparison: RunComparison, explanation: str) -> None:
         | (vars(differences[row.run]) if row.run in differences else {})
         for row in comparison.rows
     ]
-    corrected = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}[comparison.correction]
     columns: dict[str, console.Column] = {
         "run": ("run", console.whole),
         **console.text_columns(console.number_text, "mean", "difference", "low", "high"),
-        "p (two-sided)": ("pvalue", console.pvalue_text),
-        corrected: ("corrected_pvalue", console.pvalue_text),
-        "detectable": (("detectable", "pvalue"), console.detectable_text),
+        **test_columns(comparison.correction),
         "queries": ("queries", "{:,}"),
     }
     pvalues = [row["corrected_pvalue"] for row in rows]
