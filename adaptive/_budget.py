@@ -6,6 +6,7 @@ Plans are whole numbers, so the inverses are exact searches, not formulas.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING
@@ -300,11 +301,4 @@ def largest_count(fits: Callable[[int], bool], too_many: int = LARGEST_COUNT) ->
     >>> largest_count(lambda n: n * n <= 50)
     7
     """
-    low, high = 0, too_many
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisect_left(range(1, too_many), True, key=lambda count: not fits(count))

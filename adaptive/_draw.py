@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive._plan import LEAST_SET, MOST_SET
-from adaptive._rows import VoterComparisons
+from adaptive._tables import VoterComparisons
 from adaptive.errors import AdaptiveError, DrawError
 from rankcorr._checks import check_rng, check_unique, equals_itself, is_unhashable, offending, shown, whole_number
 from rankcorr._input.frames import python_values

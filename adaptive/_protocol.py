@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._draw import LIMIT, Ballot, Names, check_names, draw_ballot, labels_at
 from adaptive._plan import BallotPlan
 from adaptive._record import BallotRecord, Places, ProtocolResult, json_label
-from adaptive._rows import NextBallot
 from adaptive._scores import (
     Average,
     Scores,
@@ -27,6 +26,7 @@ from adaptive._scores import (
     select_by_mean,
     select_items,
 )
+from adaptive._tables import NextBallot
 from adaptive.errors import AdaptiveError, ProtocolError, VoteError
 from rankcorr._checks import check_choice, checked_seed, offending, shown
 from rankcorr._input.frames import python_values

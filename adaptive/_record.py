@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar, TypeAlias
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._plan import BallotPlan
-from adaptive._scores import Counts, Scores, Tally
+from adaptive._scores import Counts, Scores, Tallied, Tally
 from adaptive._tables import items_csv
 from adaptive.errors import ProtocolError
 from rankcorr import Ranking
@@ -26,7 +26,7 @@ RESULT_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BallotRecord(TableResult):
+class BallotRecord(Tallied, TableResult):
     """Results of one closed ballot, in the order of its items.
 
     The table has the columns item, x, y, ybar, presentations, wins, ties and losses.
@@ -78,26 +78,6 @@ class BallotRecord(TableResult):
     ybar: Scores
     n_tied_at_cut: int
 
-    @property
-    def presentations(self) -> Counts:
-        """Presentations of each item in this ballot, answered or not."""
-        return self.tally.presentations
-
-    @property
-    def wins(self) -> Counts:
-        """Comparisons that each item won."""
-        return self.tally.wins
-
-    @property
-    def ties(self) -> Counts:
-        """Comparisons that each item tied."""
-        return self.tally.ties
-
-    @property
-    def losses(self) -> Counts:
-        """Comparisons that each item lost."""
-        return self.tally.losses
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python objects, one list for each column, ready for JSON.
 
@@ -121,7 +101,7 @@ class BallotRecord(TableResult):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProtocolResult(TableResult):
+class ProtocolResult(Tallied, TableResult):
     """The final ranking of a protocol, and the ballots behind it.
 
     The table has one row for each item, best first, and the columns item, rank, ybar, presentations, wins, ties, losses
@@ -171,24 +151,13 @@ class ProtocolResult(TableResult):
         return places_best_first(self.items, self.ranking.ranks)
 
     @cached_property
-    def wins(self) -> Counts:
-        """Comparisons that each item won, over all ballots; shape (n_items,), read-only."""
-        return self._total(lambda tally: tally.wins)
-
-    @cached_property
-    def ties(self) -> Counts:
-        """Comparisons that each item tied, over all ballots; shape (n_items,), read-only."""
-        return self._total(lambda tally: tally.ties)
-
-    @cached_property
-    def losses(self) -> Counts:
-        """Comparisons that each item lost, over all ballots; shape (n_items,), read-only."""
-        return self._total(lambda tally: tally.losses)
-
-    @cached_property
-    def presentations(self) -> Counts:
-        """Presentations of each item, answered or not, over all ballots; shape (n_items,), read-only."""
-        return self._total(lambda tally: tally.presentations)
+    def tally(self) -> Tally:
+        """Wins, ties, losses and comparisons without an answer of each item, over all ballots."""
+        totals = {member.name: np.zeros(len(self.items), np.int64) for member in fields(Tally)}
+        for record in self.ballots:
+            for name, total in totals.items():
+                total[record.places] += getattr(record.tally, name)
+        return Tally(**{name: read_only(total) for name, total in totals.items()})
 
     @cached_property
     def last_ballot(self) -> Counts:
@@ -197,12 +166,6 @@ class ProtocolResult(TableResult):
         for record in self.ballots:
             last[record.places] = record.number
         return read_only(last)
-
-    def _total(self, count: Callable[[Tally], Counts]) -> Counts:
-        total = np.zeros(len(self.items), np.int64)
-        for record in self.ballots:
-            total[record.places] += count(record.tally)
-        return read_only(total)
 
     def to_csv(self) -> str:
         """Return a table with one row for each item, best first; items that tie are in the order of their labels.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,35 @@ class Tally(Result):
     def presentations(self) -> Counts:
         """Presentations, answered or not, shape (n_items,)."""
         return self.answered + self.unanswered
+
+
+class Tallied:
+    """A result with a tally, whose counts are attributes of the result, too."""
+
+    if TYPE_CHECKING:  # a field of one class, a property of the others
+
+        @property
+        def tally(self) -> Tally: ...
+
+    @property
+    def presentations(self) -> Counts:
+        """Presentations of each item, answered or not; shape (n_items,), read-only."""
+        return read_only(self.tally.presentations)
+
+    @property
+    def wins(self) -> Counts:
+        """Comparisons that each item won; shape (n_items,), read-only."""
+        return self.tally.wins
+
+    @property
+    def ties(self) -> Counts:
+        """Comparisons that each item tied; shape (n_items,), read-only."""
+        return self.tally.ties
+
+    @property
+    def losses(self) -> Counts:
+        """Comparisons that each item lost; shape (n_items,), read-only."""
+        return self.tally.losses
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adaptive._rows import PairRow, names_of
-from adaptive._tables import check_spelling, csv_text, header_and_records
+from adaptive._tables import PairRow, check_spelling, csv_text, header_and_records, names_of
 from adaptive.errors import TokenError
 from rankcorr._checks import give_notice, real_number, shown, whole_number
 from rankcorr._io.source import path_text

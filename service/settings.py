@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import ClassVar
 
-from service.environment import SettingError, seconds, setting, whole_number, word_list
-from service.http.settings import HttpLimits, HttpSettings
+from service.environment import HttpLimits, HttpSettings, SettingError, seconds, setting, whole_number, word_list
 
 
 def redis_url(name: str, text: str) -> str:

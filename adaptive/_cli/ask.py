@@ -16,7 +16,7 @@ from typing import IO, Any, Final, NamedTuple
 
 import click
 
-from adaptive._cli.output import named_errors, print_note
+from adaptive._cli.output import print_note
 from adaptive._cli.vote_files import check_voter_name, side_bias_text
 from adaptive._formats.records import Cells, records_of_file
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes, vote_columns, votes_csv
@@ -25,7 +25,7 @@ from adaptive.choices._judges import side_bias_of
 from adaptive.errors import VoteError
 from rankcorr import OptionError
 from rankcorr._checks import check_declared, counted, declare, real_number, repeated
-from rankcorr._cli.console import command, gathered, progress_bar
+from rankcorr._cli.console import command, gathered, named_errors, progress_bar
 from rankcorr._io.source import printable, sync_folder
 from rankcorr.errors import TableError
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,9 +15,8 @@ from adaptive._record import label_from_json
 from adaptive._tables import item_cells, items_csv
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr._checks import shell_options
-from rankcorr._cli.console import print_json, print_rows, whole
-from rankcorr._io.source import printable, write_atomically
-from rankcorr.errors import TableError
+from rankcorr._cli.console import print_json, print_rows, whole, write_whole
+from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import Verified
@@ -60,31 +58,6 @@ def item_text(item: Any) -> str:
 
 def _number_text(value: float | None) -> str:
     return "-" if value is None else f"{value:z.3f}" if isinstance(value, float) else f"{value:,}"
-
-
-def write_whole(path: str, text: str) -> None:
-    """Write a file, or leave the old one; a link stays a link, and a device or pipe is written to.
-
-    Raises
-    ------
-    TableError
-        When the file cannot be written.
-    """
-    target, data = Path(path), text.encode()
-    with named_errors(path):
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
-        else:
-            write_atomically(target, data)
-
-
-@contextmanager
-def named_errors(path: str) -> Iterator[None]:
-    """Name the file in an error of a block that writes it."""
-    try:
-        yield
-    except OSError as error:
-        raise TableError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager

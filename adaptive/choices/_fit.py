@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adaptive._rows import JudgePower
+from adaptive._tables import JudgePower
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
 from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered

@@ -168,7 +168,7 @@ def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Ar
     """
     from scipy.sparse import csr_array
 
-    from adaptive.choices._cluster_kernels import block_products
+    from adaptive.model._likelihood_kernels import block_products
 
     design, starts, n_parameters = events.design, events.outcome_starts[:-1], len(inverse)
     of_term = np.repeat(cluster[events.event], np.diff(design.indptr)) * n_parameters + design.indices

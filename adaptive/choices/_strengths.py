@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
 from adaptive._record import item_table
-from adaptive._rows import ChoiceItem, OtherParameter
+from adaptive._tables import ChoiceItem, OtherParameter
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import Better
 from adaptive.model._drawn_strengths import DrawnStrengths

@@ -18,7 +18,7 @@ from adaptive._formats.records import Frame
 from adaptive._formats.votes import Format, read_votes, vote_columns, votes_csv
 from adaptive._protocol import Items, checked_labels
 from adaptive._record import json_label
-from adaptive._scores import Counts, Tally, count_votes
+from adaptive._scores import Counts, Tallied, Tally, count_votes
 from adaptive._votes import Vote
 from adaptive.comparisons._columns import (
     Columns,
@@ -44,7 +44,7 @@ _WORD: Final = {int(vote): vote.name.lower() for vote in Vote}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(TableResult):
+class Comparisons(Tallied, TableResult):
     """Answered comparisons of pairs of items, one row for each, in any order.
 
     A comparison takes 9 bytes, 13 with voters. The table has the columns comparison, voter (if known), left, right and
@@ -175,21 +175,6 @@ class Comparisons(TableResult):
     def tally(self) -> Tally:
         """Wins, ties and losses of each item."""
         return count_votes(self.left, self.right, self.winner, self.n_items)
-
-    @property
-    def wins(self) -> Counts:
-        """Comparisons that each item won, shape (n_items,), read-only."""
-        return self.tally.wins
-
-    @property
-    def ties(self) -> Counts:
-        """Comparisons that each item tied, shape (n_items,), read-only."""
-        return self.tally.ties
-
-    @property
-    def losses(self) -> Counts:
-        """Comparisons that each item lost, shape (n_items,), read-only."""
-        return self.tally.losses
 
     @cached_property
     def presentations(self) -> Counts:

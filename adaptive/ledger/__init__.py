@@ -1,8 +1,9 @@
 """The ledger: campaigns on SQLite or PostgreSQL that lose no data, even with concurrent writers.
 
 The folders follow the data: _store (tables and connections), _campaign (settings fixed at the start, and transactions),
-_voters, _ballots (pairs, sheets and leases), _votes, _reports and _bundle (exported campaigns). _closing and _voter
-have the steps that need several folders, and _ledger is the interface to all.
+_ballots (pairs, sheets and leases), _votes, _reports and _bundle (exported campaigns). Between the first two and the
+others are _tokens and _membership (names and consent of voters). _closing and _voter have the steps that need several
+folders, and _ledger is the interface to all.
 
 Callers use only the names that this module exports, such as `Ledger` and `Campaign`. SQL is used in this package alone.
 Only commands and servers import it, so `import adaptive` does not load SQLAlchemy.
@@ -37,13 +38,13 @@ from adaptive.ledger._campaign.plan import (
 from adaptive.ledger._campaign.settings import LEASE_MINUTES, SHEET_SIZE, CampaignSettings, KnownPair, Pay, Probing
 from adaptive.ledger._closing import ClosePreview, Preview
 from adaptive.ledger._ledger import Campaign, Ledger
+from adaptive.ledger._membership import DECISIONS, Participant, PlatformVoters, Visit, VoterRow
 from adaptive.ledger._reports.quality import CampaignQuality, Flag, FlagLimits
 from adaptive.ledger._reports.results import CampaignResult, ExclusionPreview
 from adaptive.ledger._reports.status import BallotProgress, CampaignStatus
 from adaptive.ledger._store.schema import ANSWERS, file_id, pair_at, pair_id, time_text
+from adaptive.ledger._tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger._voter import Voter, VoterState
-from adaptive.ledger._voters.membership import DECISIONS, Participant, PlatformVoters, Visit, VoterRow
-from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import FORMATS, LedgerEvent
 from adaptive.ledger._votes.imports import read_known_pairs

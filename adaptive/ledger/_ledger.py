@@ -48,8 +48,8 @@ from adaptive.ledger._reports.status import BallotProgress, BallotState, Campaig
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up, check_writable
 from adaptive.ledger._store.migrations import bring_up, check_revision, create_tables, make_tables
 from adaptive.ledger._store.schema import file_id
+from adaptive.ledger._tokens import Tokens, issue
 from adaptive.ledger._voter import Voter, Voters
-from adaptive.ledger._voters.tokens import Tokens, issue
 from adaptive.ledger._votes import casting, exports, imports
 from adaptive.ledger._votes.casting import Conflict, Receipt, VoteCast
 from adaptive.ledger._votes.exports import MOST_EVENTS, Export, Format, LedgerEvent
@@ -325,10 +325,6 @@ class Campaign(OpenCampaign):
     def voter(self, voter_id: int) -> Voter:
         """Return the voter with an id, without checking that it exists."""
         return Voter(self.database, self.info, voter_id)
-
-    def is_kept_in(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path is the ledger's own file."""
-        return self.database.is_file and os.path.realpath(path) == os.path.realpath(self.database.path)
 
     # Ballots and batches
 

@@ -9,17 +9,17 @@ from typing import Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
+from adaptive.ledger import _membership as membership
 from adaptive.ledger import errors
 from adaptive.ledger._ballots import batches, sheets
 from adaptive.ledger._ballots.pairs import VoteEvent, current_answers, pair_of_event
 from adaptive.ledger._ballots.sheets import Origin, VoterSheet, give_sheets
 from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
+from adaptive.ledger._membership import PlatformVoters, Visit, VoterRow
 from adaptive.ledger._reports.results import ExclusionPreview, exclusion_preview
 from adaptive.ledger._store import schema
-from adaptive.ledger._voters import membership
-from adaptive.ledger._voters.membership import PlatformVoters, Visit, VoterRow
-from adaptive.ledger._voters.tokens import issue, voter_of_session
+from adaptive.ledger._tokens import issue, voter_of_session
 from adaptive.ledger._votes import casting
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 

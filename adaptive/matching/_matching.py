@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from adaptive._draw import LIMIT, Indices, Names, labels_at
 from adaptive._protocol import Items, checked_labels
-from adaptive._rows import NextComparisons
+from adaptive._tables import NextComparisons
 from adaptive.comparisons._columns import ShownPairs, same_labels
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError

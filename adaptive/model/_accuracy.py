@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -397,10 +398,9 @@ def rank_intervals_of(draws: DrawnRanks, level: float, simultaneous: bool = Fals
             is_within = ((draws.ranks >= low) & (draws.ranks <= high)).all(axis=1)
             return bool(is_within.mean() >= confidence)
 
-        n_left_out, most = 0, min(places[0], n_samples - 1 - places[-1])  # 0 leaves out nothing
-        while n_left_out < most:
-            middle = (n_left_out + most + 1) // 2
-            n_left_out, most = (middle, most) if holds_enough(middle) else (n_left_out, middle - 1)
+        most = min(places[0], n_samples - 1 - places[-1])
+        # The largest number that holds enough; 0 leaves out nothing.
+        n_left_out = bisect_left(range(1, most + 1), True, key=lambda number: not holds_enough(number))
         places = [n_left_out, places[1], n_samples - 1 - n_left_out]
     low, median, high = draws.by_item[:, places].T.copy()
     ranks = draws.estimate.ranks

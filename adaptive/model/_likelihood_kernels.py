@@ -505,3 +505,21 @@ def wealth_of_bets(
                 mean += math.exp(logarithm - most)
             total = most + math.log(mean / logs.size)
         log_wealth[vote] = total
+
+
+@kernel
+def block_products(matrix: Array, row: Array, starts: Array, vector: Array) -> Array:
+    """Multiply each part of a vector by its block of a matrix.
+
+    Part k is `vector[starts[k]:starts[k + 1]]`, and its block has the rows and columns `row[starts[k]:starts[k + 1]]`.
+    """
+    products = np.zeros(vector.size)
+    for part in range(starts.size - 1):
+        first, last = starts[part], starts[part + 1]
+        for place in range(first, last):
+            numbers = matrix[row[place]]
+            total = 0.0
+            for other in range(first, last):
+                total += numbers[row[other]] * vector[other]
+            products[place] = total
+    return products

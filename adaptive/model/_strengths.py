@@ -14,8 +14,7 @@ from scipy.special import ndtri
 
 from adaptive._blas import one_blas_thread
 from adaptive._record import item_table, json_label, places_best_first
-from adaptive._rows import FittedVoter, ItemStrength
-from adaptive._tables import item_cells
+from adaptive._tables import FittedVoter, ItemStrength, item_cells
 from adaptive.comparisons._columns import places_among
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
@@ -25,8 +24,7 @@ from adaptive.model._drawn_strengths import DrawnStrengths
 from adaptive.model._misfit import MISFIT_LIMIT, Misfit, misfit
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior.chains import draw
-from adaptive.model._posterior.normal import cluster_ratio, covariance
-from adaptive.model._posterior.opinions import Opinions, shared_opinions
+from adaptive.model._posterior.normal import Opinions, cluster_ratio, covariance, shared_opinions
 from adaptive.model._prior import OVERSIGHT, SD_START, Prior
 from adaptive.model._signal import Signal, signal
 from rankcorr._checks import check_rng, checked_count, counted, shown

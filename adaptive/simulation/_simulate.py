@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._blas import one_blas_thread
 from adaptive._budget import plan_for_budget
 from adaptive._plan import Advice, BallotPlan, advice_on_voters
-from adaptive._rows import SimulatedCoefficient, names_of
 from adaptive._scores import Average, Select, running_mean, select_by_mean
+from adaptive._tables import SimulatedCoefficient, names_of
 from adaptive.errors import SimilarityError
 from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching

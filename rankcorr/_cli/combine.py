@@ -2,22 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
 from rankcorr._checks import collected_notices, counted, default_of, offending, repeated
 from rankcorr._cli import console, options
-from rankcorr._cli.console import (
-    detectable_text,
-    label_text,
-    number_text,
-    progress_bar,
-    pvalue_text,
-    text_columns,
-    whole,
-)
+from rankcorr._cli.evaluate import test_columns
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.table import parse_number
 from rankcorr._io.trec import FORMATS
@@ -27,7 +18,7 @@ from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, OFFSET_METHOD, M
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
-from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, RunComparison
+from rankcorr.evaluation._comparison.results import RunComparison
 from rankcorr.evaluation._evaluate import evaluate
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS, OFFSET, RRF, fuse, trec_lines
 from rankcorr.evaluation._metrics import METRIC_NAMES
@@ -88,7 +79,7 @@ def merge_command(
     named = options.by_name(read)
     shares_by_name = _shares(shares, read) if shares else None
     merge_options = {"weights": shares_by_name, "missing": files.missing, "coefficient": weights.of_one(coefficient)}
-    with progress_bar(None, "ranking", method) as advance, collected_notices() as notices:
+    with console.progress_bar(None, "ranking", method) as advance, collected_notices() as notices:
         merged = merge(named, method, k=k, progress=advance, **merge_options)
     notes = options.reading_notes(read) + console.notes_of(notices, [])
     if as_json:
@@ -124,8 +115,10 @@ def _print_merged(merged: MergedRanking) -> None:
     size = f"{counted(len(merged.weights), 'ranking')}, {counted(merged.ranking.n_items, 'item')}"
     click.echo(f"{merged.method}: {size}{search}\n")
     has_scores = merged.scores is not None
-    score_text = "{:.6f}" if merged.method == OFFSET_METHOD else number_text  # sums of 1/(60 + rank) differ by little
-    columns: dict[str, console.Column] = {"rank": ("rank", console.rank_text), "item": ("item", label_text)}
+    score_text = (
+        "{:.6f}" if merged.method == OFFSET_METHOD else console.number_text
+    )  # sums of 1/(60 + rank) differ by little
+    columns: dict[str, console.Column] = {"rank": ("rank", console.rank_text), "item": ("item", console.label_text)}
     console.print_rows(merged.table(), columns | ({"score": ("score", score_text)} if has_scores else {}))
     click.echo(f"\n{merged.coefficient} of each ranking with the result\n")
     rows = [
@@ -133,7 +126,7 @@ def _print_merged(merged: MergedRanking) -> None:
         for name, agreement in merged.agreements.items()
     ]
     columns = {
-        "ranking": ("ranking", whole),
+        "ranking": ("ranking", console.whole),
         merged.coefficient: ("agreement", "{:z.4f}"),
         "weight": ("weight", "{:.4f}"),
     }
@@ -214,7 +207,7 @@ def fuse_command(
                 read_qrels(qrels, **reading), {method: fused, **parts}, metrics=metrics, standardized=False
             )
             tested = {"level": settings["level"], "n_resamples": settings["resamples"], "seed": settings["seed"]}
-            with progress_bar(None, "resample", "tests") as advance:
+            with console.progress_bar(None, "resample", "tests") as advance:
                 comparisons = compare_metrics(evaluation, baseline=method, **tested, progress=advance)
             if report_path is not None:
                 preface = fusion_text(method, list(parts), method, settings["norm"], settings["k"])
@@ -225,10 +218,7 @@ def fuse_command(
     if out == "-":
         click.echo(text, nl=False)
     elif out is not None:
-        try:
-            Path(out).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
+        console.write_whole(out, text)
     if as_json:
         content = {"runs": list(parts), "method": method, "n_queries": fused.n_queries, "n_documents": len(fused)}
         content |= {name: settings[name] for name in ("norm", "k", "missing")}
@@ -257,13 +247,10 @@ def _print_differences(comparison: RunComparison, explanation: str) -> None:
         | (vars(differences[row.run]) if row.run in differences else {})
         for row in comparison.rows
     ]
-    corrected = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}[comparison.correction]
     columns: dict[str, console.Column] = {
-        "run": ("run", whole),
-        **text_columns(number_text, "mean", "difference", "low", "high"),
-        "p (two-sided)": ("pvalue", pvalue_text),
-        corrected: ("corrected_pvalue", pvalue_text),
-        "detectable": (("detectable", "pvalue"), detectable_text),
+        "run": ("run", console.whole),
+        **console.text_columns(console.number_text, "mean", "difference", "low", "high"),
+        **test_columns(comparison.correction),
         "queries": ("queries", "{:,}"),
     }
     pvalues = [row["corrected_pvalue"] for row in rows]

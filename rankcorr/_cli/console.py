@@ -28,13 +28,13 @@ import click
 
 from rankcorr._checks import Declaration, counted, declaration_of, shell_options
 from rankcorr._input.numbers import LARGEST_EXACT
-from rankcorr._io.source import printable
+from rankcorr._io.source import printable, write_atomically
 from rankcorr._io.table import parse_number
 from rankcorr._output.report import check_ending, percent_text
 from rankcorr._output.results import json_ready
 from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
 from rankcorr._workers import silent
-from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError
+from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError, TableError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, Paper, figure_class, save_figure, theme
 
 if TYPE_CHECKING:
@@ -512,15 +512,38 @@ theme_option: Decorator = stacked(
 out_option: Decorator = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
 
 
+def write_whole(path: str, text: str) -> None:
+    """Write a file, or leave the old one; a link stays a link, and a device or pipe is written to.
+
+    Raises
+    ------
+    TableError
+        When the file cannot be written.
+    """
+    target, data = Path(path), text.encode()
+    with named_errors(path):
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            write_atomically(target, data)
+
+
+@contextmanager
+def named_errors(path: str) -> Iterator[None]:
+    """Name the file in an error of a block that writes it."""
+    try:
+        yield
+    except OSError as error:
+        raise TableError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
 def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     """Draw a figure, write it, and return matplotlib's warnings about letters that the font lacks."""
     with warnings.catch_warnings(record=True) as font_warnings:
         warnings.filterwarnings("always", "Glyph", UserWarning)
-        try:
-            with theme(_look("theme"), width=_look("width"), has_title=not _look("no_title")):
-                save_figure(draw(), out, dpi=_look("dpi"))
-        except OSError as error:
-            raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
+        look = theme(_look("theme"), width=_look("width"), has_title=not _look("no_title"))
+        with named_errors(out), look:
+            save_figure(draw(), out, dpi=_look("dpi"))
     return list(dict.fromkeys(str(warning.message) for warning in font_warnings))
 
 

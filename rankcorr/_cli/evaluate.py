@@ -40,8 +40,6 @@ RESAMPLES: Final = checks.default_of(compare.compare_evaluated, "n_resamples")
 EXIT_WORSE: Final = 3
 WORSE_AND_BETTER: Final[tuple[compare.Direction, ...]] = ("worse", "better")
 
-_CORRECTIONS = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}
-
 
 class Level(click.types.FloatParamType):
     """A level that may be omitted: a file right after the option is then read as the level."""
@@ -473,15 +471,22 @@ def _heading(comparison: RunComparison, place: str = "") -> str:
     )
 
 
+def test_columns(correction: str) -> dict[str, console.Column]:
+    """Return the columns of tests of differences; the heading of the corrected p-values names the method."""
+    return {
+        "p (two-sided)": ("pvalue", pvalue_text),
+        {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}[correction]: ("corrected_pvalue", pvalue_text),
+        "detectable": (("detectable", "pvalue"), console.detectable_text),
+    }
+
+
 def _difference_columns(correction: str, *, has_verdict: bool = False) -> dict[str, console.Column]:
-    """Return the columns of a table of differences; the heading of the corrected p-values names the method."""
+    """Return the columns of a table of differences."""
     return {
         "run": ("first", whole),
         **text_columns(number_text, "difference", "low", "high"),
         **({"verdict": ("verdict", "{}")} if has_verdict else {}),
-        "p (two-sided)": ("pvalue", pvalue_text),
-        _CORRECTIONS[correction]: ("corrected_pvalue", pvalue_text),
-        "detectable": (("detectable", "pvalue"), console.detectable_text),
+        **test_columns(correction),
         "effect size": ("effect_size", number_text),
         **{name: (f"n_{name}", "{:,}") for name in ("better", "worse", "queries")},
     }

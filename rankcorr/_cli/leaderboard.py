@@ -11,16 +11,6 @@ import click
 
 from rankcorr._checks import collected_notices, counted, default_of, first_few, offending, real_text
 from rankcorr._cli import console, options
-from rankcorr._cli.console import (
-    label_text,
-    progress_bar,
-    pvalue_text,
-    rank_text,
-    ranks_text,
-    score_text,
-    text_columns,
-    whole,
-)
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.rankings import read_numbers
 from rankcorr._io.table import TextTable, list_names
@@ -112,7 +102,7 @@ class BoardOptions:
             golds = group_items(ranking, groups, name=name)
             computation["by"] = name if self.by == SUM else self.by
             gold_sets = [Named(label, part, label) for label, part in golds.items()]
-        with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
+        with console.progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **computation, n_resamples=self.resamples, progress=advance)
         about = [
             f"{gold} has a row for each model, but this ranks its columns; to rank the models, give the file alone"
@@ -212,7 +202,7 @@ def refuse_options(is_table: bool) -> None:
 def rank_table(path: str, scores: ScoreOptions, settings: BoardOptions) -> tuple[ScoreLeaderboard, list[console.Note]]:
     """Rank the systems of a table of scores; return also the notes on it."""
     refuse_options(is_table=True)
-    with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
+    with console.progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
         try:
             board = leaderboard_of_scores(
                 path,
@@ -250,9 +240,11 @@ def _print_score_leaderboard(
         option_values = asdict(scores) | {name: getattr(settings, name) for name in SETTINGS}
         console.print_json({**board.to_dict(), "needed": needed, "options": option_values, "warnings": notes})
         return
-    click.echo(f"scores: {whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})")
+    click.echo(
+        f"scores: {console.whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})"
+    )
     if board.left_out:
-        click.echo(f"left out: {', '.join(map(whole, board.left_out))}")
+        click.echo(f"left out: {', '.join(map(console.whole, board.left_out))}")
     resamples, resampled_swaps = (
         console.resamples_text(board.n_resamples, settings.seed, units) for units in ("tasks", "swaps of tasks")
     )
@@ -260,7 +252,7 @@ def _print_score_leaderboard(
     direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
     intervals = f"{percent_text(board.level)} intervals ({resamples})"
     click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")
-    detectable = "none" if math.isnan(board.detectable) else score_text(board.detectable)
+    detectable = "none" if math.isnan(board.detectable) else console.score_text(board.detectable)
     click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
     if scores.needed is not None:
         click.echo(console.needed_text(needed, "tasks"))
@@ -272,7 +264,7 @@ def _print_score_leaderboard(
             row["verdict"] = verdict
         rows[0]["verdict"] = "-"
     more: dict[str, console.Column] = {} if board.verdicts is None else {"verdict": ("verdict", "{}")}
-    columns = _standing_columns(rows, text_columns(score_text, *groups, "mean", "low", "high"), more)
+    columns = _standing_columns(rows, console.text_columns(console.score_text, *groups, "mean", "low", "high"), more)
     console.print_rows(rows, columns, board.notes_of(list(columns)))
     console.print_too_few([(row.mean.low, row.mean.high, row.mean.n_items) for row in board.rows], board, "mean")
     console.print_notes(notes)
@@ -286,9 +278,9 @@ def _standing_columns(
         "rank": ("rank", console.rank_text),
         "ranks": (("least_rank", "largest_rank"), console.ranks_text),
         "group": ("group", lambda group: "-" if group is None else str(group)),
-        "system": ("system", whole),
+        "system": ("system", console.whole),
         **scores,
-        "p (two-sided, step-down)": ("corrected_pvalue", pvalue_text),
+        "p (two-sided, step-down)": ("corrected_pvalue", console.pvalue_text),
         **more,
         **({"missing": ("n_missing", "{}")} if any(row["n_missing"] for row in rows) else {}),
     }
@@ -351,7 +343,7 @@ def _print_leaderboard(board: Leaderboard, golds: list[Named], settings: BoardOp
     for number, gold in enumerate(golds, start=1):
         role = f"gold {number}" if has_several and settings.groups is None else ("group" if number > 1 else "gold")
         click.echo(options.gold_line(gold, role))
-    criterion = f"the {board.by}" if board.by in TOTALS else whole(board.by)
+    criterion = f"the {board.by}" if board.by in TOTALS else console.whole(board.by)
     ranked = f"ranked by {criterion}, its " if has_several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
     heading = f"{name}: {ranked}{percent_text(board.level)} intervals{_resampling_text(board, settings.seed)}"
@@ -366,7 +358,7 @@ def _print_leaderboard(board: Leaderboard, golds: list[Named], settings: BoardOp
     rows = board.table()
     scores: dict[str, console.Column] = {
         **{title: (column, "{:z.4f}") for title, column in zip(headings, columns, strict=True)},
-        **text_columns("{:z.4f}", "low", "high"),
+        **console.text_columns("{:z.4f}", "low", "high"),
     }
     table_columns = _standing_columns(rows, scores, {"n": ("n_items", "{}")})
     sizes = [board.column_score(row).n_items for row in board.rows]
@@ -426,7 +418,7 @@ def rank_sets_command(
         )
     except TableError as refusal:  # this command cannot merge repeats
         raise OptionError(str(refusal).partition(": merge repeats with")[0]) from refusal
-    with progress_bar(None, "draw", "rank sets") as advance:
+    with console.progress_bar(None, "draw", "rank sets") as advance:
         sets = rank_sets(
             numbers, standard_errors=errors, level=level, n_resamples=resamples, seed=seed, progress=advance
         )
@@ -440,17 +432,17 @@ def rank_sets_command(
     )
     _print_rank_sets(sets)
     if best is not None:
-        names = ", ".join(map(label_text, sets.best(best)))
+        names = ", ".join(map(console.label_text, sets.best(best)))
         click.echo(f"\nmay be among the {best} best: {names}" if best > 1 else f"\nmay be the best: {names}")
 
 
 def _print_rank_sets(sets: RankSets) -> None:
     columns: dict[str, console.Column] = {
-        "rank": ("rank", rank_text),
-        "ranks": (("least_rank", "largest_rank"), ranks_text),
-        "marginal ranks": (("marginal_least_rank", "marginal_largest_rank"), ranks_text),
+        "rank": ("rank", console.rank_text),
+        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
+        "marginal ranks": (("marginal_least_rank", "marginal_largest_rank"), console.ranks_text),
         "group": ("group", "{}"),
-        "name": ("name", label_text),
-        "estimate": ("estimate", score_text),
+        "name": ("name", console.label_text),
+        "estimate": ("estimate", console.score_text),
     }
     console.print_rows(sets.table(), columns, TableNotes("Estimates and the ranks that they leave possible."))

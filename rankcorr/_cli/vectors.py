@@ -18,7 +18,6 @@ from rankcorr._output.report import percent_text
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr.errors import OptionError
 from rankcorr.inference._system_comparison import SystemComparisons, compare_many
-from rankcorr.vectors._hubness import hubness
 from rankcorr.vectors._pairs import (
     OOV,
     RESAMPLES,
@@ -31,7 +30,7 @@ from rankcorr.vectors._pairs import (
     words_of,
 )
 from rankcorr.vectors._reading import FORMS, UNDECODABLE, read_vectors
-from rankcorr.vectors._relata import CANDIDATES, METRICS, RelataEvaluation, evaluate_relata
+from rankcorr.vectors._relata import CANDIDATES, METRICS, RelataEvaluation, evaluate_relata, hubness
 from rankcorr.vectors._reliability import KINDS, score_models
 from rankcorr.vectors._target_groups import read_target_groups
 from rankcorr.vectors._words import MissingGensimError, WordVectors

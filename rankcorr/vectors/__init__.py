@@ -20,10 +20,9 @@
 """
 
 from rankcorr.errors import LowCoverageWarning, SelfPairWarning
-from rankcorr.vectors._hubness import Hubness, hubness
 from rankcorr.vectors._pairs import VectorCoefficient, VectorEvaluation, common_pairs, evaluate_vectors, read_pairs
 from rankcorr.vectors._reading import read_vectors
-from rankcorr.vectors._relata import RelataEvaluation, evaluate_relata, relata_by_relation
+from rankcorr.vectors._relata import Hubness, RelataEvaluation, evaluate_relata, hubness, relata_by_relation
 from rankcorr.vectors._reliability import (
     ReliabilityDifference,
     ReliabilityPart,

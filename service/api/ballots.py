@@ -27,7 +27,7 @@ from adaptive._budget import PlanOptions, answers_for
 from adaptive._plan import MOST_BALLOTS
 from adaptive._protocol import ballot_rng
 from adaptive._record import BallotRecord
-from adaptive._rows import NextBallot, PairRow, VoterComparisons
+from adaptive._tables import NextBallot, PairRow, VoterComparisons
 from rankcorr._checks import collected_notices, counted_need
 from rankcorr._input.numbers import LARGEST_EXACT
 from service.http.problems import shown

@@ -9,7 +9,7 @@ from marshmallow import ValidationError, post_load, validates_schema
 from numpy.typing import NDArray
 
 from adaptive import BallotPlan, SimulationResult, VoterPopulation, simulate
-from adaptive._rows import SimulatedCoefficient
+from adaptive._tables import SimulatedCoefficient
 from adaptive.simulation._approaches import PAPER_APPROACHES, Approach, simulated_comparisons
 from adaptive.simulation._similarity import SIMILARITIES, named_similarity
 from rankcorr._checks import collected_notices

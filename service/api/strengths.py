@@ -22,7 +22,7 @@ from adaptive import (
     read_choices,
 )
 from adaptive import reliability as reliability_of
-from adaptive._rows import ChoiceItem, FittedVoter, ItemStrength, JudgePower, NextComparisons, OtherParameter
+from adaptive._tables import ChoiceItem, FittedVoter, ItemStrength, JudgePower, NextComparisons, OtherParameter
 from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.choices._fit import fit_answers
 from adaptive.matching._matching import Matching

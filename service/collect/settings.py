@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
-from service.environment import SettingError, seconds, setting, token_list, variable, whole_number, word_list
-from service.http.settings import HttpSettings
+from service.environment import (
+    HttpSettings,
+    SettingError,
+    seconds,
+    setting,
+    token_list,
+    variable,
+    whole_number,
+    word_list,
+)
 
 _POSTGRESQL: Final = re.compile(r"postgres(?:ql(?:\+psycopg)?)?://.+")
 _HOST: Final = re.compile(r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+")

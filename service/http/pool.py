@@ -30,12 +30,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
-from service.environment import variable
+from service.environment import HttpSettings, variable
 from service.http import metrics
 from service.http.child import BUDGET, DISK_FULL, DONE, LAST, NEWS, Answer, memory_file, read_work, work, write_work
 from service.http.jobs import Jobs
 from service.http.problems import CLIENT_LEFT, Problem
-from service.http.settings import HttpSettings
 
 SHORT_SECONDS: Final = 1.0  # of processor time; the system counts whole seconds, which adds up to one
 MOST_OF_CLIENT: Final = 6  # requests that run or wait: a browser sends as many to a host

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Flask, Request, current_app, request
 
+from service.environment import HttpSettings
 from service.http.jobs import Jobs
 from service.http.pool import Pool
 from service.http.problems import Problem
-from service.http.settings import HttpSettings
 
 if TYPE_CHECKING:
     from service.http.redis_jobs import RedisJobs

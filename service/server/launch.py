@@ -22,6 +22,7 @@ from typing import Any, Final, NoReturn
 from service.collect.settings import CollectSettings
 from service.environment import (
     FromEnvironment,
+    HttpSettings,
     SettingError,
     is_loopback,
     one_of,
@@ -31,7 +32,6 @@ from service.environment import (
     variable,
     whole_number,
 )
-from service.http.settings import HttpSettings
 from service.settings import Settings
 
 # Import names of the packages that rankcorr-service needs and rankcorr does not.

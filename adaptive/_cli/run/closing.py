@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from adaptive._cli.output import emit, print_note
-from adaptive._cli.run.ledgers import check_other, describe_status, ledger_argument, reason_option
+from adaptive._cli.run.ledgers import describe_status, ledger_argument, reason_option
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, CampaignResult, CampaignSettings, CampaignStatus, ClosePreview, Preview
@@ -260,7 +260,6 @@ def result(
       ballots run result voting.db --interim --top 20
       ballots run result voting.db --paper --json
     """
-    check_other(out, campaign)
     if paper and (interim or top is not None or report_path is not None):
         raise OptionError("--paper cannot be combined with --interim, --top or --report")
     if paper:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import click
 
-from adaptive._cli.output import emit, print_note, print_verified, write_whole
+from adaptive._cli.output import emit, print_note, print_verified
 from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
@@ -86,12 +86,6 @@ def create_ledger(ledger: str) -> Iterator[Ledger]:
             yield new_ledger
     except OSError as error:
         raise TableError(f"{ledger}: cannot be created: {error.strerror or error}") from error
-
-
-def check_other(out: str | None, campaign: Campaign) -> None:
-    """Refuse to write over the ledger itself."""
-    if out is not None and campaign.is_kept_in(out):
-        raise ProtocolError(f"{out}: this command reads the file; write to another one")
 
 
 def describe_status(status: CampaignStatus) -> str:
@@ -278,7 +272,6 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
       ballots run export voting.db --format csv --out votes.csv
       ballots run export voting.db --format choix --out folder
     """
-    check_other(out, campaign)
     if form == "bundle":
         if unanswered or no_guard:
             raise OptionError("--unanswered and --no-guard are for the formats of votes; a bundle has everything")
@@ -299,7 +292,7 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     except OSError as error:
         raise ProtocolError(f"{out}: cannot be a folder: {error.strerror}") from error
     for name, text in export.files.items():
-        write_whole(str(folder / name), text)
+        console.write_whole(str(folder / name), text)
     paths = {str(folder / name): text for name, text in export.files.items()}
     click.echo(console.whole(replace(export, files=paths).to_text()))
 

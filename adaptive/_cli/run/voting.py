@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from adaptive._cli.output import emit
-from adaptive._cli.run.ledgers import check_other, describe_status, ledger_argument, reason_option
+from adaptive._cli.run.ledgers import describe_status, ledger_argument, reason_option
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._formats.votes import read_votes
 from adaptive._tables import item_cells
@@ -43,7 +43,6 @@ def open_command(
       ballots run open voting.db --out ballot.csv
       ballots run open voting.db --again --voter 17 --unanswered --out rest.csv
     """
-    check_other(out, campaign)
     if (voter is not None or unanswered) and not again:
         raise OptionError("--voter and --unanswered require --again")
     unit = campaign.info.unit

@@ -27,9 +27,9 @@ from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position
 from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import Probing, n_repeatable
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
+from adaptive.ledger._membership import file_name, register, voter_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
-from adaptive.ledger._voters.membership import file_name, register, voter_named
 from adaptive.ledger.errors import LedgerError
 
 
@@ -244,8 +244,7 @@ def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
     """Return the sheet and position of each comparison, and the slot and number of comparisons of each sheet."""
     order = np.argsort(slot, kind="stable")
     ordered = slot[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    counts = np.diff(np.append(starts, slot.size))
+    _, starts, counts = np.unique(ordered, return_index=True, return_counts=True)
     offset = np.arange(slot.size) - np.repeat(starts, counts)
     # As few sheets as the size allows, of nearly equal length: nobody should come for a sheet of one comparison.
     n_sheets = np.ones_like(counts) if size is None else -(-counts // size)

@@ -31,9 +31,9 @@ from adaptive.ledger._ballots.pairs import (
 from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.content import PLATFORMS
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
+from adaptive.ledger._membership import register, voter_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now
-from adaptive.ledger._voters.membership import register, voter_named
 from adaptive.ledger.errors import LedgerError
 
 MINUTE: Final = 60_000_000  # microseconds

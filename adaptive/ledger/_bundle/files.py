@@ -39,10 +39,10 @@ from adaptive.ledger._bundle.contents import (
     unpack,
 )
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, insert_columns, load_campaign
+from adaptive.ledger._membership import external_hash
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
 from adaptive.ledger._store.schema import ANSWERS, json_of, sha256_of, time_text
-from adaptive.ledger._voters.membership import external_hash
 from adaptive.ledger._votes.casting import correction_hash, vote_hash
 from adaptive.ledger.errors import BundleError
 from adaptive.model._prior import OVERSIGHT

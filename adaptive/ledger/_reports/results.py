@@ -10,8 +10,7 @@ import numpy as np
 
 from adaptive._plan import BallotPlan
 from adaptive._record import ProtocolResult, item_table, places_best_first
-from adaptive._rows import CampaignRow
-from adaptive._tables import guarded, items_csv
+from adaptive._tables import CampaignRow, guarded, items_csv
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.pairs import dropped_sheets

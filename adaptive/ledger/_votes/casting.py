@@ -23,10 +23,10 @@ from adaptive._record import has_half_a_pair
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import lease_end, mark_answered, renew_unanswered
 from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
+from adaptive.ledger._membership import has_finished
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, HALF_A_PAIR
 from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sha256_of, time_text
-from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
 

@@ -41,19 +41,8 @@ from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_co
 from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.settings import Targets
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
+from adaptive.ledger._membership import file_name
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import (
-    ANSWERS,
-    CANNOT_SAY,
-    answer_name,
-    best_and_worst,
-    file_id,
-    label_text,
-    pair_id,
-    side_and_grade,
-    time_text,
-)
-from adaptive.ledger._voters.membership import file_name
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
 
@@ -162,12 +151,12 @@ def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool)
 
     rows = (
         [
-            file_id(vote.comparison),
+            schema.file_id(vote.comparison),
             safe(vote.voter or ""),
             *answer_cells(vote),
             *(safe(vote.extra.get(name, "")) for name in extra),
             "" if vote.response_ms is None else f"{vote.response_ms / 1000:.3f}",
-            "" if vote.received_at is None else time_text(vote.received_at),
+            "" if vote.received_at is None else schema.time_text(vote.received_at),
         ]
         for vote in votes
     )
@@ -182,7 +171,7 @@ def label_cell(label: Hashable) -> str:
     >>> label_cell("oak"), label_cell(("oak", "tree"))
     ('oak', '["oak","tree"]')
     """
-    return label if isinstance(label, str) else label_text(label)
+    return label if isinstance(label, str) else schema.label_text(label)
 
 
 def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str], str]) -> list[str]:
@@ -202,10 +191,10 @@ def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str
     ['ash', 'fir', 'oak', 'oak', 'ash']
     """
     cells = [safe(label_cell(label)) for label in items]
-    code = CANNOT_SAY if answer is None else ANSWERS[answer]
-    if code == CANNOT_SAY:
+    code = schema.CANNOT_SAY if answer is None else schema.ANSWERS[answer]
+    if code == schema.CANNOT_SAY:
         return [*cells, "", ""]
-    best, worst = best_and_worst(np.array(code))
+    best, worst = schema.best_and_worst(np.array(code))
     return [*cells, cells[int(best)], cells[int(worst)]]
 
 
@@ -277,7 +266,7 @@ def _label_studio_task(vote: VotedComparison, items: Mapping[Hashable, ItemConte
         if vote.response_ms is not None:
             annotation["lead_time"] = vote.response_ms / 1000
         if vote.received_at is not None:
-            annotation["created_at"] = time_text(vote.received_at)
+            annotation["created_at"] = schema.time_text(vote.received_at)
         task["annotations"] = [annotation]
     return task
 
@@ -404,11 +393,11 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[V
     result = []
     for row in rows:
         voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
-        answer, grade = (None, None) if row.answer is None else side_and_grade(answer_name(row.answer))
+        answer, grade = (None, None) if row.answer is None else schema.side_and_grade(schema.answer_name(row.answer))
         left, right, *others = transaction.labels_of(row)
         result.append(
             VotedComparison(
-                comparison=pair_id(row.number, row.sheet, row.position),
+                comparison=schema.pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else display_names[voter],
                 left=left,
                 right=right,
@@ -510,13 +499,13 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
         left, right, *others = transaction.labels_of(row)
         ledger_event = LedgerEvent(
             number=row.id,
-            comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
+            comparison=schema.pair_id(numbers[row.ballot_id], row.sheet, row.position),
             left=left,
             right=right,
             other_items=tuple(others),
-            answer=None if row.answer is None else answer_name(row.answer),
+            answer=None if row.answer is None else schema.answer_name(row.answer),
             voter=row.key,
-            received_at=time_text(row.received_at),
+            received_at=schema.time_text(row.received_at),
             **{name: row._mapping[name] for name in same},
         )
         events.append(ledger_event)

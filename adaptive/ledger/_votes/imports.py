@@ -27,9 +27,9 @@ from adaptive.ledger._ballots.sheets import mark_answered
 from adaptive.ledger._ballots.stored import NO_VOTER, NOTHING, ballot_probes, drawn_columns, holders_of
 from adaptive.ledger._campaign.settings import KINDS, KnownPair
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
+from adaptive.ledger._membership import file_name, voters_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import ANSWERS, answer_code, answer_name, json_of, pair_at, pair_id
-from adaptive.ledger._voters.membership import file_name, voters_named
 from adaptive.ledger._votes.casting import VoteCast, event_row, why_late
 from adaptive.ledger._votes.exports import label_cell, set_cells
 from adaptive.ledger.errors import LedgerBusyError, LedgerError

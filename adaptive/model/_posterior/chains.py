@@ -35,8 +35,7 @@ from adaptive.model._likelihood import (
     kernel_input,
     laplacian,
 )
-from adaptive.model._posterior.normal import draw_normal
-from adaptive.model._posterior.opinions import Opinions, opinion_effects
+from adaptive.model._posterior.normal import Opinions, draw_normal, opinion_effects
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:

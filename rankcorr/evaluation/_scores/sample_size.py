@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final
 
@@ -140,9 +141,8 @@ def needed_items(
 
 def _number(ratio: float, fewest: int) -> int:
     """Return the smallest n such that power_margin(n - 1) * ratio / sqrt(n) is at most 1."""
-    low, high = fewest, fewest + math.ceil(4 * ratio**2)
-    while low < high:
-        middle = (low + high) // 2
-        is_enough = power_margin(float(middle - 1)) * ratio <= math.sqrt(middle) + ROUNDING
-        low, high = (low, middle) if is_enough else (middle + 1, high)
-    return low
+
+    def is_enough(n: int) -> bool:
+        return bool(power_margin(float(n - 1)) * ratio <= math.sqrt(n) + ROUNDING)
+
+    return fewest + bisect_left(range(fewest, fewest + math.ceil(4 * ratio**2)), True, key=is_enough)

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from flask import Response
 
 from adaptive import ledger
-from adaptive._rows import CampaignRow, names_of
+from adaptive._tables import CampaignRow, names_of
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr._output.report import ENDINGS, report_files
 from rankcorr.plots._style import figure_bytes

@@ -12,7 +12,7 @@ from adaptive._plan import plan_ballots
 from adaptive.ledger import CampaignSettings, VoteCast
 from adaptive.ledger._ballots.draws import Drawn, Known, ProbeDraw
 from adaptive.ledger._campaign.settings import KnownPair
-from adaptive.ledger._voters.membership import register
+from adaptive.ledger._membership import register
 
 PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
 ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]

@@ -9,9 +9,9 @@ from adaptive.ledger import ConflictError, LateVoteError
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.sheets import give_sheet
 from adaptive.ledger._campaign.settings import Probing
+from adaptive.ledger._membership import voter_rows
 from adaptive.ledger._reports.quality import quality_of
 from adaptive.ledger._reports.status import status_of
-from adaptive.ledger._voters.membership import voter_rows
 from adaptive.ledger._votes.casting import conflicts, correct, retract
 from adaptive.ledger._votes.exports import events_after
 from tests.adaptive.ledger.campaigns import (

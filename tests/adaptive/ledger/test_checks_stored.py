@@ -16,8 +16,8 @@ from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.sheets import give_sheet, sheet_of_voter
 from adaptive.ledger._ballots.stored import ballot_probes, drawn_columns
 from adaptive.ledger._campaign.settings import KnownPair, Probing
+from adaptive.ledger._membership import voter_named
 from adaptive.ledger._reports.status import spending_of, status_of
-from adaptive.ledger._voters.membership import voter_named
 from adaptive.ledger._votes.casting import conflicts
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (

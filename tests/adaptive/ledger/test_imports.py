@@ -8,7 +8,7 @@ import pytest
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
 from adaptive.ledger._ballots.sheets import give_sheet
-from adaptive.ledger._voters.membership import register
+from adaptive.ledger._membership import register
 from adaptive.ledger._votes.casting import conflicts, correct
 from adaptive.ledger._votes.imports import Recorded, record_file
 from tests.adaptive.ledger.campaigns import (

@@ -10,10 +10,10 @@ from adaptive import plan_ballots
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import CampaignSettings, KnownPair, Ledger, LedgerError, Probing, Visit, VotingPages
 from adaptive.ledger._ballots.sheets import Origin
+from adaptive.ledger._membership import consent, join
 from adaptive.ledger._reports.status import awaited_sheets
 from adaptive.ledger._store.schema import now, pair_id
 from adaptive.ledger._voter import next_sheet
-from adaptive.ledger._voters.membership import consent, join
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
 from tests.adaptive.ledger.test_participation import PAGES, answer, claim_sheet, join_campaign, journey, web_campaign
@@ -288,7 +288,7 @@ def test_a_slow_server_clock_does_not_shorten_the_time_of_a_study(ledger, monkey
     if ledger.database.is_sqlite:
         pytest.skip("without a clock of the database")
     campaign = web_campaign(ledger)
-    monkeypatch.setattr("adaptive.ledger._voters.membership.now", lambda: now() - 30 * MINUTE)
+    monkeypatch.setattr("adaptive.ledger._membership.now", lambda: now() - 30 * MINUTE)
     voter = join_from_study(campaign)
     hand, _ = claim_sheet(campaign, voter, STUDY)
     answer(campaign, voter, hand, 0)

@@ -24,7 +24,7 @@ from adaptive.ledger import (
     VoteCast,
     VotingPages,
 )
-from adaptive.ledger._voters.membership import register
+from adaptive.ledger._membership import register
 from tests.adaptive.ledger.campaigns import campaign_of, change, check_ledger, new_id, query, write
 
 PAGES = VotingPages(open_link=True)

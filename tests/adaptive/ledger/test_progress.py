@@ -21,7 +21,7 @@ from adaptive.ledger._closing import close_batches
 from adaptive.ledger._reports.status import campaign_stamp, spending_of, status_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import lock_ballot
-from adaptive.ledger._voters.tokens import holder_of
+from adaptive.ledger._tokens import holder_of
 from adaptive.ledger._votes.exports import events_after
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (

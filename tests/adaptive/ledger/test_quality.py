@@ -20,6 +20,7 @@ from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.stored import NOTHING, Answers, ballot_probes, votes_of
 from adaptive.ledger._campaign.settings import KnownPair, Probing
+from adaptive.ledger._membership import voter_named
 from adaptive.ledger._reports.quality import (
     Flag,
     FlagLimits,
@@ -34,7 +35,6 @@ from adaptive.ledger._reports.quality import (
 )
 from adaptive.ledger._reports.results import exclusion_preview, result_of
 from adaptive.ledger._store.schema import CANNOT_SAY
-from adaptive.ledger._voters.membership import voter_named
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query, read
 

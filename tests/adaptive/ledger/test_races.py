@@ -11,7 +11,7 @@ from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger._voters.membership import register
+from adaptive.ledger._membership import register
 from adaptive.ledger._votes import casting as votes
 from tests.adaptive.ledger.campaigns import (
     PLAN,

@@ -22,7 +22,7 @@ from adaptive.ledger import CampaignSettings
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
 from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after
 from adaptive.ledger._closing import record_and_position, record_dict
-from adaptive.ledger._voters.membership import withdraw
+from adaptive.ledger._membership import withdraw
 from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, query_ballots, vote, voters_of, write
 from tests.adaptive.strategies import Voting

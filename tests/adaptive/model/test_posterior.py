@@ -20,8 +20,7 @@ from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters
 from adaptive.model._newton import JointFit, Move, pool_rows
 from adaptive.model._posterior import sweep_kernels
 from adaptive.model._posterior.chains import MOST_READ, Paraboloid, PooledVotes, draw_by_chains, side_precisions
-from adaptive.model._posterior.normal import covariance, draw_normal
-from adaptive.model._posterior.opinions import Opinions, shared_opinions
+from adaptive.model._posterior.normal import Opinions, covariance, draw_normal, shared_opinions
 from adaptive.model._posterior.sweep_kernels import Shape, log_density, sweep
 from adaptive.model._strengths import rows_of
 from rankcorr._output.results import read_only
@@ -238,7 +237,7 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
     inverse = np.linalg.inv(curved.matrix())
     with pytest.MonkeyPatch.context() as patch:
         if near:
-            patch.setattr("adaptive.model._posterior.opinions.MAX_DENSE", 1)
+            patch.setattr("adaptive.model._posterior.normal.MAX_DENSE", 1)
             inverse = np.diag(1 / curved.diagonal)
         opinions = shared_opinions(curved, votes.voter)
     outside = weight - weight @ signs @ inverse @ signs.T @ weight
@@ -254,7 +253,7 @@ def test_a_trace_by_random_signs_hardly_changes_the_spread_of_opinions(monkeypat
     curved = bradley_terry(votes).curvature
     exact = shared_opinions(curved, votes.voter)
     assert exact.sd > 0.4
-    monkeypatch.setattr("adaptive.model._posterior.opinions._MOST_PRODUCTS", 0)
+    monkeypatch.setattr("adaptive.model._posterior.normal._MOST_PRODUCTS", 0)
     assert_allclose(shared_opinions(curved, votes.voter).sd, exact.sd, rtol=0.01)
 
 
@@ -263,7 +262,7 @@ def test_the_spread_of_opinions_of_few_voters_is_exact(monkeypatch):
     votes, _ = simulate_votes(60, 3000, 8, n_voters=1, opinion_sd=0.7)
     curved = bradley_terry(votes, prior=1.5).curvature
     exact = shared_opinions(curved, votes.voter)
-    monkeypatch.setattr("adaptive.model._posterior.opinions._MOST_PRODUCTS", 0)
+    monkeypatch.setattr("adaptive.model._posterior.normal._MOST_PRODUCTS", 0)
     assert shared_opinions(curved, votes.voter).sd == exact.sd
 
 

@@ -12,8 +12,7 @@ from rankcorr import Ranking, RhoW, TauW, correlate_many, first_rank_share, item
 from rankcorr._contributions import contributions
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import plot_null, plot_offset, plot_ranks, save_figure
-from rankcorr.plots._offsets import OFFSETS
-from rankcorr.plots._ranks import DENSE, MOST_HEAVY
+from rankcorr.plots._ranks import DENSE, MOST_HEAVY, OFFSETS
 from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, labels_of, legend_of, minus, new_axes, title_of
 
 

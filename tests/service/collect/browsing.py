@@ -7,8 +7,8 @@ from jsonschema import Draft202012Validator
 from werkzeug.exceptions import NotFound
 
 from adaptive.ledger import CampaignSettings, Ledger, PageTexts, VotingPages
-from adaptive.ledger._voters.membership import invite
-from adaptive.ledger._voters.tokens import issue
+from adaptive.ledger._membership import invite
+from adaptive.ledger._tokens import issue
 from service.http.state import state
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, new_id
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from adaptive.ledger import Ledger, LedgerError
-from adaptive.ledger._voters.tokens import holder_of
+from adaptive.ledger._tokens import holder_of
 from service.collect import sample as module
 from service.collect.sample import ITEMS, NAME, main, sample
 

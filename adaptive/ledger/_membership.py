@@ -22,7 +22,7 @@ from adaptive.ledger._campaign.content import OPEN, PLATFORMS, Outcome, VotingPa
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now, time_text
-from adaptive.ledger._voters.tokens import issue, revoke
+from adaptive.ledger._tokens import issue, revoke
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, NoVoterError
 from rankcorr._checks import shown
 

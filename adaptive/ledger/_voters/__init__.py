@@ -1,1 +1,0 @@
-"""Voters: names, tokens and consent, newcomers, and who takes part."""
