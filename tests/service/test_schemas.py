@@ -95,6 +95,7 @@ BEYOND_SCHEMAS = re.compile(
             r"the plan has \d+ comparisons; got",
             r"a plan has at most \d+ comparisons",
             r"sample must be an integer from 1 to the number of pairs",
+            r"n_resamples must be at least .* at level",
             r"must be the least, then the largest",
             r"pairs of areas that have a token in common \(RANKCORR_MAX_ITEMS\)",
             r"pairs of tokens; a sample takes fewer \(RANKCORR_MAX_ITEMS\)",
