@@ -91,7 +91,7 @@ def answers_of_choices(
         return None
     if len(set(kinds.values())) > 1:
         texts = ", ".join(f"{printable(path)}: {NOUNS[kind][1]}" for path, kind in kinds.items())
-        raise OptionError(f"the files have answers of several kinds: {texts}")
+        raise OptionError(f"the files have answers of several kinds: {texts}; fit each kind separately")
     reason = flags[0] if flags else NOUNS[kinds[paths[0]]][1]
     if model != "bradley-terry":
         raise OptionError(f"--model {model} cannot be used with {reason}; use --model bradley-terry")

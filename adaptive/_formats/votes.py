@@ -75,7 +75,8 @@ PROMPT_NAMES: Final = ("prompt", "prompt_id", "question_id", "query", "question"
 _MOST_VOTES: Final = 100_000_000  # 1.3 GB
 _KNOWN_COLUMNS: Final = (
     "left, right, winner; or left, right, label; or model_a, model_b and winner (or winner_model_a, ...); or winner, "
-    "loser; or an export of Label Studio or potato"
+    "loser; or an export of Label Studio or potato; or, for `ballots fit` (in Python, read_choices), left, right, "
+    "grade; or best, worst and item_1, item_2, ...; or item, rank (1 is best)"
 )
 
 

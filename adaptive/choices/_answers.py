@@ -34,7 +34,7 @@ _NAMES: Final = {"voters": "voter", "prompts": "prompt", "turns": "turn"}  # att
 # A voter is dominant with more than half of all answers, or with a third and twice as many as the next voter.
 _MOST_OF_ONE: Final = 0.5
 _FAR_AHEAD: Final = 2
-_MOST_NAMED: Final = 5
+_MOST_NAMED: Final = 20
 
 
 @dataclass(frozen=True)

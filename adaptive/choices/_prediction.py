@@ -252,7 +252,9 @@ def _choices_of(
     if not isinstance(votes, Choices):
         raise ModelError(f"{role} must be Choices or ChoiceAnswers; got {shown(votes)}")
     if prompts is None:
-        raise ModelError(f"the prompts are unknown: answers need a column prompt, and choices need {role}_prompts")
+        raise ModelError(
+            f"the prompts are unknown: answers need a column prompt (in Python, choices need {role}_prompts)"
+        )
     if not has_voters:
         votes = replace(votes, basis=f"{votes.basis} of {'people' if role == 'human' else 'the judge'}")
     return votes, prompts

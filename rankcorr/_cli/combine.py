@@ -68,8 +68,6 @@ def merge_command(
 ) -> None:
     """Merge the RANKING files into one ranking of their items, and show how far each of them agrees with it.
 
-    A file that has several rankings is given once for each, with a --score for each.
-
     Example:
       rankcorr merge judge_a.csv judge_b.csv judge_c.csv
       rankcorr merge judge_a.csv judge_b.csv --method consensus --weight judge_a.csv=2 --weight judge_b.csv=1

@@ -227,7 +227,9 @@ class Files:
         "--id", "COLUMN[,COLUMN]", "Columns that name the item, in all files.", callback=split_columns
     )
     scores: tuple[str, ...] = console.several_setting(
-        "--score", "COLUMN", "Column of the numbers: once, or once for each file."
+        "--score",
+        "COLUMN",
+        "Column of the numbers: once, or once for each file. Give a file with several rankings once for each.",
     )
     ranks: bool = console.flag_setting("--ranks", "The numbers in all files are ranks: smaller is better.")
     no_header: bool = console.setting(header_option())

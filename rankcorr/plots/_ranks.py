@@ -28,7 +28,7 @@ PANEL: Final = 3.7  # of each of several
 MOST_COLUMNS: Final = 3  # of one row
 LONGEST_NAME: Final = 28
 LABEL_WIDTH: Final = 1.6  # left of the axes, in inches
-LONGEST_ITEM, LONGEST_IN_PANEL = 20, 14
+LONGEST_ITEM: Final = 20
 
 EXPLAINED: Final = "larger markers weigh more; coloured ones cost most"
 FIRST_EDGE: Final = 0.65  # rank where the axes begin: the largest marker fits
@@ -121,8 +121,7 @@ def plot_ranks(
         parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]
         worst = _worst(parts, count)
         axes = _style.own_axes(ax, *_axis_labels(names), SIDE + LABEL_WIDTH, SIDE)
-        longest = LONGEST_ITEM if ax is None else max(8, int(_style.room(axes) / 16))
-        _draw(axes, parts, worst, longest)
+        _draw(axes, parts, worst)
         x_name, y_name = (_style.label_text(name, LONGEST_NAME) for name in names)
         subject = f"{y_name} against {x_name}, {counted(parts.n_items, 'item')}"
         _style.entitle(axes, f"{subject}: {_style.coefficient_text(parts, parts.statistic)}\n{EXPLAINED}", ax)
@@ -169,12 +168,12 @@ def _worst(parts: Contributions, count: int) -> list[ItemContribution]:
 
 def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
     n_rows = 1 if len(panels) <= MOST_COLUMNS else 2
-    n_columns = min(math.ceil(len(panels) / n_rows), _style.most_columns(2.3))
+    n_columns = min(math.ceil(len(panels) / n_rows), _style.most_columns(3.4))
     n_rows = math.ceil(len(panels) / n_columns)
     figure = _style.canvas((PANEL + LABEL_WIDTH / 2) * n_columns, PANEL * n_rows + 0.5)
     for place, (name, parts) in enumerate(panels.items(), start=1):
         axes = _style.add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
-        _draw(axes, parts, _worst(parts, count), LONGEST_IN_PANEL)
+        _draw(axes, parts, _worst(parts, count))
         value = _style.coefficient_text(parts, parts.statistic, offset=False)
         axes.set_title(f"{_style.label_text(name, LONGEST_NAME)}: {value}", loc="left", fontsize=_style.NAMES)
     parts = next(iter(panels.values()))
@@ -184,7 +183,7 @@ def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], longest: int) -> None:
+def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution]) -> None:
     ink = _style.Ink.of(axes)
     ends = (FIRST_EDGE, parts.n_items / FIRST_EDGE)
     axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
@@ -201,6 +200,7 @@ def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], longe
         ticks = _style.round_numbers(1, parts.n_items, gap)
         axis.set_ticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
         axis.set_ticks([], minor=True)
+    longest = max(8, min(LONGEST_ITEM, int(_style.room(axes) / 10)))
     labels = [
         _style.label_text(row.label if parts.x.labels is not None else f"position {row.label}", longest)
         for row in worst
@@ -231,15 +231,12 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: _
 def _label_worst(
     axes: Axes, worst: list[ItemContribution], labels: list[str], areas: dict[tuple[float, ...], float]
 ) -> None:
-    """Colour the markers of items, and write their labels on the right; items of one marker share a label."""
-    of_places: dict[tuple[float, float], list[str]] = {}
-    for row, label in zip(worst, labels, strict=True):
-        of_places.setdefault((row.x_rank, row.y_rank), []).append(label)
+    """Colour the markers of items, and write their labels on the right."""
+    places = [(row.x_rank, row.y_rank) for row in worst]
     colour = _style.Ink.of(axes).colour(1)
-    for place in of_places:
+    for place in dict.fromkeys(places):
         axes.scatter(*place, s=areas[place], facecolors=[colour], linewidths=0, zorder=2.5)
-    texts = [", ".join(labels) for labels in of_places.values()]
-    _style.label_beside(axes, list(of_places), texts, [colour] * len(texts))
+    _style.label_beside(axes, places, labels, [colour] * len(labels))
 
 
 OFFSETS: Final = (np.geomspace(1, 1001, 61) - 1).tolist()

@@ -318,7 +318,7 @@ def label_beside(
             fontsize=LABEL,
             color=colour,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "lw": 0.7, "color": colour, "shrinkA": 1, "shrinkB": 0},
+            arrowprops={"arrowstyle": "-", "lw": 0.7, "color": colour, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)},
             zorder=1,
         )
 

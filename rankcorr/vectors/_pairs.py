@@ -382,7 +382,7 @@ def evaluate_vectors(
         looked_up = words_of(pairs, lower=lower)
     elif pairs_of_one_word:
         message = (
-            "pairs of a word with itself have the cosine 1 whatever the vectors, unless self_pairs leaves them out"
+            'pairs of a word with itself have the cosine 1 whatever the vectors; self_pairs="omit" leaves them out'
         )
         give_notice(offending(message, pairs_of_one_word), SelfPairWarning)
     word_vectors = as_vectors(vectors, set(looked_up.values()))

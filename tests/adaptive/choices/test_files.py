@@ -509,6 +509,9 @@ def test_answers_of_some_voters_can_be_selected():
     assert answers.select([1, 2, 3, 4]).warnings == ()
     with pytest.raises(ModelError, match="no voter is called 'Z'; there are 1, 'Ann', 'Bob'"):
         answers.of_voters(["Z"])
+    people = read_choices([{"left": "a", "right": "b", "winner": "left", "voter": f"P{n}"} for n in range(22)])
+    with pytest.raises(ModelError, match="'P18', 'P19', and 2 more"):
+        people.of_voters(["Z"])
     with pytest.raises(ModelError, match="voters must be a list of names; got 'Bob'"):
         answers.of_voters("Bob")
     with pytest.raises(ModelError, match="the voters are not known"):

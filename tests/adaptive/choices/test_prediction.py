@@ -121,7 +121,7 @@ def test_prompts_come_with_the_answers_and_ambiguous_ones_are_noted():
     places_of_other_pairs = [place for place in range(60) if set(of_people[place][:2]) != {"a", "b"}][: len(other)]
     mixed = prediction_powered(human.select(places_of_other_pairs), judge, other[: len(places_of_other_pairs)], prior=1)
     assert "people and the judge compare different items on every prompt" in mixed.warnings[-1]
-    with pytest.raises(ModelError, match="answers need a column prompt, and choices need human_prompts"):
+    with pytest.raises(ModelError, match=r"answers need a column prompt \(in Python, choices need human_prompts\)"):
         prediction_powered(human.choices(), judge)
     with pytest.raises(ModelError, match="human must have votes on pairs or grades; got <ChoiceAnswers: 1 ranking "):
         prediction_powered(ChoiceAnswers("rankings", ((("a",), ("b",)),), np.ones(1)), judge)

@@ -115,6 +115,8 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
     }.items():
         assert message in refusal("fit", *files, "--powered-by", "gpt", option)
     assert "no voter is called 'Z'" in refusal("fit", *files, "--powered-by", "Z")
+    without_prompts = refusal("fit", *files, "--powered-by", "gpt", "--ignore", "prompt")
+    assert without_prompts == "the prompts are unknown: answers need a column prompt"
 
 
 def test_votes_are_never_written_over(tmp_path):
@@ -185,7 +187,10 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ("grades.csv rankings.csv", "answers of several kinds: grades.csv: graded votes, rankings.csv: rankings"),
+        (
+            "grades.csv rankings.csv",
+            "answers of several kinds: grades.csv: graded votes, rankings.csv: rankings; fit each kind separately",
+        ),
         ("grades.csv --model borda", "--model borda cannot be used with graded votes; use --model bradley-terry"),
         ("pairs.csv --cluster voter --voters", "--voters cannot be used with --cluster"),
         ("rankings.csv --report report.md", "--report cannot be used with rankings"),

@@ -308,6 +308,11 @@ SHORT_HEAD = "left,right,winner\n"
     [
         ("", TableError, r"votes\.csv: the file is empty"),
         ("a,b\nc,d\n", TableError, r'votes\.csv:1: got the columns "a", "b"; expected left, right, winner'),
+        (
+            "item_1,item_2,best,worst\na,b,a,b\n",
+            TableError,
+            r"for `ballots fit` \(in Python, read_choices\), .* best, worst",
+        ),
         ("Left,Right,Winner\na,b,left\n", TableError, r'votes\.csv:1: column "Left": did you mean "left"\?'),
         ("left,right,Winner\na,b,left\n", TableError, r'column "Winner": did you mean "winner"\?'),
         ("left, right,winner\na,b,tie\n", TableError, r'column " right": did you mean "right"\? Capitals and spaces'),

@@ -11,7 +11,7 @@ import rankcorr
 from rankcorr import Ranking, RhoW, TauW, correlate_many, first_rank_share, item_weights, permutation_test, weighted_tau
 from rankcorr._contributions import contributions
 from rankcorr.inference._null import null_distribution
-from rankcorr.plots import plot_null, plot_offset, plot_ranks, save_figure
+from rankcorr.plots import plot_null, plot_offset, plot_ranks, save_figure, theme
 from rankcorr.plots._ranks import DENSE, MOST_HEAVY, OFFSETS
 from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, labels_of, legend_of, minus, new_axes, title_of
 
@@ -74,13 +74,23 @@ def test_items_with_the_largest_cost_are_labelled():
     assert min(np.diff(heights)) > 0.02  # labels do not overlap
 
 
-def test_items_that_share_a_marker_share_a_label():
+def test_items_that_share_a_marker_have_a_label_each():
     scores = [40 - item for item in range(40)]
     gold = list(scores)
     gold[0] = gold[1] = 50
     scores[0] = scores[1] = -1
     (axes,) = plot_ranks(gold, scores, n_named=2).axes
-    assert labels_of(axes) == ["position 0, position 1"]
+    assert sorted(labels_of(axes)) == ["position 0", "position 1"]
+
+
+def test_panels_on_a_page_keep_room_beside_the_labels_of_pairs():
+    pairs = [(f"automobile {number}", f"magician {number}") for number in range(60)]
+    gold = dict(zip(pairs, GOLD, strict=True))
+    systems = {name: dict(zip(pairs, np.round(SYSTEMS[name]), strict=True)) for name in list(SYSTEMS)[:3]}
+    with theme(width=7):
+        figure = plot_ranks(gold, systems)
+        figure.draw_without_rendering()
+    assert min(axes.get_window_extent().width for axes in figure.axes) / figure.dpi > 1.2
 
 
 def test_unlabelled_items_with_a_cost_are_labelled_by_position():
