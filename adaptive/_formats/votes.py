@@ -62,11 +62,7 @@ _TIE_MARKS: Final = {
     **dict.fromkeys(("yes", "y", "t", "x", *_TIES), True),
     **dict.fromkeys(("no", "n", "f", ""), False),
 }
-# Words in the names of columns that change what a vote means.
-_GRADES: Final = frozenset((
-    "degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength", "intensity", "rating",
-    "ratings", "score", "scores", "confidence", "certainty", "likert",
-))  # fmt: skip
+# Words in the names of columns that say what a vote is on.
 _PROMPTS: Final = frozenset((
     "prompt", "query", "question", "topic", "task", "instruction", "scenario", "context", "aspect", "criteria",
     "criterion", "dimension",
@@ -460,8 +456,8 @@ def _tie_mark(entry: object) -> bool | None:
 
 def check_meaning(records: Records, column: str) -> None:
     """Refuse a column whose name says that it changes the meaning of a vote in a way that no reader here uses."""
-    if name_words(column) & _GRADES:
-        _refuse(records, column, "says how much an item is preferred, or how surely, which this reader cannot use")
+    if name_words(column) & {"grade", "grades"}:
+        _refuse(records, column, "says how much an item is preferred, which read_choices reads from a column grade")
     if _may_count(name_words(column)) and not is_count(name_words(column)):
         _refuse(records, column, "may count votes; a row counts as often as a column n says, for one winner")
 
