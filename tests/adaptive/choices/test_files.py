@@ -155,6 +155,10 @@ def test_arenas_have_lengths_in_conversations_and_metadata(write):
         ("ranking,voter,item,rank\n1,Ann,a,1\n1,Bob,b,2\n", "the rows of one ranking have different voters"),
         ("left,right,grade,weight\na,b,1,-1\n", "a weight must be a number from 0 to below 1e12; got '-1'"),
         ("left,right,grade,n\na,b,1,1.5\n", "a count must be a whole number from 0 to below 1e12; got '1.5'"),
+        (
+            "left,right,grade,n\na,b,1,0\na,b,-1,1\na,b,1,2\na,b,1,3\n",
+            'column "n": numbers the rows, but its name says',
+        ),
         ("left,right,grade,n,count\na,b,1,1,1\n", "both n and count may be the count of an answer"),
         ("left,right,grade,voter\na,b,1,Ann\na,b,1,\n", "a voter is missing, but other rows have one"),
         ("left,right,grade,best,worst\na,b,1,a,b\n", r"fit several kinds of answers: best-worst \(best, worst\) and"),

@@ -668,6 +668,7 @@ def test_a_count_repeats_its_row(rows):
         ("winner,loser,weight\na,b,1\na,c,0.5\n", 'csv:3: column "weight": a count of votes must be a whole number'),
         ("winner,loser,n\na,b,\n", r'csv:2: column "n": a count of .* got \'\'\. Leave the column out with ignore='),
         ("winner,loser,n\na,b,-1\n", "a count of votes must be a whole number of 0 or more; got '-1'"),
+        ("winner,loser,Obs\na,b,1\na,c,2\nb,c,3\nb,a,4\n", r'column "Obs": numbers the rows, but .* ignore=\["Obs"\]'),
         ("winner,loser,n,count\na,b,1,1\n", r'column "count": counts votes, and so does "n"'),
         ("winner,loser,n\na,b,999999999999\n", "counts 999,999,999,999 votes; at most 100,000,000 can be read"),
         ("left,right,winner,grade\na,b,left,2\n", r'column "grade": says how much an item is preferred'),
