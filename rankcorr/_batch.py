@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import check_choice, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._input.frames import PLAIN, by_name
+from rankcorr._input.frames import PLAIN, by_name, has_names
 from rankcorr._input.scores import checked_numbers, is_masked, midrank_rows, sortable
 from rankcorr._output.results import Computed, TableResult, read_only, square_frame
 from rankcorr._output.tables import TableNotes, best_places
@@ -22,6 +22,7 @@ from rankcorr._ranking import (
     RankingLike,
     align_rankings,
     as_ranking,
+    match_positions,
     n_missing,
     named_rankings,
     needs_labels,
@@ -222,7 +223,8 @@ def correlate_systems(
     if named is not None:
         read = named_rankings(named, "system")
         _check_any(len(read), "system")
-        names, rankings = tuple(read), list(read.values())
+        names = tuple(read)
+        first, *rankings = match_positions((first, *read.values()))
         pair_names = [("gold", f"system {shown(name)}") for name in names]
         if missing == "raise":
             pairs = zip(rankings, pair_names, strict=True)
@@ -316,7 +318,7 @@ def correlation_matrix(
     if named is not None:
         read = named_rankings(named, "ranking")
         _check_any(len(read), "ranking")
-        names, items = tuple(read), list(read.values())
+        names, items = tuple(read), match_positions(read.values())
     else:
         names = None
         rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, role="ranking"), descending=True)
@@ -403,7 +405,7 @@ def _matrix(rankings: Any, gold: Ranking | None, *, role: str, missing: Missing 
     noun = f"{role} score"
     scores = sortable(checked_numbers(rankings, noun=noun, n_dimensions=2), noun)
     _check_any(len(scores), role)
-    if gold is not None and gold.labels is not None:
+    if gold is not None and gold.labels is not None and has_names(gold.labels, ()):
         raise LabelError(
             f"gold has labels and the matrix of {role}s has none, so their items cannot be matched: "
             f"pass a mapping of {role}s with labels"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankcorr import _checks as checks
 from rankcorr import errors
-from rankcorr._input.frames import FrameColumns, is_rank_column, python_values
+from rankcorr._input.frames import FrameColumns, has_names, is_rank_column, python_values
 from rankcorr._input.identifiers import (
     WHOLE_TIMES,
     identifier_text,
@@ -346,6 +346,19 @@ def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, 
     return parsed
 
 
+def match_positions(rankings: Iterable[Ranking]) -> list[Ranking]:
+    """Return rankings without the labels 0, 1, ..., by which pandas numbers rows, if one of them has no labels."""
+    listed = list(rankings)
+    if all(ranking.labels is not None for ranking in listed):
+        return listed
+    return [
+        ranking
+        if ranking.labels is None or has_names(ranking.labels, ())
+        else Ranking.unchecked(ranking.ranks, ranking.best_first, ranking.n_ties, None, ranking.scores)
+        for ranking in listed
+    ]
+
+
 def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
     """Return the ranks of rankings in the same order of items, a row each, and their numbers of ties."""
     return kernel_array(np.array([ranking.ranks for ranking in rankings])), np.array(
@@ -354,8 +367,8 @@ def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
 
 
 def _is_no_list(value: object) -> bool:
-    is_other = isinstance(value, str | bytes | bytearray | Set) or hasattr(value, "keys")
-    return is_other or not isinstance(value, Iterable)
+    is_mapping = hasattr(value, "keys") and not hasattr(value, "tolist")  # a series of pandas has both
+    return is_mapping or isinstance(value, str | bytes | bytearray | Set) or not isinstance(value, Iterable)
 
 
 def check_names(names: Collection[Hashable], role: str) -> None:
@@ -469,6 +482,8 @@ def align_rankings(
 ) -> tuple[Ranking, Ranking]:
     """Do what `align` does for rankings that must have `least` items in common, one or two."""
     checks.check_choice("missing", missing, MISSING)
+    if (first.labels is None) != (second.labels is None):
+        first, second = match_positions((first, second))
     if (first.labels is None) != (second.labels is None):
         with_labels, without_labels = names if second.labels is None else names[::-1]
         raise errors.LabelError(

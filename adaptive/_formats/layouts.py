@@ -118,6 +118,7 @@ def read_answers(entries: Sequence[Any], words: Words, where: Callable[[int], st
         # 1, 1.0 and True are the same dictionary key, but three answers.
         keys: Sequence[Any] = entries if kinds <= {str} else list(zip(map(type, entries), entries, strict=True))
         texts = {key: answer_text(key if isinstance(key, str) else key[1]) for key in dict.fromkeys(keys)}
+        texts = {key: text and known_word(text, words) for key, text in texts.items()}
     except TypeError:  # a list, as JSON has them
         row, entry = next((row, entry) for row, entry in enumerate(entries) if isinstance(entry, list | dict | set))
         raise VoteError(_unknown(where(row), words, [entry])) from None
@@ -127,6 +128,11 @@ def read_answers(entries: Sequence[Any], words: Words, where: Callable[[int], st
         raise VoteError(_unknown(where(keys.index(unknown[0])), words, unknown_answers))
     meaning_of = {key: words[text] if text else None for key, text in texts.items()}
     return list(map(meaning_of.__getitem__, keys))
+
+
+def known_word(text: str, words: Container[str]) -> str:
+    """Return a text in small letters and without outer spaces, unless it is one of the words as it is."""
+    return text if text in words else text.strip().casefold()
 
 
 def answer_text(entry: object) -> str | None:
@@ -168,7 +174,7 @@ def _words_in_a_column(records: Records, column: object, words: Words, sides: Si
             answers = _sides_that_won(entries, sides)
             if "no item" in distinct(answers):
                 answers = [
-                    draws.get(entry, answer) if answer == "no item" and isinstance(entry, str) else answer
+                    draws.get(known_word(str(entry), draws), answer) if answer == "no item" else answer
                     for entry, answer in zip(entries, answers, strict=True)
                 ]
             if "no item" not in distinct(answers):

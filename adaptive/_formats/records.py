@@ -17,7 +17,7 @@ from adaptive._record import has_half_a_pair, label_from_json
 from adaptive._tables import check_spelling, check_text, guarded, header_and_records, label_columns
 from adaptive.errors import ComparisonError
 from rankcorr._checks import shown
-from rankcorr._input.frames import columns_of, python_values
+from rankcorr._input.frames import columns_of, python_values, with_levels
 from rankcorr._input.identifiers import plain_identifier
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile, CodedColumn, coded_column, distinct
 from rankcorr._io.source import path_text, printable
@@ -232,7 +232,9 @@ class Cells(Records):
         line = data[: data.find(b"\n") + 1]
         # A second byte order mark is left to `of`, which removes it too.
         is_table = (
-            line[:1] not in b"<{[\xef" and not line.isspace() and not line.lstrip(b'"').lower().startswith(b"sep=")
+            line[:1] not in b"<{[\xef"
+            and line.strip(b' \t\r\n",;|')
+            and not line.lstrip(b'"').lower().startswith(b"sep=")
         )
         is_utf_8 = codecs.lookup(table.encoding or "utf-8").name in ("utf-8", "utf-8-sig")
         if not is_table or not is_utf_8 or line.count(b'"') % 2:
@@ -320,7 +322,7 @@ class Frame(Records):
     """Rows of a data frame of pandas, polars or pyarrow."""
 
     def __init__(self, frame: object) -> None:
-        columns = columns_of(frame)
+        columns = columns_of(with_levels(frame))
         if columns is None:
             raise ComparisonError(f"a data frame of pandas, polars or pyarrow is expected; got {shown(frame)}")
         self.columns = list(columns.values())

@@ -62,11 +62,7 @@ _TIE_MARKS: Final = {
     **dict.fromkeys(("yes", "y", "t", "x", *_TIES), True),
     **dict.fromkeys(("no", "n", "f", ""), False),
 }
-# Words in the names of columns that change what a vote means.
-_GRADES: Final = frozenset((
-    "degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength", "intensity", "rating",
-    "ratings", "score", "scores", "confidence", "certainty", "likert",
-))  # fmt: skip
+# Words in the names of columns that say what a vote is on.
 _PROMPTS: Final = frozenset((
     "prompt", "query", "question", "topic", "task", "instruction", "scenario", "context", "aspect", "criteria",
     "criterion", "dimension",
@@ -198,6 +194,7 @@ class VoteColumns:
                 "read weights that are no counts by read_choices or the role weight of `ballots fit --columns`"
             )
             raise self.records.table.error(f"{place}: {message}")
+        check_row_numbers(self.records, names[0], numbers)
         if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:
             _refuse(self.records, names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
         return np.array(numbers, np.int64)
@@ -461,10 +458,20 @@ def _tie_mark(entry: object) -> bool | None:
 
 def check_meaning(records: Records, column: str) -> None:
     """Refuse a column whose name says that it changes the meaning of a vote in a way that no reader here uses."""
-    if name_words(column) & _GRADES:
-        _refuse(records, column, "says how much an item is preferred, or how surely, which this reader cannot use")
+    if name_words(column) & {"grade", "grades"}:
+        _refuse(records, column, "says how much an item is preferred, which read_choices reads from a column grade")
     if _may_count(name_words(column)) and not is_count(name_words(column)):
         _refuse(records, column, "may count votes; a row counts as often as a column n says, for one winner")
+
+
+def check_row_numbers(records: Records, column: str, counts: Sequence[float]) -> None:
+    """Refuse counts that number more than three rows from 0 or 1, as statistics programs do in a column n or obs."""
+    if len(counts) > 3 and counts[0] in (0, 1) and (np.diff(np.array(counts, float)) == 1).all():
+        _refuse(
+            records,
+            column,
+            "numbers the rows, but its name says that it counts votes; if it does, put the rows in another order",
+        )
 
 
 def _refuse(records: Records, column: str, fault: str) -> NoReturn:

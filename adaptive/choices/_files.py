@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NoReturn
@@ -39,6 +39,7 @@ from adaptive._formats.votes import (
     Columns,
     Format,
     check_meaning,
+    check_row_numbers,
     check_ties,
     is_count,
     name_words,
@@ -176,7 +177,7 @@ def choice_records(source: Any, encoding: str) -> Records:
         return source
     if isinstance(source, str | os.PathLike):
         return split_games(records_of_file(source, encoding=encoding))
-    if isinstance(source, list):
+    if isinstance(source, list | tuple | Iterator):
         rows = list(source)
         table = TextTable("answers")
         if not rows:
@@ -380,6 +381,7 @@ class _Reader:
                     self.records.header.line,
                 )
             for name in names:
+                check_row_numbers(self.records, name, list(map(cell_number, self.entries(name))))
                 for row, entry in enumerate(self.entries(name)):
                     number = cell_number(entry)
                     if not 0 <= number < 1e12 or not (is_weight or number.is_integer()):
@@ -436,7 +438,7 @@ class _Reader:
             words = {*_BOTH_BAD, *words_of({word: meaning for word, meaning in named.items() if meaning == BOTH_BAD})}
             entries = self.records.column(votes.names["winner"], optional=True)
             answers = [
-                BOTH_BAD if answer == "tie" and answer_text(entry) in words else answer
+                BOTH_BAD if answer == "tie" and words & {answer_text(entry), str(entry).strip().casefold()} else answer
                 for answer, entry in zip(answers, entries, strict=True)
             ]
         left, right = votes.left or (), votes.right or ()

@@ -169,6 +169,16 @@ def columns_of(value: object) -> dict[Any, Any] | None:
     return {column: frame.get_column(column).to_native() for column in frame.columns}
 
 
+def with_levels(value: Any) -> Any:
+    """Return a frame or series of pandas with the named levels of its index as columns; anything else unchanged."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(value, pandas.DataFrame | pandas.Series):
+        return value
+    columns = (value.name,) if isinstance(value, pandas.Series) else value.columns
+    levels = [name for name in value.index.names if name is not None and name not in columns]
+    return value.reset_index(level=levels) if levels else value
+
+
 def is_rank_column(name: object) -> bool:
     """Whether the name of a column says that it holds ranks, of which the smallest is the best.
 
@@ -214,7 +224,9 @@ def _read(value: object) -> Any:
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
-    pyarrow = sys.modules.get("pyarrow")
+    pyarrow, datasets = sys.modules.get("pyarrow"), sys.modules.get("datasets")
+    if isinstance(value, getattr(datasets, "Dataset", ())):  # of Hugging Face
+        value = value.with_format("arrow")[:]  # type: ignore[attr-defined]
     value = decoded(value)
     if pyarrow is not None and isinstance(value, pyarrow.Array):
         value = pyarrow.chunked_array([value])

@@ -236,16 +236,18 @@ def _find_columns(
             first.line,
         )
     if header:
-        _check_header(table, names[score], first.line)
+        # The name of a column of text is in no row of data, so that numbers next to it are names, such as years.
+        is_certain = id_columns is not None and not any(map(real_text, id_columns))
+        _check_header(table, names[score], first.line, is_certain=is_certain)
     return _Columns(names, ids, score)
 
 
-def _check_header(table: TextTable, name: str, line: int) -> None:
+def _check_header(table: TextTable, name: str, line: int, *, is_certain: bool) -> None:
     if not name.strip():
         table.fail(
             "the score column has no name; if this line holds data, use --no-header (in Python, header=False)", line
         )
-    if real_text(name) or name.strip().lower() in _MISSING:
+    if not is_certain and (real_text(name) or name.strip().lower() in _MISSING):
         table.fail(
             "this line looks like data; use --no-header (in Python, header=False), or rename the column", line, name
         )

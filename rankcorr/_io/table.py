@@ -3,9 +3,10 @@
 Anything doubtful is an error that names file, line and column.
 
 If pyarrow is there, it reads the columns of a plain table, in a tenth of the time and with a third of the memory. A
-table is plain if each line has its cells between single separators: no quotes, no blank lines, no lone carriage
-returns. Any other text, a row of another length, and a cell that is no number are left to the exact readers, which say
-what is wrong and where. Numbers that arithmetic could change are compared with `parse_number`.
+table is plain if each line has its cells between single separators: no quotes, no empty rows, no lone carriage
+returns, no cells that begin with a space. Any other text, a row of another length, and a cell that is no number are
+left to the exact readers, which say what is wrong and where. Numbers that arithmetic could change are compared with
+`parse_number`.
 """
 
 import codecs
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from rankcorr._io.source import HEAD_BYTES, Source, printable
 
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
+_ENTRY = re.compile(r'[^\s",;|]')
 _BREAK = re.compile(r"\r\n|\r|\n")
 # float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so a long
 # cell takes linear time.
@@ -114,7 +116,7 @@ class TextTable(Source):
         if "\0" in text:
             line = 1 + len(_BREAK.findall(text, 0, text.index("\0")))
             self.fail("a null byte; this is not a text file", line)
-        if not text.strip():
+        if not _ENTRY.search(text):
             self.fail("the file is empty")
         if is_markup(text):
             self.fail(f"is XML or HTML: save its content as {self.form}")
@@ -135,7 +137,7 @@ class TextTable(Source):
         self._named_delimiter = line[1]
         if self._named_delimiter not in _DELIMITERS:
             self.fail(f'"{printable(line[1])}" separates the columns; use comma, tab, semicolon or pipe', 1)
-        if not text[line.end() :].strip():
+        if not _ENTRY.search(text, line.end()):
             self.fail("there is no line after the one that names the delimiter")
         return text[line.end() :]
 
@@ -167,8 +169,13 @@ class TextTable(Source):
             return set()
 
     def records(self, text: str, delimiter: str) -> Iterator[Record]:
-        """Rows that are not blank, one after the other."""
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        """Rows with an entry, one after the other; spreadsheets end files with rows of empty cells.
+
+        Spaces after separators are no part of cells if the first line has one after each of its separators.
+        """
+        first = next(re.finditer(r"[^\r\n]+", text))[0]
+        is_spaced = 0 < first.count(delimiter) == first.count(f"{delimiter} ")
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=is_spaced)
         while True:
             line = reader.line_num + 1
             try:
@@ -177,7 +184,7 @@ class TextTable(Source):
                 return
             except csv.Error as error:
                 self.fail(_describe_csv_fault(str(error), delimiter), line)
-            if cells and not (len(cells) == 1 and cells[0].isspace()):
+            if any(map(str.strip, cells)):
                 yield Record(line, cells)
 
     def places(self, header: Record, name: str) -> list[int]:
@@ -282,9 +289,10 @@ def names_total(label: object) -> bool:
 
 
 def end_with_total(columns: Sequence[Sequence[float]]) -> bool:
-    """Whether the last number of every column is the total or mean of three or more others, rounded to its decimals.
+    """Whether the last number of every column is the total or mean of others, rounded to its decimals.
 
-    Columns of one repeated number do not count: an item with that number is no mean.
+    There must be three others in all. Those that are nan do not count, nor do columns of one repeated number: an item
+    with that number is no mean.
 
     Examples
     --------
@@ -292,13 +300,19 @@ def end_with_total(columns: Sequence[Sequence[float]]) -> bool:
     (True, True, False)
     >>> end_with_total([[1, 1, 1, 1]]), end_with_total([[1, 1, 1, 1], [1, 2, 3, 6]])
     (False, True)
+    >>> end_with_total([[1, 2, 3]]), end_with_total([[1, 2, 3], [2, math.nan, 2]])
+    (False, True)
     """
-    return all(map(_ends_with_total, columns)) and any(min(column) < max(column) for column in columns)
+    others = [[number for number in column[:-1] if not math.isnan(number)] for column in columns]
+    return (
+        sum(map(len, others)) >= 3
+        and all(_is_total(column[-1], rest) for column, rest in zip(columns, others, strict=True))
+        and any(min(column) < max(column) for column in columns)
+    )
 
 
-def _ends_with_total(column: Sequence[float]) -> bool:
-    *others, number = column
-    if len(others) < 3 or not all(map(math.isfinite, column)):
+def _is_total(number: float, others: Sequence[float]) -> bool:
+    if not others or not all(map(math.isfinite, (number, *others))):
         return False
     decimals = str(number).partition(".")[2]
     rounding = max(0.5 * 10.0 ** -len(decimals) if decimals else 0, 1e-9 * abs(number))
@@ -426,7 +440,7 @@ def read_plain(
     >>> read_plain(b'"a" 1\n' * 500_000, " ", 2, {0: "text"}) is None
     True
     """
-    if len(data) < LEAST_BYTES or n_columns < 2 or not is_plain(data, start):
+    if len(data) < LEAST_BYTES or n_columns < 2 or not is_plain(data, separator, n_columns, start):
         return None
     try:
         import pyarrow as pa
@@ -457,10 +471,13 @@ def read_plain(
     return columns
 
 
-def is_plain(data: bytes, start: int = 0) -> bool:
-    """Whether lines have no quotes, null bytes or lone carriage returns, and none is blank."""
-    odd = (b'"', b"\0", b"\r", b"\n\n")
-    return not data.startswith(b"\n", start) and not any(data.find(sign, start) >= 0 for sign in odd)
+def is_plain(data: bytes, separator: str, n_columns: int, start: int = 0) -> bool:
+    """Whether lines have no quotes, null bytes or lone carriage returns, no cell begins with a space, none is empty."""
+    between = separator.encode()
+    empty = b"\n" + between * (n_columns - 1)
+    odd = (b'"', b"\0", b"\r", b"\n\n", between + b" ", empty + b"\n")
+    is_odd = any(data.find(sign, max(start - 1, 0)) >= 0 for sign in odd)
+    return not is_odd and not data.startswith(b"\n", start) and not data.endswith(empty)
 
 
 def plain_bytes(data: bytes) -> bytes:

@@ -20,7 +20,7 @@ from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
 from rankcorr._output.results import TableResult
 from rankcorr._output.tables import TableNotes
-from rankcorr._ranking import Ranking, named_rankings
+from rankcorr._ranking import Ranking, match_positions, named_rankings
 from rankcorr._workers import Progress, silent
 from rankcorr.aggregate import _search as search
 from rankcorr.aggregate._search import MOST_ENUMERATED, Matrix
@@ -160,8 +160,8 @@ def _read(rankings: ManyRankings, weights: Any, missing: str) -> Inputs:
     read = named_rankings(named, "ranking")
     if not read:
         raise TooFewItemsError("there is no ranking to merge")
-    names, listed = tuple(read), list(read.values())
-    lacks_labels = [name for name, ranking in read.items() if ranking.labels is None]
+    names, listed = tuple(read), match_positions(read.values())
+    lacks_labels = [name for name, ranking in zip(names, listed, strict=True) if ranking.labels is None]
     if lacks_labels and len(lacks_labels) < len(listed):
         raise LabelError(offending("some rankings have labels and some have none; without labels", lacks_labels))
     if lacks_labels:

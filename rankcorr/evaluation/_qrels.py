@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankcorr import errors
 from rankcorr._checks import N_SHOWN, check_choice, counted, give_notice, offending, repeated, shown
-from rankcorr._input.frames import columns_of, is_rank_column, python_values
+from rankcorr._input.frames import columns_of, is_rank_column, python_values, with_levels
 from rankcorr._input.identifiers import comparable
 from rankcorr._input.scores import kernel_array
 from rankcorr._io.trec import listed_values, note_ranks
@@ -209,7 +209,7 @@ class QueryColumns:
         >>> Run.from_frame(frame)
         <Run of 1 query, 2 documents>
         """
-        columns = columns_of(frame)
+        columns = columns_of(with_levels(frame))
         if columns is None:
             raise errors.ColumnError(f"a data frame is expected; got {shown(frame)}")
         query_column, document_column, value_column = cls.chosen_columns(columns, query, document, value)
@@ -277,8 +277,9 @@ class QueryColumns:
             raise errors.ColumnError(f"expected {cls.__name__}; got {type(source).__name__}")
         if isinstance(source, Mapping):
             return cls.from_dict(source)
-        if columns_of(source) is not None:
-            return cls.from_frame(source)
+        frame = with_levels(source)
+        if columns_of(frame) is not None:
+            return cls.from_frame(frame)
         if hasattr(source, "to_dict") and hasattr(source, cls.__name__.lower()):
             return cls.from_dict(source.to_dict(), name=getattr(source, "name", None))
         rows = list(source) if isinstance(source, Iterable) and not isinstance(source, bytes) else []

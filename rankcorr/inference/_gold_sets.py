@@ -10,7 +10,7 @@ import numpy as np
 
 from rankcorr._checks import offending, shown
 from rankcorr._input.frames import by_name
-from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, named_rankings
+from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, match_positions, named_rankings
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
 from rankcorr.inference._exchange import names_of_items
@@ -119,14 +119,15 @@ def name_gold_sets(gold: Any) -> dict[str, Ranking]:
     return sets
 
 
-def name_systems(systems: Any) -> dict[str, Ranking]:
-    """Return systems by name."""
+def name_systems(systems: Any, gold_sets: dict[str, Ranking]) -> tuple[dict[str, Ranking], dict[str, Ranking]]:
+    """Return gold sets and systems by name, after `match_positions` of all of them."""
     named = by_name(systems)
     if named is None:
         raise DimensionError(f"systems must be a mapping of name to ranking; got {shown(systems)}")
     if not (rankings := _rankings_by_name(named, "system")):
         raise TooFewItemsError("there is no system to rank")
-    return rankings
+    matched = iter(match_positions([*gold_sets.values(), *rankings.values()]))
+    return dict(zip(gold_sets, matched, strict=False)), dict(zip(rankings, matched, strict=True))
 
 
 def align_systems(

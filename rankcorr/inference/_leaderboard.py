@@ -389,7 +389,7 @@ def leaderboard(
     confidence = checks.checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress, executor)
     draws.check_reach(confidence)
-    sets, rankings = read_gold_sets(gold), name_systems(systems)
+    sets, rankings = name_systems(systems, read_gold_sets(gold))
     set_names, names = list(sets), list(rankings)
     checks.check_choice("by", by, (*TOTALS, *sets))
     codes = codes_for_swap(coefficient_value, rankings, swap)

@@ -27,7 +27,7 @@ from rankcorr._coefficients import Coefficient, ScoreCoefficientLike, as_coeffic
 from rankcorr._output.report import Report
 from rankcorr._output.results import Computed, Result, TableResult
 from rankcorr._output.tables import TableNotes, significance_notes
-from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align_rankings, as_ranking
+from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align_rankings, as_ranking, match_positions
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
 from rankcorr.inference._exchange import (
@@ -258,8 +258,8 @@ def compare_systems(
     check_choice("alternative", alternative, ALTERNATIVES)
     check_swap(coefficient_value, swap)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
-    systems = as_ranking(a), as_ranking(b)
-    (first, second, third), n_unmatched = align_three(gold, *systems, missing)
+    gold, *systems = match_positions(map(as_ranking, (gold, a, b)))
+    (first, second, third), n_unmatched = align_three(gold, systems[0], systems[1], missing)
     values = coefficient_value.of_rankings(first, [second, third])
     difference = float(values[0] - values[1])
     # Tests take two systems in a fixed order, so that a and b use the same random numbers as b and a.
@@ -465,7 +465,7 @@ def compare_many(
         coefficient_value.name if coefficient_names.count(coefficient_value.name) == 1 else repr(coefficient_value)
         for coefficient_value in coefficient_values
     ]
-    golds, rankings = name_gold_sets(gold), name_systems(systems)
+    golds, rankings = name_systems(systems, name_gold_sets(gold))
     names = list(rankings)
     if len(names) < 2:
         raise OptionError(f"at least two systems are needed to compare; got {', '.join(map(shown, names))}")
@@ -512,7 +512,7 @@ def _restrict_to_set(system: Ranking, golds: Mapping[str, Ranking], name: str, s
 def _exchange(
     coefficient: Coefficient,
     aligned: tuple[Ranking, Ranking, Ranking],
-    unaligned: tuple[Ranking, Ranking],
+    unaligned: Sequence[Ranking],
     swap: Swap,
     is_reversed: bool,
     clusters: Any,

@@ -158,6 +158,7 @@ def _unmask(values: ArrayLike) -> NDArray[Any]:
 def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:
     """Check that these are numbers, and that no two integers become the same float."""
     if array.dtype.kind not in "biuf":
+        array = np.frompyfunc(lambda value: np.nan if value is None else value, 1, 1)(array)  # null in JSON
         wrong = [value for value in array.ravel().tolist() if not is_real(value)]
         if wrong:
             raise errors.NonNumericError(offending(f"{subject} must be a number, or nan; got", wrong))

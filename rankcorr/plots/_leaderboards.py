@@ -101,7 +101,7 @@ def chance_levels(
     coefficient_value = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     draws = Draws.checked(n_resamples, seed, workers, progress)
-    sets, rankings = read_gold_sets(gold), name_systems(systems)
+    sets, rankings = name_systems(systems, read_gold_sets(gold))
     count_unused_labels(sets, rankings, missing)
     entries = align_systems(sets, rankings, missing)
     levels: dict[str, dict[str, NullDistribution]] = {name: {} for name in sets}

@@ -14,11 +14,16 @@ from rankcorr import (
     Ranking,
     TooFewItemsError,
     UndefinedCorrelationWarning,
+    compare_systems,
+    correlate_many,
+    correlation_matrix,
     item_weights,
+    leaderboard,
     weighted_rho,
     weighted_tau,
 )
 from rankcorr._ranking import align
+from rankcorr.aggregate import borda
 from tests.strategies import N0S, distinguishing_pairs, tied_pairs, tied_scores
 
 
@@ -45,6 +50,35 @@ def test_the_item_order_is_that_of_x():
 
 def items(labels):
     return {label: place for place, label in enumerate(labels)}
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=3, max_size=8), st.tuples(*[st.booleans()] * 3))
+def test_the_default_index_of_pandas_matches_lists_by_position(rows, are_series):
+    """A frame's column beside a list of predictions is the usual case."""
+    lists = list(map(list, zip(*rows, strict=True)))
+    gold, a, b = (pd.Series(part) if is_series else part for part, is_series in zip(lists, are_series, strict=True))
+    options = {"n_resamples": 50}
+
+    def compute(gold, a, b):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+            yield weighted_tau(gold, a).statistic
+            yield from correlate_many(gold, {"a": a, "b": b}).statistic
+            yield from correlation_matrix({"gold": gold, "a": a, "b": b}).statistic.ravel()
+            yield compare_systems(gold, a, b, swap="scores", **options).pvalue
+            yield from (row.total.statistic for row in leaderboard(gold, {"a": a, "b": b}, **options).rows)
+            yield from borda({"gold": gold, "a": a, "b": b}).ranking.ranks
+
+    assert_allclose(list(compute(gold, a, b)), list(compute(*lists)))
+
+
+def test_any_other_index_of_pandas_needs_labels_on_both_sides():
+    with pytest.raises(LabelError, match="y has labels and x has none"):
+        weighted_tau([3, 2, 1], pd.Series([3, 2, 1], index=[2, 0, 1]))
+    matrix = np.array([[3, 2, 1], [1, 3, 2]])
+    assert correlate_many(pd.Series([3, 2, 1]), matrix).statistic[0] == 1
+    with pytest.raises(LabelError, match="gold has labels and the matrix of systems has none"):
+        correlate_many(pd.Series([3, 2, 1], index=[2, 0, 1]), matrix)
 
 
 ACCEPT = r' \(accept them with missing="intersection", missing="bottom" or missing="gold"\)$'

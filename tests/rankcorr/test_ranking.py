@@ -88,6 +88,13 @@ def test_a_tuple_is_a_label():
     assert Ranking.from_order(np.argsort([-0.1, -0.9, -0.5])) == Ranking.from_order([1, 2, 0])
 
 
+def test_a_column_of_a_frame_may_be_an_order_or_labels():
+    frame = pd.DataFrame({"model": ["a", "b", "c"], "score": [0.5, 0.9, 0.1]})
+    order = Ranking.from_order(frame.sort_values("score", ascending=False)["model"])
+    assert order.labels == ("b", "a", "c")
+    assert Ranking.from_scores(frame["score"].to_numpy(), labels=frame["model"]).ranks.tolist() == [2, 1, 3]
+
+
 def test_an_order_is_not_accepted_as_ranks_or_scores():
     scores = np.array([0.1, 0.9, 0.5])
     order = Ranking.from_order(np.argsort(-scores))

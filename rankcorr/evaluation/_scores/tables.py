@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from rankcorr._checks import (
     repeated,
     shown,
 )
-from rankcorr._input.frames import columns_of, is_rank_column
+from rankcorr._input.frames import columns_of, is_rank_column, with_levels
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.table import DECIMAL_COMMA, TextTable, end_with_total, names_total, parse_number
 from rankcorr._workers import Values
@@ -29,15 +30,17 @@ SYSTEM: Final = re.compile(r"(system|model|run|method|submission|team|participan
 TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|id))?", re.I)
 SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
-TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
+TOTAL: Final = re.compile(
+    r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall|(?-i:All))", re.I
+)
+INDEX: Final = re.compile(r"#|id|index|unnamed: \d+", re.I)  # pandas reads a column without a name as "Unnamed: 0"
 PROPERTY: Final = re.compile(
     r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year"
     r"|votes|battles|(num|n|number of)[ _-](votes|battles|games|samples|examples)"
     r"|(co[2₂]|costs?|price)([ _-](costs?|emissions?|usd|eur|per[ _-].*))?( *[(/$€].*)?"
     # errors and limits of another column, as in arenas and lm-evaluation-harness
     r"|(.*[ _-])?(std|stdev|stddev|stderr|standard[ _-](error|deviation)|variance)(,.*)?"
-    r"|.*[ _-](q0?25|q0?5|q95\d?|q975|lower|upper)"
-    r"|#|id|index|unnamed: \d+",  # pandas reads a column without a name as "Unnamed: 0"
+    r"|.*[ _-](q0?25|q0?5|q95\d?|q975|lower|upper)",
     re.I,
 )
 LOW: Final = re.compile(
@@ -45,6 +48,7 @@ LOW: Final = re.compile(
 )
 LARGEST: Final = 1e150
 _ROWS_ARE_TASKS: Final = "the table has a row for each task: transpose it, so that it has a row for each system"
+_NAME_TASKS: Final = 'remove or rename them, or name each task, as in tasks=["x"]'
 _TRUTH_VALUES: Final = frozenset({"true", "false"})
 _TRUTH: Final = "; write 1 for true and 0 for false"
 _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
@@ -127,6 +131,8 @@ def _columns(source: Any) -> _Columns:
     """Return the columns of a file, a frame or a mapping."""
     if isinstance(source, str | os.PathLike):
         return _columns_of_file(os.fspath(source))
+    if isinstance(source, list | tuple) and all(isinstance(row, Mapping) for row in source):
+        source = {name: [row.get(name) for row in source] for name in dict.fromkeys(chain.from_iterable(source))}
     if isinstance(source, Mapping):
         listed: dict[Any, list[Any]] = {name: list(column) for name, column in source.items() if _is_list(column)}
         if len(listed) < len(source) or len(set(map(len, listed.values()))) != 1:
@@ -135,19 +141,26 @@ def _columns(source: Any) -> _Columns:
                 f"{shown(source)}"
             )
         return _Columns(listed)
+    levels = getattr(getattr(source, "index", None), "names", ())
+    if len(levels) > 1 and any(isinstance(level, str) and TASK.fullmatch(level) for level in levels):
+        source = with_levels(source)  # as groupby of pandas returns it
     frame = columns_of(source)
     if frame is None:
         raise errors.ColumnError(
-            f"the table must be a data frame, a mapping, or the path of a CSV or Parquet file; got {shown(source)}"
+            "the table must be a data frame, a mapping, a list of dicts, or the path of a CSV or Parquet file; got "
+            f"{shown(source)}"
         )
     import narwhals.stable.v2 as nw
 
-    index = nw.maybe_get_index(nw.from_native(source, eager_only=True))
-    names = None if index is None or list(index) == list(range(len(index))) else list(index)
+    index: Any = getattr(source, "index", None)
+    names = None if not hasattr(index, "names") or list(index) == list(range(len(index))) else list(index)
     title = getattr(index, "name", None)
     if names is not None and isinstance(title, str) and TASK.fullmatch(title):
         raise errors.ColumnError(_ROWS_ARE_TASKS)
-    lists = {name: nw.from_native(column, series_only=True).to_list() for name, column in frame.items()}
+    lists = {}
+    for name, column in frame.items():
+        text = " ".join(map(str, name)).strip() if isinstance(name, tuple) else name  # the levels of a pivot table
+        lists[name if text in lists else text] = nw.from_native(column, series_only=True).to_list()
     return _Columns(lists, names)
 
 
@@ -354,13 +367,17 @@ def _table_of(
                 f"{offending('the table has no task', unknown)}; it has {_quote(columns or every_task)}"
             )
     elif totals := [name for name in every_task if TOTAL.fullmatch(name) or names_total(name) or is_rank_column(name)]:
-        raise errors.OptionError(
-            f'{offending("columns that look like totals of other tasks", totals)}; name each task, as in tasks=["x"]'
+        raise errors.OptionError(f"{offending('columns that look like totals of other tasks', totals)}; {_NAME_TASKS}")
+    elif properties := [
+        task
+        for task in every_task
+        if PROPERTY.fullmatch(task)
+        or (
+            INDEX.fullmatch(task) and all(n.is_integer() for place, ns in cells.items() if place[1] == task for n in ns)
         )
-    elif properties := [task for task in every_task if PROPERTY.fullmatch(task)]:
+    ]:
         raise errors.OptionError(
-            f"{offending('columns that look like properties of systems, not scores', properties)}; name each task, as "
-            'in tasks=["x"]'
+            f"{offending('columns that look like properties of systems, not scores', properties)}; {_NAME_TASKS}"
         )
     used = every_task if tasks is None else list(tasks)
     for role, names in (("systems", systems), ("tasks", used)):

@@ -155,10 +155,14 @@ def test_arenas_have_lengths_in_conversations_and_metadata(write):
         ("ranking,voter,item,rank\n1,Ann,a,1\n1,Bob,b,2\n", "the rows of one ranking have different voters"),
         ("left,right,grade,weight\na,b,1,-1\n", "a weight must be a number from 0 to below 1e12; got '-1'"),
         ("left,right,grade,n\na,b,1,1.5\n", "a count must be a whole number from 0 to below 1e12; got '1.5'"),
+        (
+            "left,right,grade,n\na,b,1,0\na,b,-1,1\na,b,1,2\na,b,1,3\n",
+            'column "n": numbers the rows, but its name says',
+        ),
         ("left,right,grade,n,count\na,b,1,1,1\n", "both n and count may be the count of an answer"),
         ("left,right,grade,voter\na,b,1,Ann\na,b,1,\n", "a voter is missing, but other rows have one"),
         ("left,right,grade,best,worst\na,b,1,a,b\n", r"fit several kinds of answers: best-worst \(best, worst\) and"),
-        ("left,right,winner,confidence\na,b,left,3\n", "says how much an item is preferred"),
+        ("left,right,winner,Grade\na,b,left,3\n", "says how much an item is preferred"),
         ("left,right,grade,n_a\na,b,1,3\n", "may count votes"),
         ("left,right,winner\na,a,left\n", "an item is compared with itself"),
         ('[{"left": 7, "right": "b", "grade": 1}, {"left": "7", "right": "b", "grade": 1}]', "'7' is text in one row"),
@@ -250,6 +254,17 @@ def test_a_wrong_option_is_named(write, call, error, message):
     path = write("left,right,winner,voter,left_word,right_word\na,b,left,Ann,w,v\n")
     with pytest.raises(error, match=message):
         call(path)
+
+
+def test_rows_of_any_iterable_and_labels_of_rows_are_read():
+    frame = pd.DataFrame({"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", "tie"], "voter": ["Ann", "Bob"]})
+    rows = frame.to_dict("records")
+    expected = read_choices(frame)
+    for source in (rows, tuple(rows), iter(rows), (row for row in rows), frame.set_index(["left", "right"])):
+        choices = read_choices(source)
+        assert (choices.rows, choices.voters) == (expected.rows, expected.voters)
+    with pytest.raises(TableError, match="no answers"):
+        read_choices(iter([]))
 
 
 def test_grades_may_have_words(write):
@@ -550,7 +565,7 @@ def test_unsigned_grades_take_the_sign_of_the_item_that_won(write):
     assert [row[2] for row in answers.rows] == [-2, 0, -1, 3]
 
 
-@pytest.mark.parametrize("winner", [None, "", "Left", "B", "c", "cannot say", 1])
+@pytest.mark.parametrize("winner", [None, "", "first", "B", "c", "cannot say", 1])
 def test_an_unsigned_grade_needs_a_side(winner):
     rows = [("right", 2), (winner, 1)]
     graded = [{"left": "a", "right": "b", "winner": winner, "grade": grade} for winner, grade in rows]

@@ -326,7 +326,7 @@ SHORT_HEAD = "left,right,winner\n"
         (SHORT_HEAD + "a,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
         (SHORT_HEAD + "a, b,left\n", TableError, r'votes\.csv:2: column "right": \' b\' begins or ends with a space'),
         (SHORT_HEAD + 'a,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
-        (SHORT_HEAD + "a,b,left\n\na,b,Tie\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Tie\''),
+        (SHORT_HEAD + "a,b,left\n\na,b,Even\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Even\''),
         (
             "left,right,winner\na,b,draw\n",
             VoteError,

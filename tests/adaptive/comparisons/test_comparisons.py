@@ -124,9 +124,9 @@ def test_numbers_are_items():
         ({"left": {"a", "b"}}, ComparisonError, "left must be a list"),
         ({"left": np.array([["a", "b"]])}, ComparisonError, "left must have one dimension; got 2"),
         (
-            {"winner": ["left", "Tie"]},
+            {"winner": ["left", "Even"]},
             VoteError,
-            r"winner\[1\]: the winner must be 'left', 'right', 'tie' or 'cannot say'; got 'Tie'\. .* set answers=",
+            r"winner\[1\]: the winner must be 'left', 'right', 'tie' or 'cannot say'; got 'Even'\. .* set answers=",
         ),
         ({"winner": ["", "drawn"]}, VoteError, r"winner\[1\]: .* got 'drawn'"),
         ({"winner": ["tie", ["tie"]]}, VoteError, r"winner\[1\]: .* got \['tie'\]"),
@@ -512,7 +512,7 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
             'got the columns "l_1", "r", "w"; expected',
         ),
         (A_TIE, {"left": []}, ComparisonError, "got an empty list"),
-        (A_TIE | {"winner": ["Tie"]}, {}, VoteError, r"winner\[0\]: .* got 'Tie'"),
+        (A_TIE | {"winner": ["Even"]}, {}, VoteError, r"winner\[0\]: .* got 'Even'"),
         ({"model_a": ["a"], "model_b": ["a"], "winner": ["tie"]}, {}, ComparisonError, r"model_b\[0\]: item 'a' is"),
         (
             {"model_a": ["a"], "model_b": ["b"], "winner": ["left"]},

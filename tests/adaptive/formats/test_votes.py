@@ -59,6 +59,17 @@ def test_other_names_of_answers_and_columns(write):
         read_comparisons(write(text), **names, answers={"A": "left", "B": "right"})
 
 
+def test_capitals_and_outer_spaces_do_not_change_an_answer(write):
+    path = write("left,right,winner\na,b,Left\nb,c, RIGHT\nc,a,Tie\nc,a,Cannot say\n")
+    assert winners_of(read_comparisons(path)) == ["left", "right", "tie"]
+    by_name = write("left,right,winner\nA,a,A\na,b,b\na,c,Tie \n", "names.csv")
+    assert winners_of(read_comparisons(by_name)) == ["left", "right", "tie"]
+    rows = [{"model_a": "a", "model_b": "b", "winner": winner} for winner in ("Model_A", "Tie (bothbad)")]
+    assert [row[2] for row in read_choices(rows).rows] == ["left", "both bad"]
+    with pytest.raises(VoteError, match="got 'a'"):
+        read_comparisons(write("left,right,winner\nx,y,a\n"), answers={"A": "left"})
+
+
 def test_the_meaning_of_numbers_can_be_given(write):
     gaps = write("left,right,winner\na,b,1.0\nb,c,0.0\nc,a,\n", "gaps.csv")
     assert read_comparisons(gaps, answers="left_won").winner.tolist() == [LEFT, RIGHT]
@@ -634,6 +645,12 @@ def test_a_count_is_a_number_of_votes(write, name):
     assert read_comparisons(write(text), ignore=[name]).n_comparisons == 4
 
 
+@pytest.mark.parametrize("name", ["confidence", "left_score", "winner_rank", "Rating", "margin"])
+def test_columns_about_a_vote_or_an_item_do_not_hide_the_vote(write, name):
+    assert read_comparisons(write(f"left,right,winner,{name}\na,b,left,2\n")).wins.tolist() == [1, 0]
+    assert read_choices(write(f"voter,item,rank,{name}\nAnn,a,1,2\nAnn,b,2,5\n")).rows == ((("a",), ("b",)),)
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("def"), st.integers(0, 4)), min_size=1, max_size=8))
 def test_a_count_repeats_its_row(rows):
     frame = pd.DataFrame(
@@ -651,15 +668,15 @@ def test_a_count_repeats_its_row(rows):
         ("winner,loser,weight\na,b,1\na,c,0.5\n", 'csv:3: column "weight": a count of votes must be a whole number'),
         ("winner,loser,n\na,b,\n", r'csv:2: column "n": a count of .* got \'\'\. Leave the column out with ignore='),
         ("winner,loser,n\na,b,-1\n", "a count of votes must be a whole number of 0 or more; got '-1'"),
+        ("winner,loser,Obs\na,b,1\na,c,2\nb,c,3\nb,a,4\n", r'column "Obs": numbers the rows, but .* ignore=\["Obs"\]'),
         ("winner,loser,n,count\na,b,1,1\n", r'column "count": counts votes, and so does "n"'),
         ("winner,loser,n\na,b,999999999999\n", "counts 999,999,999,999 votes; at most 100,000,000 can be read"),
         ("left,right,winner,grade\na,b,left,2\n", r'column "grade": says how much an item is preferred'),
-        ("left,right,winner,confidence\na,b,left,2\n", r'column "confidence": says .* or how surely'),
+        ("left,right,winner,voterGrade\na,b,left,2\n", r'column "voterGrade": says .* which read_choices reads'),
         ("left,right,winner,votes_left\na,b,left,2\n", r'column "votes_left": may count votes'),
         ("left,right,winner,n_a\na,b,left,2\n", r'column "n_a": may count votes; a row counts as often'),
         ("left,right,winner,total\na,b,left,2\n", r'column "total": may count votes'),
         ("left,right,winner,voterWeight\na,b,left,2\n", r'column "voterWeight": may count votes'),
-        ("left,right,winner,rank_left\na,b,left,2\n", r'Leave the column out with ignore=\["rank_left"\]'),
         ("left,right,winner,prompt\na,b,left,p\na,b,left,q\nb,a,left,q\n", r'column "prompt": holds several prompts'),
         ("left,right,winner,Question ID\na,b,left,p\na,c,tie,q\nb,a,left,q\n", r'column "Question ID": holds'),
     ],

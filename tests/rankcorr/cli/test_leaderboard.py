@@ -267,7 +267,11 @@ class TestTableOfScores:
             (["scores.csv", "scores.csv", "--tasks", "t0"], "--tasks can be used only with a table of scores, given"),
             (["gold.csv"], "gold.csv, as a table of scores: a leaderboard needs at least two tasks; got 1; to rank"),
             (["percent.csv"], "system 'a', task 'x': '85%' is not a number: write all scores without the percent sign"),
-            (["total.csv"], "columns that look like totals of other tasks: 'avg'; name each task, as in --tasks \"x\""),
+            (
+                ["total.csv"],
+                "columns that look like totals of other tasks: 'avg'; remove or rename them, or name each task, as in "
+                '--tasks "x"',
+            ),
             (["comma.csv"], "system 'a', task 'x': '0,5' is not a number; use a decimal point, not a comma"),
             (["harness.json"], "harness.json: is JSON: save it as CSV or Parquet"),
             (["thousands.csv"], 'thousands.csv:2: column "x": "1.250" may mean 1250, as other cells are whole'),

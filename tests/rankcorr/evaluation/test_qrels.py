@@ -462,6 +462,14 @@ def test_predictions_of_mteb_are_read(tmp_path):
         read_run(path)
 
 
+def test_queries_and_documents_may_be_levels_of_an_index():
+    frame = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "score": [2.0, 1.0]})
+    indexed = frame.set_index(["qid", "docno"])
+    for source in (indexed, indexed["score"], frame.set_index("qid"), frame.set_index("qid", drop=False)):
+        assert Run.of(source).documents == ("a", "b")
+    assert Run.from_frame(indexed).queries == ("q1",)
+
+
 def test_frames_of_pyterrier_are_read():
     rows = [(q, f"text of {q}", n, d, n, s) for q, scores in RUN.items() for n, (d, s) in enumerate(scores.items())]
     run = pd.DataFrame(rows, columns=["qid", "query", "docid", "docno", "rank", "score"])

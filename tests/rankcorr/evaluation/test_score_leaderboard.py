@@ -232,6 +232,48 @@ def test_tasks_about_costs_are_scores():
         assert task in leaderboard_of_scores(scores, n_resamples=99).tasks
 
 
+def test_tables_of_pandas_with_several_levels_are_read():
+    frame = pd.DataFrame(LONG, columns=["model", "task", "score"])
+    expected = leaderboard_of_scores(TABLE, n_resamples=99)
+    means_of_pairs = frame.groupby(["model", "task"])["score"].mean()
+    for table in (means_of_pairs, means_of_pairs.to_frame(), frame.to_dict("records")):
+        assert leaderboard_of_scores(table, n_resamples=99) == expected
+    pivot = frame.pivot_table(index="model", columns="task", values=["score"])
+    for table in (pivot, pivot.reset_index()):
+        board = leaderboard_of_scores(table, n_resamples=99)
+        assert (board.tasks, means(board)) == (("score x", "score y", "score z"), means(expected))
+    for table, name in (
+        (frame.groupby("model").agg({"score": ["mean", "std"]}), "score mean"),
+        (frame.pivot_table(index="model", columns="task", values=["score"], margins=True), "score All"),
+    ):
+        with pytest.raises(OptionError, match=f"totals of other tasks: '{name}'; remove or rename them, or name each"):
+            leaderboard_of_scores(table)
+
+
+def test_a_task_named_id_is_no_index_if_its_scores_are_no_whole_numbers():
+    """XCOPA and MIRACL have a task for Indonesian, whose code is id."""
+    scores = {name: {"en": score, "id": score + 0.25, "zh": score} for name, score in (("a", 0.5), ("b", 0.25))}
+    assert leaderboard_of_scores(scores, n_resamples=99).tasks == ("en", "id", "zh")
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_refused"),
+    [
+        ({"a": (1, 2), "b": (2, 5), "All": (1.5, 3.5)}, True),
+        ({"a": (1, 2), "b": (2, 5), "All": (1.5, 3.6)}, False),
+        ({"a": (1, None), "b": (2, 5), "c": (6, 7), "Average": (3, 6)}, True),
+        ({"a": (1, 1), "b": (2, 5), "c": (6, 7), "Average": (3, None)}, False),
+    ],
+)
+def test_totals_of_two_systems_and_of_gaps_are_no_system(rows, is_refused):
+    table = {name: dict(zip("xy", scores, strict=True)) for name, scores in rows.items()}
+    if is_refused:
+        with pytest.raises(LabelError, match="is the total or the mean of the other systems"):
+            leaderboard_of_scores(table)
+    else:
+        assert len(leaderboard_of_scores(table, n_resamples=99, missing="worst").rows) == len(rows)
+
+
 def test_a_last_system_with_the_score_of_all_others_is_no_total():
     scores = {name: dict.fromkeys("stuvwxyz", 0.5) for name in ("a", "b", "c", "all")}
     assert len(leaderboard_of_scores(scores, n_resamples=99).rows) == 4
@@ -366,7 +408,12 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
 @pytest.mark.parametrize(
     ("table", "options", "error", "message"),
     [
-        (3, {}, ColumnError, "the table must be a data frame, a mapping, or the path of a CSV or Parquet file; got 3"),
+        (
+            3,
+            {},
+            ColumnError,
+            "the table must be a data frame, a mapping, a list of dicts, or the path of a CSV or Parquet file; got 3",
+        ),
         ({"a": 3}, {}, ColumnError, "a mapping must hold a mapping of task to score for each system, or columns"),
         ({"a": [1], "b": [1, 2]}, {}, ColumnError, "columns of one length"),
         ({"a": ROWS["a"]}, {}, TooFewItemsError, "at least two systems; got 1"),

@@ -555,8 +555,8 @@ def test_a_leader_that_is_worse_over_shared_items_does_not_differ_significantly(
 
 def joint_test(gold, systems, coefficient, missing="raise"):
     """Systems must be sorted by their sums."""
-    sets = read_gold_sets(gold)
-    entries = align_systems(sets, name_systems(systems), missing)
+    sets, rankings = name_systems(systems, read_gold_sets(gold))
+    entries = align_systems(sets, rankings, missing)
     totals = [sum(float(coefficient(entry.gold, entry.system)) for entry in row) for row in entries]
     ranked_systems = [RankedSystem(*fields) for fields in zip(systems, entries, totals, strict=True)]
     return JointTest(coefficient, sets, ranked_systems, Draws(500, 1))

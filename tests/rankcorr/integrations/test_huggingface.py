@@ -1,9 +1,10 @@
+import datasets
 import evaluate
 import numpy as np
 import pytest
 
-from rankcorr import MissingValueError, NonNumericError, OptionError, TauW, TooFewItemsError, correlate
-from rankcorr.evaluation import correlate_groups
+from rankcorr import DimensionError, MissingValueError, NonNumericError, OptionError, TauW, TooFewItemsError, correlate
+from rankcorr.evaluation import FewTasksWarning, Qrels, correlate_groups, leaderboard_of_scores
 from rankcorr.integrations import huggingface
 from rankcorr.integrations.huggingface import RankCorrelationMetric
 
@@ -17,6 +18,16 @@ QUERIES = ["q", "q", "q", "r", "r", "r"]
 @pytest.fixture
 def metric(tmp_path):
     return RankCorrelationMetric(cache_dir=str(tmp_path))
+
+
+def test_data_sets_are_read_as_frames():
+    qrels = datasets.Dataset.from_dict({"query-id": ["q", "q"], "corpus-id": ["a", "b"], "score": [1, 0]})
+    assert Qrels.of(qrels.select([1])).documents == ("b",)
+    table = datasets.Dataset.from_dict({"model": list("aabb"), "task": list("xyxy"), "score": [0.5, 0.25, 0.75, 1.0]})
+    with pytest.warns(FewTasksWarning):
+        assert leaderboard_of_scores(table, n_resamples=99).tasks == ("x", "y")
+    with pytest.raises(DimensionError, match="got a data frame: pass one of its columns"):
+        correlate(GOLD, table)
 
 
 def test_values_are_those_of_the_library(metric):

@@ -65,6 +65,9 @@ XY = Ranking.from_scores([1, 2], ["x", "y"])
         '"sep=;"\nid;"s, of 10"\nx;1\ny;2\n',
         "sep=;;\nid;s, of 10\nx;1\ny;2\n",
         '"a ""b;"" id",s\nx,1\ny,2\n',
+        ",\nid,s\nx,1\n,\ny,2\n , \n,",
+        'id, s\n"x", 1\ny,2\n',
+        'id\t s\nx\t 1\n y\t "2"',
     ],
 )
 def test_two_columns_are_id_and_score(write, content):
@@ -93,6 +96,23 @@ def test_the_only_column_left_need_not_be_named(write):
     path = write("s,id\n1,x\n2,y\n")
     assert read_ranking(path, score_column="s") == XY
     assert read_ranking(path, id_columns=["id"]) == XY
+
+
+def test_spaces_are_part_of_ids_unless_they_follow_each_separator_of_the_first_line(write):
+    assert read_ranking(write("token,p\n the,1\nthe,2\n")).labels == (" the", "the")
+    path = write('w1, w2, s\nx, "y, z", 1\n"y", x, 2\n')
+    assert read_ranking(path, id_columns=["w1", "w2"], score_column="s").labels == (("x", "y, z"), ("y", "x"))
+
+
+@pytest.mark.parametrize("year", ["2024", "NA", "1e3"])
+def test_scores_may_be_named_by_a_number_beside_ids_that_are_named(write, year):
+    path = write(f"id,{year}\nx,1\ny,2\n")
+    for score in (year, None):
+        assert read_ranking(path, id_columns=["id"], score_column=score) == XY
+    with pytest.raises(TableError, match=f':1: column "{year}": this line looks like data'):
+        read_ranking(path)
+    with pytest.raises(TableError, match=':1: column "2": this line looks like data'):
+        read_ranking(write("1,2\n3,4\n5,6\n"), id_columns=["1"], score_column="2")
 
 
 @pytest.mark.parametrize("options", [{}, {"header": False}])
@@ -258,6 +278,7 @@ def test_files_written_by_csv_are_read_unchanged(rows, delimiter, header):
         ("", ": the file is empty"),
         (b"\xef\xbb\xbf", ": the file is empty"),
         ("\n \r\n", ": the file is empty"),
+        (",\n , \n", ": the file is empty"),
         ("id,s\n", ": a ranking needs at least two items; got 0"),
         ("id,s\nx,1\n\n", ": a ranking needs at least two items; got 1"),
         ("\nid\nx\ny\n", ":2: only one column; an id and a score are expected, separated by comma, tab"),
@@ -265,7 +286,6 @@ def test_files_written_by_csv_are_read_unchanged(rows, delimiter, header):
         ("id;s, t\nx;1\n", ":1: comma and semicolon could both be the separator; quote the cells"),
         ("id,s\nx,1\ny,2,3\n", ":3: expected 2 cells, as in the first row; got 3"),
         ("id,s\nx,1\n\ny\n", ':4: expected 2 cells, as in the first row; got 1 (none for "s")'),
-        ('id,s\nx,1\n""\n', ':3: expected 2 cells, as in the first row; got 1 (none for "s")'),
         ("id,s\nx,1\n,2\n", ':3: column "id": empty cell; every item needs an id'),
         ("id,s\nx,1\n  ,2\n", ':3: column "id": empty cell; every item needs an id'),
         ("id,s\nx,1\ny,\n", ':3: column "s": empty cell; every row needs a number'),

@@ -200,7 +200,8 @@ def test_alpha_is_that_of_the_coincidence_matrix(rows, level):
         with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal"):
             assert math.isnan(krippendorff_alpha(replace_none(rows), level=level))
     else:
-        assert_allclose(krippendorff_alpha(replace_none(rows), level=level), float(expected), rtol=1e-13, atol=1e-13)
+        for ratings in (replace_none(rows), rows, dict(enumerate(rows))):
+            assert_allclose(krippendorff_alpha(ratings, level=level), float(expected), rtol=1e-13, atol=1e-13)
 
 
 @given(incomplete_ratings(), LEVEL)
@@ -355,7 +356,7 @@ def test_groups_of_one_frame_share_no_item_and_are_not_matched_by_row_number(ann
         ([1, 2], DimensionError, r"ratings must have a row for each annotator; got an array of shape \(2,\)"),
         ([[1, 2], [1]], DimensionError, "ratings must form an array; their rows differ in length"),
         ([["a", "b"], ["a", "b"]], NonNumericError, "every rating must be a number, or nan; got: 'a', 'b', 'a', 'b'"),
-        ([[1, None], [1, 2]], NonNumericError, "every rating must be a number, or nan; got: None"),
+        ([[1, "x"], [1, 2]], NonNumericError, "every rating must be a number, or nan; got: 'x'"),
         ([[1, math.inf], [1, 2]], NonNumericError, r"every rating must be finite; infinite at .*: \(0, 1\)"),
         ({"a": [1, 2], "b": [1]}, LengthError, "with nan for a missing one; got lengths 1, 2"),
         ({"a": [1, 2], "b": {"x": 1}}, LabelError, "the ratings of 'b' have labels and those of 'a' have none"),
