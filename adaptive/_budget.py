@@ -24,6 +24,7 @@ from adaptive._plan import (
 )
 from adaptive.errors import PlanError
 from rankcorr._checks import declare, real_number, shown
+from rankcorr._input.numbers import ROUNDING
 
 USUAL_BALLOTS = 7
 
@@ -95,7 +96,7 @@ def plan_for_budget(
         return plan_with(largest_count(lambda m: plan_with(m).n_comparisons <= most))
     most_hours = checked_positive(hours, "hours")
     seconds = checked_positive(seconds_per_comparison, "seconds_per_comparison")
-    if smallest.cost(seconds) > most_hours:
+    if not is_within(smallest.cost(seconds), most_hours):
         # Rounded up, so that the budget in the message is enough.
         takes = four_digits(smallest.cost(seconds), ROUND_CEILING)
         raise PlanError(f"a budget of {most_hours} hours is too small: {enough} and takes {takes} hours")
@@ -104,7 +105,7 @@ def plan_for_budget(
             f"a budget of {most_hours} hours at {seconds} seconds per comparison is too large: it pays for more than "
             f"{LARGEST_COUNT} presentations"
         )
-    return plan_with(largest_count(lambda m: plan_with(m).cost(seconds) <= most_hours))
+    return plan_with(largest_count(lambda m: is_within(plan_with(m).cost(seconds), most_hours)))
 
 
 def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentations: int) -> BallotPlan:
@@ -144,6 +145,17 @@ def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentat
     return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
 
 
+def is_within(cost: float, budget: float) -> bool:
+    """Return whether a budget is enough for a cost, which rounding may have made a little larger.
+
+    Examples
+    --------
+    >>> is_within(3 * 0.1, 0.3), is_within(0.31, 0.3)
+    (True, False)
+    """
+    return cost <= budget * (1 + ROUNDING)
+
+
 def answers_for(money: float, *, per_answer: float, fee: float = 0.0) -> int:
     """Return the number of answers that an amount of money pays for, including the fee of the platform.
 
@@ -170,11 +182,11 @@ def answers_for(money: float, *, per_answer: float, fee: float = 0.0) -> int:
     if not 0 <= share < math.inf:
         raise PlanError(f"fee must be a share of the pay, from 0 on; got {shown(fee)}")
     price = pay * (1 + share)
-    if not price <= amount < price * LARGEST_COUNT:
-        count = "not even one answer" if amount < price else f"more than {LARGEST_COUNT} answers"
+    if not is_within(price, amount) or amount >= price * LARGEST_COUNT:
+        count = "not even one answer" if not is_within(price, amount) else f"more than {LARGEST_COUNT} answers"
         raise PlanError(f"a budget of {amount:g} pays for {count}, at {price:.4g} each")
-    number = round(amount / price)  # the division may round up or down, and a budget must not be exceeded
-    return number if number * pay * (1 + share) <= amount else number - 1
+    number = round(amount / price)
+    return number if is_within(number * price, amount) else number - 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,7 +72,8 @@ def judged_mean(people: Values, judged: Values, others: Values, level: float) ->
     `people` and `judged` are the values by people and the program for the same queries; `others` are the program's
     values for all other queries. The estimate is mean(people) + w (mean(others) - mean(judged)). The weight w with the
     smallest variance is the slope of the regression of people's values on the program's, times the share of queries
-    that people did not judge. This is the regression estimator of double sampling (Cochran 1977, 12.6).
+    that people did not judge. This is the regression estimator of double sampling, and its variance includes that of
+    the slope, which few queries estimate poorly (Cochran 1977, 12.6).
     """
     n, n_others = people.size, others.size
     everything = np.concatenate([judged, others])
@@ -81,9 +82,13 @@ def judged_mean(people: Values, judged: Values, others: Values, level: float) ->
     weight = slope * n_others / (n + n_others)
     mean = float(people.mean()) + weight * (float(others.mean() - judged.mean()) if n_others else 0.0)
     degrees = n - 2 if weight else n - 1  # the slope takes one degree of freedom
-    residuals = people - people.mean() - weight * (judged - judged.mean())
+    centred = judged - judged.mean()
+    residuals = people - people.mean() - weight * centred
     variance = float(residuals @ residuals) / degrees / n
-    if n_others:
+    if weight:
+        of_regression = people - people.mean() - slope * centred
+        of_slope = float(of_regression @ of_regression) / degrees / float(centred @ centred)
+        variance += of_slope * float(everything.mean() - judged.mean()) ** 2
         variance += weight**2 * float(np.var(everything, ddof=1)) / n_others
     half = _half_width(math.sqrt(variance), degrees, n, level)
     alone = _half_width(float(people.std(ddof=1)) / math.sqrt(n), n - 1, n, level)

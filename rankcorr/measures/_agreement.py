@@ -23,6 +23,7 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, TableResult, described_by, mean_of, read_only
 from rankcorr._ranking import Ranking
 from rankcorr.errors import NonNumericError, OptionError
@@ -374,7 +375,7 @@ def adjudicate(
     disputed: dict[Any, tuple[float, ...]] = {}
     for item, column in zip(items, parsed_ratings.values.T, strict=True):
         item_ratings = column[~np.isnan(column)]
-        if item_ratings.size and float(np.ptp(item_ratings)) >= limit:
+        if item_ratings.size and float(np.ptp(item_ratings)) >= limit * (1 - ROUNDING):  # 3.3 - 2.3 is below 1
             disputed[item] = tuple(item_ratings.tolist())
             if item in decided:
                 scores[item] = float(decided[item])
@@ -458,18 +459,18 @@ def mean_ratings(ratings: RatingsLike, *, scale: tuple[float, float] | None = No
     >>> mean_ratings({"ann": {"a": 3, "b": 0}, "bob": {"a": 3, "b": 1}}, scale=(0, 3)).scores
     {'a': 1.0, 'b': 0.16666666666666666}
     """
-    low, width = 0.0, 1.0
+    low, high = 0.0, 1.0
     if scale is not None:
         ends = [real_number(end) for end in scale] if isinstance(scale, list | tuple) and len(scale) == 2 else []
         if not ends or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
             raise OptionError(f"scale must be the lowest and the highest rating, such as (0, 3); got {shown(scale)}")
-        low, width = ends[0], ends[1] - ends[0]
+        low, high = ends
     by_item = _ratings_by_item(read_ratings(ratings))
     if scale is not None:
-        outside = [item for item, values in by_item.items() if min(values) < low or max(values) > low + width]
+        outside = [item for item, values in by_item.items() if min(values) < low or max(values) > high]
         if outside:
-            raise AnnotatorError(offending(f"ratings must be from {low:g} to {low + width:g}; others on", outside))
-    scores = {item: (math.fsum(values) / len(values) - low) / width for item, values in by_item.items()}
+            raise AnnotatorError(offending(f"ratings must be from {low:g} to {high:g}; others on", outside))
+    scores = {item: (math.fsum(values) / len(values) - low) / (high - low) for item, values in by_item.items()}
     return AggregateRatings(scores, {item: len(values) for item, values in by_item.items()})
 
 

@@ -179,6 +179,17 @@ def test_longer_lists_are_as_good_as_by_dynamic_programming(method):
         assert sorted(order) == list(range(9))
 
 
+@pytest.mark.parametrize("light", [1e-5, 1e-8])
+def test_an_integer_program_orders_pairs_of_little_weight_too(light):
+    rng = np.random.default_rng(5)
+    for _ in range(9):
+        costs = light * rng.integers(0, 4, (11, 11))
+        costs[-3:, -3:] = np.tri(3, 3, -1)  # the heaviest rankings order these items alone
+        exact, order = search.order_by_subsets(costs), search.order_by_program(costs)
+        best, result = (np.triu(costs[np.ix_(o, o)], 1).sum() for o in (exact, order))
+        assert result == pytest.approx(best, rel=0, abs=0.1 * light)
+
+
 @given(st.lists(st.permutations(range(5)), min_size=2, max_size=5))
 def test_kemeny_breaks_ties_of_orders_by_borda(rows):
     rankings = np.array(rows, float)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeVar
 
-from adaptive._budget import BatchOptions, answers_for, largest_count
+from adaptive._budget import BatchOptions, answers_for, is_within, largest_count
 from adaptive._plan import Advice, BallotPlan, advice_on_budget, advice_on_total
 from adaptive.errors import PlanError
 from adaptive.ledger._campaign.settings import SHEET_SIZE, CampaignSettings, Targets, checked_targets, omit_defaults
@@ -427,7 +427,7 @@ def affordable_plan(
     def is_affordable(plan: Plan) -> bool:
         spending = planned_spending(plan, n_slots, settings, seconds=time)
         amount, limit = (spending.hours, hours) if money is None else (spending.cost, money)
-        return amount is not None and limit is not None and amount <= limit
+        return amount is not None and limit is not None and is_within(amount, limit)
 
     if pay is not None and money is not None:
         n_answers = pay.answers(money)

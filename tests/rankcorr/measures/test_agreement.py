@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -444,6 +444,15 @@ def test_decisions_replace_means_of_disputed_items():
     assert list(decided.scores) == ["a", "b", "c", "d"]
     assert adjudicate(RATINGS, {"b": 1}, limit=1.5).scores["c"] == 2.5
     assert adjudicate([[1, 2], [1, NAN]]).scores == {0: 1.0, 1: 2.0}
+
+
+@given(st.integers(-100, 100), st.integers(1, 100))
+@example(23, 10)  # 3.3 - 2.3 is a little less than 1 in floats
+def test_ratings_in_decimals_reach_the_limit_and_the_ends_of_the_scale(low, width):
+    ends = low / 10, (low + width) / 10
+    assert list(adjudicate([[ends[0]], [ends[1]]], limit=width / 10).disputed) == [0]
+    assert not adjudicate([[ends[0]], [ends[1]]], limit=(width + 1) / 10).disputed
+    assert mean_ratings([[ends[0], ends[1]]] * 2, scale=ends).scores == {0: 0.0, 1: 1.0}
 
 
 @pytest.mark.parametrize(
