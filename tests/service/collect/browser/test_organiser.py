@@ -127,6 +127,25 @@ def test_the_page_of_ballots_says_how_others_answer_for_an_excluded_voter(site, 
     expect(page.locator("#now .notice-good")).to_be_visible(timeout=30_000)
 
 
+def test_an_organiser_who_closes_second_reads_that_and_the_page_recovers(site, visit):
+    organiser = Organiser(site.app, ADMIN).make()
+    organiser.open()
+    organiser.answer_all()
+    visit.breaks_requests = True
+    page = page_of(site, visit, organiser, "/ballots")
+    page.get_by_role("button", name="Close …").click(timeout=60_000)
+    before = organiser.get("/progress")
+    organiser.close(1)
+    stale = {"status": 200, "body": before.get_data(as_text=True), "headers": {"ETag": before.headers["ETag"]}}
+    page.route("**/progress", lambda route: route.fulfill(**stale), times=1)  # as if it was computed before
+    for _ in range(2):
+        page.locator("#close").click()
+        expect(page.locator("#close-error")).to_contain_text("The campaign changed")
+    page.locator("#close-dialog [data-close]").click()
+    expect(page.get_by_role("button", name="Open ballot 2")).to_be_visible()
+    expect(page.locator("#message")).to_be_hidden()
+
+
 def test_a_campaign_needs_items_a_question_and_a_link_by_the_keyboard_alone(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}", viewport={"width": 375, "height": 667})
     expect(page.locator("#form")).to_be_visible()

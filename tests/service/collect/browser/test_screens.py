@@ -109,6 +109,19 @@ def test_every_page_of_an_organiser_on_every_screen(site, desk, organiser, path)
     check_screens(page)
 
 
+def test_tables_cut_neither_words_nor_numbers(site, desk, organiser):
+    before = desk.viewport_size
+    desk.set_viewport_size({"width": 1024, "height": 768})
+    name = open_page(site, desk, organiser, "/items").locator("#items th .cell", has_text="tower")
+    assert name.evaluate("(name) => name.getClientRects().length") == 1, "the name is on several lines"
+    desk.set_viewport_size({"width": 320, "height": 700})
+    desk.goto(f"{site.url}/o/{organiser.key}/ballots?lang=de")
+    plan = desk.get_by_role("table", name="Plan")
+    expect(plan).to_be_visible()
+    assert plan.evaluate("(table) => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
+    desk.set_viewport_size(before)
+
+
 def test_images_are_uploaded_and_shown(site, visit):
     visit.breaks_requests = True  # the last file is no image
     page = visit(f"{site.url}/o/new#{ADMIN}")
