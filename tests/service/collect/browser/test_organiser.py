@@ -298,7 +298,9 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
     organiser.close(2)
     page.get_by_role("link", name="Ranking").click()
     expect(page.locator("#which")).to_contain_text("The final ranking", timeout=60_000)
-    expect(page.locator("#basis")).to_contain_text("Ranks come from the scores of the ballots.")
+    expect(page.locator("#basis")).to_contain_text(
+        "A closed ballot keeps its scores, even if a voter is excluded later."
+    )
     expect(page.locator("#ranking tbody tr")).to_have_count(12)
     expect(page.locator("#ranking tbody tr").first).to_contain_text(LONG_WORD)
     page.locator("#plots img").first.scroll_into_view_if_needed()

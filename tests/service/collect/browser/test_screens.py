@@ -254,7 +254,7 @@ def test_the_difference_of_recorded_and_ranked_votes_is_explained(site, desk, or
     used = organiser.get("/results?interim=true").json["n_votes"]
     assert used < recorded
     page = open_page(site, desk, organiser, "/result")
-    figure = page.locator(".figure", has_text="Votes in the ranking")
+    figure = page.locator(".figure", has_text="Votes in the model")
     expect(figure.locator(".figure-value")).to_have_text(str(used))
     expect(figure).to_contain_text(f"of {recorded} recorded. “Cannot say” and votes by excluded voters are not used.")
     page = open_page(site, desk, organiser, "")
