@@ -70,6 +70,7 @@ def test_a_campaign_is_created_from_a_file(site, visit):
     expect(page.locator("#outlook")).to_contain_text("EUR")
     make(page)
     expect(page.get_by_role("heading", name="Campaign created")).to_be_focused()
+    expect(page.locator("#created .notice")).to_contain_text("the administrator of this server can make another one")
     link = page.locator("#created-link input").input_value()
     assert "#" in link
     check_all(page)
