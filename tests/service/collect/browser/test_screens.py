@@ -109,17 +109,25 @@ def test_every_page_of_an_organiser_on_every_screen(site, desk, organiser, path)
     check_screens(page)
 
 
-def test_tables_cut_neither_words_nor_numbers(site, desk, organiser):
-    before = desk.viewport_size
-    desk.set_viewport_size({"width": 1024, "height": 768})
-    name = open_page(site, desk, organiser, "/items").locator("#items th .cell", has_text="tower")
-    assert name.evaluate("(name) => name.getClientRects().length") == 1, "the name is on several lines"
-    desk.set_viewport_size({"width": 320, "height": 700})
-    desk.goto(f"{site.url}/o/{organiser.key}/ballots?lang=de")
-    plan = desk.get_by_role("table", name="Plan")
-    expect(plan).to_be_visible()
-    assert plan.evaluate("(table) => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
-    desk.set_viewport_size(before)
+def test_tables_cut_neither_words_nor_numbers_nor_buttons(site, visit, organiser):
+    closed = Organiser(site.app, ADMIN).make()
+    closed.open()
+    closed.answer_all()
+    closed.close(1)
+    for campaign, width, language, path, place in (
+        (organiser, 1024, "en", "/items", "#items table"),
+        (organiser, 768, "en", "/items", "#items table"),
+        (organiser, 320, "de", "/ballots", "#plan table"),
+        (closed, 768, "de", "/ballots", "#all table"),
+        (closed, 768, "de", "", "#ballots table"),
+    ):
+        viewport = {"width": width, "height": 700}
+        page = visit(f"{site.url}/o/{campaign.key}{path}?lang={language}#{campaign.token}", viewport=viewport)
+        table = page.locator(place)
+        expect(table).to_be_visible()
+        assert table.evaluate("({ parentElement: box }) => box.scrollWidth <= box.clientWidth"), (width, path)
+        for name in table.locator("th .cell", has_text="tower").all():
+            assert name.evaluate("(name) => name.getClientRects().length") == 1, "the name is on several lines"
 
 
 def test_images_are_uploaded_and_shown(site, visit):
