@@ -390,15 +390,19 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
 
     def write(transaction: Transaction) -> int:
         ballots = stored_ballots(transaction)
-        if not ballots or all(stored.state == "closed" for stored in ballots):
-            raise LedgerError("no batch is open: there is nothing to close")
-        for stored in ballots:
-            transaction.lock_ballot(stored.id, exclusive=True)
-        if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
+        locked: set[int] = set()
+        while unlocked := [stored.id for stored in ballots if stored.id not in locked]:
+            for ballot_id in unlocked:
+                transaction.lock_ballot(ballot_id, exclusive=True)
+            locked.update(unlocked)
+            ballots = stored_ballots(transaction)  # a request that held the last lock may have stored the next batch
+        if stamp is not None and ballots and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
             raise ChangedError(
                 "the campaign has changed since you reviewed it (batches or voters): preview the close again; the "
                 f"stamp of a batch closes it only if it is the last, {ballots[-1].number}"
             )
+        if all(stored.state == "closed" for stored in ballots):
+            raise LedgerError("no batch is open: there is nothing to close")
         n_comparisons, answered = n_spent(transaction), ballot_rows.answered_by_ballot(transaction)
         n_answered = sum(answered.values())
         if few := too_few(n_answered, n_comparisons, least):

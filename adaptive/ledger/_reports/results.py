@@ -226,7 +226,8 @@ def _campaign_report(
         f"{counted(n_voters, 'voter')} on {questions}, chosen by {plan}. "
     )
     if content["excluded"]:
-        methods += f"The votes of {counted(len(content['excluded']), 'further voter')} were left out. "
+        exception = "" if content["paper"] is None else ", except from the scores of ballots closed before"
+        methods += f"The votes of {counted(len(content['excluded']), 'further voter')} were left out{exception}. "
     if content["paper"] is not None:
         methods += "The scores of the protocol rank the items [@lombardo2020top]. "
     best = [item_text(row["item"]) for row in rows[:LEADING]]

@@ -348,6 +348,26 @@ def test_a_preview_equals_the_result_of_the_exclusion(campaign):
     assert [abs(then - now) for _, now, then in preview.changes] == [move for move in moved[:5] if move]
 
 
+def test_a_report_says_whether_the_scores_contain_excluded_voters(ledger):
+    campaign = campaign_of(ledger)
+
+    def answer_and_close(number):
+        pairs = campaign.asked(number=number)
+        campaign.record({pair.id: "left" if pair.left < pair.right else "right" for pair in pairs})
+        campaign.close(number)
+
+    answer_and_close(1)
+    campaign.voters.named("1").exclude("fast")
+    left_out = "The votes of 1 further voter were left out"
+    assert f"{left_out}. We fitted" in campaign.result(interim=True).report().methods
+    campaign.voters.named("1").include("a mistake")
+    campaign.open_next()
+    answer_and_close(2)
+    campaign.voters.named("1").exclude("fast")
+    expected = f"{left_out}, except from the scores of ballots closed before. The scores of the protocol rank the items"
+    assert expected in campaign.result().report().methods
+
+
 def test_a_preview_without_difference_is_refused(ledger):
     campaign = campaign_of(ledger, n_voters=2)
     voter = read(campaign, voter_named, "1")

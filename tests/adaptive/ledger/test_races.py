@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
+from adaptive.ledger import ConflictError, ContinuousPlan, LateVoteError, Ledger, LedgerBusyError, LedgerError
+from adaptive.ledger._ballots import batches
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
 from adaptive.ledger._membership import register
 from adaptive.ledger._votes import casting as votes
@@ -118,6 +119,30 @@ def test_a_closer_waits_for_an_uncommitted_vote_and_counts_it(ledger, monkeypatc
     assert len(receipts) == 1
     (record,) = records
     assert int(record.tally.answered.sum()) == 2 * (len(others) + 1)
+
+
+def test_the_end_of_a_campaign_closes_a_batch_that_is_being_drawn_and_is_recorded_once(ledger, monkeypatch):
+    campaign = campaign_of(ledger, plan=ContinuousPlan(6, 12, batch=6))
+    answer_all(campaign)
+    stored, go_on, store = threading.Event(), threading.Event(), batches.store_ballot
+
+    def stay(*arguments, **options):
+        store(*arguments, **options)
+        stored.set()
+        assert go_on.wait(PATIENCE)
+
+    monkeypatch.setattr(batches, "store_ballot", stay)
+    with ThreadPoolExecutor() as pool:
+        drawing = pool.submit(campaign.open_next)
+        assert stored.wait(PATIENCE)
+        closers = [pool.submit(campaign.close, 1, least_answered=0.0) for _ in range(2)]
+        time.sleep(0.3)
+        go_on.set()
+        assert drawing.result() == 2
+        errors = [closer.exception() for closer in closers]
+    assert sorted(str(error) for error in errors) == ["None", "no batch is open: there is nothing to close"]
+    assert [ballot.state for ballot in campaign.ballots()] == ["closed", "closed"]
+    assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
 
 
 def test_a_vote_during_the_count_is_refused_as_busy(ledger, monkeypatch):

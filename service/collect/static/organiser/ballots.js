@@ -36,6 +36,7 @@ const reopening = dialog("reopen-dialog");
 let info = null;
 let status = null;
 let latestPreview = null; // the preview, with the ETag of its state
+let reviewed = null; // the preview when the dialog was opened
 let watch = null;
 let isLoading = false;
 let timer = null;
@@ -120,14 +121,17 @@ function reopenButton() {
 
 function showState(ballots) {
   const place = find("now");
+  if (status.state === "open") {
+    showPreview(ballots.at(-1).ballot);
+    return;
+  }
+  complain(null); // about a preview
   if (status.state === "finished") {
     fill(place, element("h2", {}, text("ballots.finished")), element("p", {}, text("overview.finished")));
   } else if (status.state === "ready") {
     fill(place, ...nextBallotView());
-  } else if (status.state === "closing") {
-    fill(place, element("h2", {}, text("ballots.closing", { n: number(status.ballot) })));
   } else {
-    showPreview(ballots.at(-1).ballot);
+    fill(place, element("h2", {}, text("ballots.closing", { n: number(status.ballot) })));
   }
 }
 
@@ -178,7 +182,8 @@ async function showPreview(ballot) {
   try {
     answer = await campaign.get(`/ballots/${ballot}/preview`);
   } catch (error) {
-    complain(error);
+    if (error.status === 409) watch.now(); // closed since, here or by another organiser
+    else complain(error);
     return;
   } finally {
     isLoading = false;
@@ -274,6 +279,7 @@ function confidenceText(cut) {
 
 function openCloseDialog() {
   if (latestPreview === null) return;
+  reviewed = latestPreview;
   const n = number(latestPreview.ballot);
   find("close-title").textContent = text(isContinuous() ? "ballots.end-title" : "ballots.close-title", { n });
   const nSurvivors = latestPreview.preview?.n_going_on ?? 0;
@@ -295,7 +301,7 @@ async function close(event) {
   const body = {};
   if (find("least").value !== "") body.least_answered = Number(find("least").value) / 100;
   await once(event.submitter, find("close-error"), async () => {
-    await campaign.post(`/ballots/${latestPreview.ballot}/close`, body, { "If-Match": latestPreview.tag });
+    await campaign.post(`/ballots/${reviewed.ballot}/close`, body, { "If-Match": reviewed.tag });
     closing.close();
     say(text(isContinuous() ? "ballots.ended" : "ballots.closed"));
   });

@@ -20,7 +20,7 @@ function show({ n_items: nItems, items }) {
   find("closed").hidden = isOpen;
   const columns = [{ head: text("columns.item"), cell: (row) => label(row.item) }];
   // Leave out values that are the same for all items.
-  if (items.some((row) => row.kind !== "text")) columns.push({ head: text("columns.kind"), cell: (row) => text(`kinds.${row.kind}`) });
+  if (items.some((row) => row.kind !== "text")) columns.push({ head: text("columns.kind"), cell: (row) => text(`kinds.${row.kind}`), lesser: true });
   if (items.some((row) => row.content !== null)) columns.push({ head: text("columns.content"), cell: content, wide: true });
   if (isOpen) {
     columns.push(

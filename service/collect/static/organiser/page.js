@@ -100,7 +100,7 @@ export function table(columns, rows, caption) {
   const body = rows.map((row) => element("tr", { role: "row" }, ...columns.map((column, at) => cell(column, row, at))));
   return element(
     "table",
-    { class: columns.length > 3 ? "table table-cards" : "table", role: "table" },
+    { class: columns.length > 2 ? "table table-cards" : "table", role: "table" },
     element("caption", { class: "visually-hidden" }, caption),
     element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ...head)),
     element("tbody", { role: "rowgroup" }, ...body),

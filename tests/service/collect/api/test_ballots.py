@@ -184,6 +184,8 @@ def test_a_continuous_campaign_draws_batches_and_ends(admin):
     previews = [organiser.get(f"/ballots/{number}/preview") for number in (1, last)]
     assert len({answer.headers["ETag"] for answer in previews}) == 1
     assert organiser.close(last).json["ballot"]["state"] == "closed"
+    headers = {"If-Match": previews[1].headers["ETag"]}
+    assert problem(organiser.post(f"/ballots/{last}/close", status=412, headers=headers))[0] == "changed"
     assert organiser.get("/progress").json["status"]["state"] == "finished"
     assert organiser.get("/results").json["final"]
 

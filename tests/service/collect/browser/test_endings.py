@@ -48,7 +48,7 @@ def test_after_the_end_nothing_can_be_undone(site, visit, campaign):
     expect(page.locator("#done-text")).to_contain_text("All answers that arrived in time count.")
     expect(page.locator("#undo-done")).to_be_hidden()
     page.locator("#to-finish").click()
-    expect(page.locator("#counted")).to_have_text("Answers counted: 4")
+    expect(page.locator("#counted")).to_have_text("Answers received: 4")
     page.goto(site.link(campaign))
     expect(heading(page, "You have finished")).to_be_visible()
 

@@ -69,7 +69,7 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     expect(page.get_by_role("link", name="Return to the site you came from")).to_have_attribute(
         "href", "https://crowd.example/done?cc=C0DE-1"
     )
-    expect(page.locator("#counted")).to_have_text("Answers counted: 4")  # without practice
+    expect(page.locator("#counted")).to_have_text("Answers received: 4")  # without practice
     secret = link.partition("#")[2]
     assert not [site_request for site_request in site.requests if secret in "".join(site_request)]
 
@@ -230,6 +230,7 @@ def test_withdrawing_needs_confirmation_and_erases_the_voter(site, visit):
     page.keyboard.press("Escape")
     assert len(votes(campaign)) == 1
     page.locator("#withdraw").click()
+    expect(page.locator("#sure-text")).to_contain_text("a personal link will stop working")  # the open link does not
     page.locator("#go").click()
     expect(page.get_by_role("heading", name="You have withdrawn")).to_be_focused()
     assert votes(campaign) == {}

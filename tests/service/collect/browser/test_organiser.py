@@ -65,6 +65,7 @@ def test_a_campaign_is_created_from_a_file(site, visit):
     expect(page.locator("#outlook")).to_contain_text("EUR")
     make(page)
     expect(page.get_by_role("heading", name="Campaign created")).to_be_focused()
+    expect(page.locator("#created .notice")).to_contain_text("the administrator of this server can make another one")
     link = page.locator("#created-link input").input_value()
     assert "#" in link
     check_all(page)
@@ -120,6 +121,25 @@ def test_the_page_of_ballots_says_how_others_answer_for_an_excluded_voter(site, 
     organiser.answer_all()
     page.reload()
     expect(page.locator("#now .notice-good")).to_be_visible(timeout=30_000)
+
+
+def test_an_organiser_who_closes_second_reads_that_and_the_page_recovers(site, visit):
+    organiser = Organiser(site.app, ADMIN).make()
+    organiser.open()
+    organiser.answer_all()
+    visit.breaks_requests = True
+    page = page_of(site, visit, organiser, "/ballots")
+    page.get_by_role("button", name="Close …").click(timeout=60_000)
+    before = organiser.get("/progress")
+    organiser.close(1)
+    stale = {"status": 200, "body": before.get_data(as_text=True), "headers": {"ETag": before.headers["ETag"]}}
+    page.route("**/progress", lambda route: route.fulfill(**stale), times=1)  # as if it was computed before
+    for _ in range(2):
+        page.locator("#close").click()
+        expect(page.locator("#close-error")).to_contain_text("The campaign changed")
+    page.locator("#close-dialog [data-close]").click()
+    expect(page.get_by_role("button", name="Open ballot 2")).to_be_visible()
+    expect(page.locator("#message")).to_be_hidden()
 
 
 def test_a_campaign_needs_items_a_question_and_a_link_by_the_keyboard_alone(site, visit):
@@ -274,7 +294,9 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
     organiser.close(2)
     page.get_by_role("link", name="Ranking").click()
     expect(page.locator("#which")).to_contain_text("The final ranking", timeout=60_000)
-    expect(page.locator("#basis")).to_contain_text("Ranks come from the scores of the ballots.")
+    expect(page.locator("#basis")).to_contain_text(
+        "A closed ballot keeps its scores, even if a voter is excluded later."
+    )
     expect(page.locator("#ranking tbody tr")).to_have_count(12)
     expect(page.locator("#ranking tbody tr").first).to_contain_text(LONG_WORD)
     page.locator("#plots img").first.scroll_into_view_if_needed()

@@ -109,6 +109,27 @@ def test_every_page_of_an_organiser_on_every_screen(site, desk, organiser, path)
     check_screens(page)
 
 
+def test_tables_cut_neither_words_nor_numbers_nor_buttons(site, visit, organiser):
+    closed = Organiser(site.app, ADMIN).make()
+    closed.open()
+    closed.answer_all()
+    closed.close(1)
+    for campaign, width, language, path, place in (
+        (organiser, 1024, "en", "/items", "#items table"),
+        (organiser, 768, "en", "/items", "#items table"),
+        (organiser, 320, "de", "/ballots", "#plan table"),
+        (closed, 768, "de", "/ballots", "#all table"),
+        (closed, 768, "de", "", "#ballots table"),
+    ):
+        viewport = {"width": width, "height": 700}
+        page = visit(f"{site.url}/o/{campaign.key}{path}?lang={language}#{campaign.token}", viewport=viewport)
+        table = page.locator(place)
+        expect(table).to_be_visible()
+        assert table.evaluate("({ parentElement: box }) => box.scrollWidth <= box.clientWidth"), (width, path)
+        for name in table.locator("th .cell", has_text="tower").all():
+            assert name.evaluate("(name) => name.getClientRects().length") == 1, "the name is on several lines"
+
+
 def test_images_are_uploaded_and_shown(site, visit):
     visit.breaks_requests = True  # the last file is no image
     page = visit(f"{site.url}/o/new#{ADMIN}")
@@ -241,7 +262,7 @@ def test_the_difference_of_recorded_and_ranked_votes_is_explained(site, desk, or
     used = organiser.get("/results?interim=true").json["n_votes"]
     assert used < recorded
     page = open_page(site, desk, organiser, "/result")
-    figure = page.locator(".figure", has_text="Votes in the ranking")
+    figure = page.locator(".figure", has_text="Votes in the model")
     expect(figure.locator(".figure-value")).to_have_text(str(used))
     expect(figure).to_contain_text(f"of {recorded} recorded. “Cannot say” and votes by excluded voters are not used.")
     page = open_page(site, desk, organiser, "")
