@@ -346,7 +346,7 @@ class SelfPairWarning(UserWarning):
     ...     warnings.simplefilter("error", SelfPairWarning)
     ...     evaluate_vectors(vectors, gold)
     Traceback (most recent call last):
-    rankcorr.errors.SelfPairWarning: pairs of a word with itself have the cosine 1 whatever the vectors, ...
+    rankcorr.errors.SelfPairWarning: pairs of a word with itself have the cosine 1 whatever the vectors; ...
     """
 
 

@@ -207,9 +207,9 @@ def evaluate_command(
 ) -> None:
     """Evaluate the RUN files by query against QRELS.
 
-    Files have the format of TREC, MS MARCO or BEIR, or are JSON, Parquet or Arrow, and may be compressed by gzip ('-'
-    is stdin). AP, P@k and nDCG are those of trec_eval. Intervals and tests are over queries: --versus tests which runs
-    differ from the one it names, and by how much.
+    Files have the format of TREC, MS MARCO or BEIR, or are CSV with a header, JSON, Parquet or Arrow, and may be
+    compressed by gzip ('-' is stdin). AP, P@k and nDCG are those of trec_eval. Intervals and tests are over queries:
+    --versus tests which runs differ from the one it names, and by how much.
 
     Example:
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10

@@ -26,7 +26,10 @@ ROW: Final = frozenset(BEIR_HEAD)  # keys of qrels in MTEB's data sets, one obje
 HIT: Final = frozenset({"corpus_id", "score"})  # keys of a document that a search of sentence-transformers found
 METADATA: Final = "mteb_model_meta"
 _BLANKS: Final = " \t\r"
-_FORMATS_READ: Final = "supported formats: TREC, MS MARCO, three columns, BEIR (TSV), JSON, Parquet, Arrow"
+_FORMATS_READ: Final = (
+    "supported formats: TREC, MS MARCO, three columns, BEIR, JSON, Parquet, Arrow, and CSV with a header such as "
+    "query, document, {value}"
+)
 _SHAPES: Final = (
     'expected an object with "query_id" and "results" (each with "corpus_id" and "score"), or with "query-id", '
     '"corpus-id" and "score"'
@@ -242,7 +245,9 @@ def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, 
     has_head = layout.has_head
     kind, other = trec_kind(_first_line(text)), "a run" if "relevance" in layout.fields else "qrels"
     # For the first line only: a file that begins well has the right format.
-    advice = f": the file holds {other}; are two files swapped?" if kind == other else f"; {_FORMATS_READ}"
+    value_name = "relevance" if "relevance" in layout.fields else "score"
+    formats = _FORMATS_READ.format(value=value_name)
+    advice = f": the file holds {other}; are two files swapped?" if kind == other else f"; {formats}"
     for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         if not content.strip(_BLANKS):
             continue

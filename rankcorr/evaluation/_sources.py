@@ -29,7 +29,7 @@ from rankcorr._input.identifiers import comparable
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.source import path_text, printable
 from rankcorr._io.table import TextTable
-from rankcorr._io.trec import FORMATS, Form, check_ranks, is_hit, read_columns
+from rankcorr._io.trec import BEIR_HEAD, FORMATS, Columns, Form, check_ranks, is_hit, read_columns
 from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankingError, SplitQueryError, TableError
 from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
@@ -37,7 +37,7 @@ from rankcorr.evaluation._qrels import QUERY, RANK, Qrels, QueryColumns, Run, no
 
 ONLY_RUN: Final = "run"
 GROUP: Final = "group"
-_ENDINGS: Final = re.compile(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
+_ENDINGS: Final = re.compile(r"(\.(gz|txt|csv|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
 _CONTENT: Final = "an id of a query, an id of a document and a number are expected"
 
 QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
@@ -54,21 +54,22 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     trec    query, anything, document, relevance; spaces or tabs
     msmarco the same, separated by tabs; without tabs, as without a form
     beir    query-id, corpus-id, score, with these names as the first line
+            and tabs
     json    one object: query to an object of document to relevance, or to a
             list of relevant documents; or a line for each document, with
             query-id, corpus-id and score, as in data sets of MTEB
     ======= ==================================================================
 
-    Parquet and Arrow files (IPC or Feather) need the extra `arrow`. Their columns are recognized as by
-    `Qrels.from_frame`; all ids become text, as in the other files.
+    Columns of CSV and TSV with a line of names, and of Parquet and Arrow files (IPC or Feather), are recognized as by
+    `Qrels.from_frame`; all ids become text, as in the other files. Parquet and Arrow files need the extra `arrow`.
 
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "scores", "beir", "json"}, optional
-        Form of a text file. By default, and with "scores", it is recognized from its beginning: an object or array is
-        JSON, the BEIR header is BEIR, anything else is TREC.
+        Form of a text file. By default, it is recognized from its beginning: an object or array is JSON, names of
+        columns are a table, the BEIR header is BEIR, anything else is TREC. "scores" is as the default, without tables.
     duplicates : {"error", "first", "max"}
         How to treat a document that occurs more than once in a query; see `Qrels.from_columns`.
 
@@ -115,13 +116,14 @@ def read_run(
     msmarco query, document, rank; spaces or tabs; ordered by rank
     scores  query, document, score; spaces or tabs
     beir    query-id, corpus-id, score, with these names as the first line
+            and tabs
     json    one object: query to an object of document to score, or to a list
             of documents, best first; predictions of MTEB; predictions of
             sentence-transformers, a line for each query or in an array
     ======= ==================================================================
 
-    Parquet and Arrow files are read as by `read_qrels`. Only spaces and tabs separate fields; other white space is part
-    of an id.
+    Tables with names of columns, Parquet and Arrow files are read as by `read_qrels`. In other files, only spaces and
+    tabs separate fields; other white space is part of an id.
 
     Scores determine the order, as in trec_eval. There is a `RankColumnWarning` if the ranks of a TREC run contradict
     its scores, or if its scores are all equal within each query.
@@ -135,8 +137,8 @@ def read_run(
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "scores", "beir", "json"}, optional
-        Form of a text file. By default, it is recognized from its beginning: an object or array is JSON, the BEIR
-        header is BEIR, three fields are ranks or scores, anything else is TREC.
+        Form of a text file. By default, it is recognized from its beginning: an object or array is JSON, names of
+        columns are a table, the BEIR header is BEIR, three fields are ranks or scores, anything else is TREC.
     duplicates : {"error", "first", "max"}
         How to treat a document that occurs more than once in a query; see `Run.from_columns`.
     name : str, optional
@@ -340,11 +342,11 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     check_choice("duplicates", duplicates, DUPLICATES)
     if form is not None:
         check_choice("form", form, FORMATS)
-    table = TextTable(path_text(path), content=_CONTENT, form="Parquet, or as text of TREC or BEIR")
+    table = TextTable(path_text(path), content=_CONTENT, form="CSV, Parquet, or text of TREC or BEIR")
     table.data = table.read_bytes()
     if table.data.startswith(ARROW_FILES):
         return _of_arrow(kind, table, duplicates, name)
-    columns = read_columns(table, kind.value_name, form)
+    columns = (_read_table(kind, table) if form is None else None) or read_columns(table, kind.value_name, form)
     table.data = b""
     try:
         rows = kind.from_columns(columns.queries, columns.documents, columns.values, duplicates=duplicates, name=name)
@@ -353,6 +355,39 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     _note_repeats(table, rows, len(columns.values), duplicates)
     check_ranks(table, columns)
     return rows
+
+
+def _read_table(kind: Any, table: TextTable) -> Columns | None:
+    """Read a table whose first line names its columns as data frames do; None if it does not, or is BEIR's."""
+    first_line = cast(bytes, table.data).partition(b"\n")[0].decode(errors="replace").removeprefix("\ufeff")
+    if tuple(map(str.strip, first_line.split("\t")))[:-1] == BEIR_HEAD[:2]:
+        return None
+    try:
+        names = kind.chosen_columns(cell.strip(' \r"') for cell in re.split("[,;|\t]", first_line))
+    except ColumnError:
+        return None
+    text = table.columns_text()
+    delimiter = table.delimiter(text, names)
+    header, *rows = table.records(text, delimiter)
+    if not rows:
+        table.fail("there is no line after the header")
+    query, document, value = (table.place(header, name) for name in names)
+    ranks = table.places(header, RANK)
+    columns = Columns([], [], [], [], [row.line for row in rows])
+    for row in rows:
+        table.check_width(header, row)
+    if delimiter == ";":
+        table.check_thousands(names[2], ((row.line, row.cells[value]) for row in rows))
+    for row in rows:
+        for ids, place in ((columns.queries, query), (columns.documents, document)):
+            identifier = row.cells[place].strip(" \t")  # other white space is part of an id
+            if not identifier:
+                table.fail("empty cell; every row needs an id", row.line, header.cells[place])
+            ids.append(identifier)
+        columns.values.append(table.number(row.cells[value], row.line, names[2]))
+        if ranks:
+            columns.ranks.append(table.number(row.cells[ranks[0]], row.line, RANK))
+    return columns
 
 
 def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) -> Any:

@@ -293,7 +293,7 @@ def test_from_a_file_to_items(write):
         ("\narea,frequency\nX,1\n", ':2: no column "token"; the first line must name the columns'),
         ("a,X\nb,X\n", ':1: column "a": unknown column; the first line must name the columns token, area and'),
         ("token,area,freqency\na,X,1\n", ':1: column "freqency": unknown column'),
-        ("token, area\na,X\n", ':1: column " area": did you mean "area"? Capitals and spaces count'),
+        ("token,area \na,X\n", ':1: column "area ": did you mean "area"? Capitals and spaces count'),
         ("token,area,token\na,X,b\n", ':1: column "token": more than one column has this name'),
         ("token,area\na,X\n\nb\n", ':4: expected 2 cells, as in the first row; got 1 (none for "area")'),
         ("token,Area\na,X\n", ':1: column "Area": did you mean "area"?'),

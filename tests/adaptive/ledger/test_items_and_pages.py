@@ -40,7 +40,7 @@ def test_cells_with_several_lines_count_as_one_row():
         ("ash,audio,/etc/x.mp3,Ash", 'column "content": the content of audio must be the path of a file'),
         ("ash,image,ash.png,", 'column "alt_text": an item of kind image needs a text that describes it'),
         ("ash,markdown,,", 'column "content": an item of kind markdown needs its content'),
-        (",,,", 'column "item": empty cell'),
+        (",text,,", 'column "item": empty cell'),
         ("ash,text", 'expected 4 cells, as in the first row; got 2 (none for "content", "alt_text")'),
         ("fir,,,", "column \"item\": 'fir' is also on line 2; items must be unique"),
     ],

@@ -22,6 +22,7 @@ from rankcorr.evaluation import (
     ColumnError,
     DuplicateDocumentError,
     RankColumnWarning,
+    Run,
     compare_runs,
     evaluate,
     read_qrels,
@@ -140,6 +141,26 @@ def test_qrels_of_ms_marco_have_tabs(write):
         read_qrels(write(text))
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("names", [("query_id", "doc_id"), ("qid", "docno"), ("query-id", "corpus-id")])
+def test_tables_are_read_as_their_data_frames(write, separator, names):
+    frame = pd.DataFrame({names[0]: ["1", "1", "2"], names[1]: ["a b", "c,d;e", "a b"], "score": [0.5, 2, -1]})
+    text = frame.to_csv(sep=separator)  # with the index, in a column without a name
+    for table in (text, "\ufeff" + text.replace("\n", "\r\n"), gzip.compress(text.encode(), mtime=0)):
+        assert read_run(write(table)) == Run.from_frame(frame)
+    relevance = frame.rename(columns={"score": "relevance"}).to_csv(sep=separator, index=False)
+    assert read_qrels(write(relevance)).to_dict() == Run.from_frame(frame).to_dict()
+    assert read_run(write(text, "bm25.csv")).name == "bm25"
+
+
+def test_a_table_may_have_ranks_and_repeats(write):
+    table = "query,document,score,rank\nq,a,1,1\nq,b,2,2\n"
+    with pytest.warns(RankColumnWarning, match=r":3: this document has a larger score than one ranked above it"):
+        read_run(write(table))
+    with pytest.raises(DuplicateDocumentError, match=r":3: each document may appear only once"):
+        read_run(write(table.replace("b", "a")))
+
+
 def test_a_run_without_a_name_is_named_after_its_file(write):
     assert read_run(write(gzip.compress(RUN.encode(), mtime=0), "bm25.run.gz")).name == "bm25"
     assert read_run(write(RUN, "v1.2.txt")).name == "v1.2"
@@ -157,7 +178,12 @@ def test_a_run_is_read_from_standard_input(monkeypatch):
     [
         ("q1 0 a 2\nq1 0 b\n", r":2: expected 4 fields separated by spaces or tabs \(query - document .*\); got 3"),
         ("q1 0 a 2 5\n", ":1: expected 4 fields .*; got 5"),
-        ("query,document,relevance\nq1,a,2\n", r":1: expected 4 fields .* got 1; supported formats: TREC, .*, Arrow$"),
+        ("query,document,stars\nq1,a,2\n", r":1: expected 4 fields .* got 1; .* such as query, document, relevance$"),
+        ("query,document,score,rel\nq1,a,3,2\nq1,b\n", r':3: expected 4 cells, .*got 2 \(none for "score", "rel"\)'),
+        ("query_id;doc_id;relevance\nq1;a;1.250\nq1;b;980\n", r':2: column "relevance": "1\.250" may mean 1250'),
+        ("qid|docno|label\n q1|a|2\n\nq1| |1\n", r':4: column "docno": empty cell; every row needs an id'),
+        ("query-id,corpus-id,score\nq1,a,good\n", r':2: column "score": "good" is not a number'),
+        ("query,document,relevance\n,,\n", "there is no line after the header"),
         ("q1 0 a 2\nq1,0,b,1\n", ":2: expected 4 fields .*; got 1$"),
         ("q1 0 a two\n", r':1: column "relevance": "two" is not a number'),
         ("q1 0 a 2\nq1 0 b nan\n", ':2: column "relevance": "nan" is not a number; leave out rows without one'),
@@ -530,7 +556,7 @@ def test_without_pyarrow_parquet_is_refused(tmp_path, monkeypatch):
 def test_errors_for_other_formats_name_the_supported_ones(tmp_path):
     (tmp_path / "run.xlsx").write_bytes(b"PK\x03\x04")
     with pytest.raises(
-        TableError, match=r"\(\.xlsx, \.ods\) or a zip archive: save the sheet as Parquet, or as text of TREC or BEIR"
+        TableError, match=r"\(\.xlsx, \.ods\) or a zip archive: save the sheet as CSV, Parquet, or text of TREC or BEIR"
     ):
         read_run(tmp_path / "run.xlsx")
     path = file_of(tmp_path, COLUMNS)
