@@ -33,6 +33,7 @@ AGGREGATES: Final[tuple[Aggregate, ...]] = get_args(Aggregate)
 MISSING_SCORES: Final[tuple[MissingScores, ...]] = get_args(MissingScores)
 STATISTICS: Final = {"mean": "mean score", "borda": "Borda score", "mean_rank": "mean rank"}
 FEW_TASKS: Final = 8
+MOST_OF_TASK: Final = 0.99  # of the variance between systems
 ONLY_GROUP: Final = "tasks"
 MEAN_RANK: Final = "mean_rank"
 INTERVALS, TESTS = range(2)  # independent parts of the random numbers
@@ -199,7 +200,8 @@ def leaderboard_of_scores(
     FewTasksWarning
         There are fewer than 8 tasks.
     UserWarning
-        A task has a name such as loss, error or perplexity, and is not in `lower_is_better`.
+        A task has a name such as loss, error or perplexity, and is not in `lower_is_better`; or one task has more than
+        .99 of the variance between systems, and decides their means.
 
     See Also
     --------
@@ -238,9 +240,12 @@ def leaderboard_of_scores(
     weights = np.empty(n_tasks)
     for places in members.values():
         weights[places] = n_tasks / (len(members) * len(places))
-    means = np.round((values * weights[:, np.newaxis]).mean(axis=0), DECIMALS)
+    weighted = values * weights[:, np.newaxis]
+    means = np.round(weighted.mean(axis=0), DECIMALS)
+    if aggregate == "mean":
+        _note_scales(scores.tasks, weighted)
     order = np.argsort(-means, kind="stable")
-    weighted = (values * weights[:, np.newaxis])[:, order]
+    weighted = weighted[:, order]
     tests = draws.of_part(TESTS)
     best = query_tests.compute_tests(
         weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED)
@@ -334,6 +339,19 @@ def _signs(tasks: Sequence[str], lower_is_better: Collection[str]) -> Values:
             stacklevel=4,
         )
     return np.array([-1.0 if task in lower_is_better else 1.0 for task in tasks])
+
+
+def _note_scales(tasks: Sequence[str], values: Values) -> None:
+    """Give a notice if the scores of one task, a row, have nearly all the variance between systems."""
+    variances = values.var(axis=1)
+    place = int(variances.argmax())
+    if variances[place] > MOST_OF_TASK * variances.sum():
+        checks.give_notice(
+            f"the scores on {checks.shown(tasks[place])} differ so much more than those on other tasks that they alone "
+            'decide the means; if the scales of the tasks differ, use aggregate="borda" or aggregate="mean_rank"',
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _complete(table: ScoreTable, missing: str) -> tuple[ScoreTable, tuple[str, ...], NDArray[np.bool_]]:

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+import warnings
 from dataclasses import replace
 from decimal import Decimal
 
@@ -549,6 +550,18 @@ def test_tasks_named_like_errors_give_a_warning(name):
     assert w[0].filename == __file__
     for quiet in ({"lower_is_better": [name]}, {"tasks": [f"t{k}" for k in range(8)]}):
         leaderboard_of_scores(table, n_resamples=50, **quiet)
+
+
+def test_a_task_that_decides_the_means_is_named():
+    scores = {"a": {"x": 0.8, "y": 0.7, "tokens": 512}, "b": {"x": 0.6, "y": 0.9, "tokens": 8192}}
+    with pytest.warns(UserWarning, match="the scores on 'tokens' differ so much more .* alone decide the means"):
+        leaderboard_of_scores(scores)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", FewTasksWarning)
+        leaderboard_of_scores(scores, aggregate="borda")
+        leaderboard_of_scores(scores, tasks=["x", "y"])
+        leaderboard_of_scores({system: dict.fromkeys(tasks, 1.0) for system, tasks in scores.items()})  # no variance
 
 
 @pytest.mark.parametrize(("n_tasks", "n_groups", "is_bounded"), [(2, 1, 0), (5, 1, 0), (6, 1, 1), (6, 2, 0), (8, 2, 1)])
