@@ -163,23 +163,31 @@ def _unknown(place: str, words: Iterable[str], answers: Sequence[Any]) -> str:
 
 
 def _words_in_a_column(records: Records, column: object, words: Words, sides: Sides) -> Winners:
-    """Return what the words of a column mean, or the sides whose items it names, if all rows have a name or a tie."""
+    """Return what the words of a column mean, or the sides whose items it names, if all rows have a name or a tie.
+
+    Names of items come before words with other capitals, so that an item may be called Tie.
+    """
     name = "winner" if column is None else str(column)
     entries = records.column(name)
+    if sides and not _are_words(entries, words) and not _are_codes(entries):
+        draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
+        answers = _sides_that_won(entries, sides)
+        if "no item" in distinct(answers):
+            answers = [
+                draws.get(known_word(str(entry), draws), answer) if answer == "no item" else answer
+                for entry, answer in zip(entries, answers, strict=True)
+            ]
+        if "no item" not in distinct(answers):
+            return name, answers
+    return name, read_answers(entries, words, lambda row: records.place(row, name))
+
+
+def _are_words(entries: Sequence[Any], words: Words) -> bool:
+    """Return whether each entry is empty or a word as it is."""
     try:
-        return name, read_answers(entries, words, lambda row: records.place(row, name))
-    except VoteError:
-        if sides and not _are_codes(entries):
-            draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
-            answers = _sides_that_won(entries, sides)
-            if "no item" in distinct(answers):
-                answers = [
-                    draws.get(known_word(str(entry), draws), answer) if answer == "no item" else answer
-                    for entry, answer in zip(entries, answers, strict=True)
-                ]
-            if "no item" not in distinct(answers):
-                return name, answers
-        raise
+        return {answer_text(entry) for entry in distinct(entries)} <= {*words, ""}
+    except TypeError:  # a list, as JSON has them
+        return False
 
 
 def _are_codes(entries: Iterable[Any]) -> bool:

@@ -546,6 +546,8 @@ def test_counts_of_votes_on_pairs():
     answers = read_choices([{"left": "a", "right": "b", "winner": w} for w in ("left", "tie", "both bad", "right")])
     assert answers.counts()["a"] == {"presentations": 4, "wins": 1, "ties": 2, "losses": 1}
     assert answers.counts("left out")["b"] == {"presentations": 3, "wins": 1, "ties": 1, "losses": 1}
+    rows = [{"left": "a", "right": "b", "winner": "left", "n": n} for n in range(1, 5)]  # it numbers the rows
+    assert read_choices(rows, columns={"count": "n"}).weights.tolist() == [1, 2, 3, 4]
     weighted = read_choices([{"left": "a", "right": "b", "winner": "left", "n": 30, "weight": 0.5}])
     assert weighted.counts()["b"] == {"presentations": 15, "wins": 0, "ties": 0, "losses": 15}
     with pytest.raises(ModelError, match="only votes on pairs have wins and losses; these answers are rankings"):
