@@ -562,6 +562,8 @@ def test_a_task_that_decides_the_means_is_named():
         leaderboard_of_scores(scores, aggregate="borda")
         leaderboard_of_scores(scores, tasks=["x", "y"])
         leaderboard_of_scores({system: dict.fromkeys(tasks, 1.0) for system, tasks in scores.items()})  # no variance
+        leaderboard_of_scores({"model": list("abcd"), "x": [80, 82, 81, 0], "y": [70, 71, 72, 69]})  # one failed
+        leaderboard_of_scores({"model": list("abc"), "x": [50, 60, 70], "y": [100, 100, 99]})  # nearly all tie
 
 
 @pytest.mark.parametrize(("n_tasks", "n_groups", "is_bounded"), [(2, 1, 0), (5, 1, 0), (6, 1, 1), (6, 2, 0), (8, 2, 1)])
