@@ -263,6 +263,10 @@ def test_rows_of_any_iterable_and_labels_of_rows_are_read():
     for source in (rows, tuple(rows), iter(rows), (row for row in rows), frame.set_index(["left", "right"])):
         choices = read_choices(source)
         assert (choices.rows, choices.voters) == (expected.rows, expected.voters)
+    counts = frame.groupby(["left", "right", "winner"]).size()
+    assert read_choices(counts.rename("n")).rows == expected.rows
+    with pytest.raises(ComparisonError, match="a data frame of pandas, polars or pyarrow is expected"):
+        read_choices(counts)
     with pytest.raises(TableError, match="no answers"):
         read_choices(iter([]))
 
