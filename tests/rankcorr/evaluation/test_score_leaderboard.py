@@ -255,6 +255,10 @@ def test_a_task_named_id_is_no_index_if_its_scores_are_no_whole_numbers():
     """XCOPA and MIRACL have a task for Indonesian, whose code is id."""
     scores = {name: {"en": score, "id": score + 0.25, "zh": score} for name, score in (("a", 0.5), ("b", 0.25))}
     assert leaderboard_of_scores(scores, n_resamples=99).tasks == ("en", "id", "zh")
+    with pytest.raises(OptionError, match="columns that look like properties of systems, not scores: 'Index'"):
+        leaderboard_of_scores(
+            {name: {"Index" if t == "id" else t: n for t, n in row.items()} for name, row in scores.items()}
+        )
 
 
 @pytest.mark.parametrize(
