@@ -169,7 +169,7 @@ def _words_in_a_column(records: Records, column: object, words: Words, sides: Si
     """
     name = "winner" if column is None else str(column)
     entries = records.column(name)
-    if sides and not _are_words(entries, words) and not _are_codes(entries):
+    if sides and _name_items(entries, words, sides) and not _are_codes(entries):
         draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
         answers = _sides_that_won(entries, sides)
         if "no item" in distinct(answers):
@@ -182,12 +182,14 @@ def _words_in_a_column(records: Records, column: object, words: Words, sides: Si
     return name, read_answers(entries, words, lambda row: records.place(row, name))
 
 
-def _are_words(entries: Sequence[Any], words: Words) -> bool:
-    """Return whether each entry is empty or a word as it is."""
+def _name_items(entries: Sequence[Any], words: Words, sides: Sides) -> bool:
+    """Return whether an entry that is no word as it is names an item of any row."""
     try:
-        return {answer_text(entry) for entry in distinct(entries)} <= {*words, ""}
+        others = [entry for entry in distinct(entries) if answer_text(entry) not in (*words, "")]
+        labels = {identifier_text(label) for column in sides.values() for label in distinct(column)}
     except TypeError:  # a list, as JSON has them
         return False
+    return any({answer_text(entry), identifier_text(entry)} & labels for entry in others)
 
 
 def _are_codes(entries: Iterable[Any]) -> bool:
