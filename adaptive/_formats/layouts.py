@@ -163,23 +163,33 @@ def _unknown(place: str, words: Iterable[str], answers: Sequence[Any]) -> str:
 
 
 def _words_in_a_column(records: Records, column: object, words: Words, sides: Sides) -> Winners:
-    """Return what the words of a column mean, or the sides whose items it names, if all rows have a name or a tie."""
+    """Return what the words of a column mean, or the sides whose items it names, if all rows have a name or a tie.
+
+    Names of items come before words with other capitals, so that an item may be called Tie.
+    """
     name = "winner" if column is None else str(column)
     entries = records.column(name)
+    if sides and _name_items(entries, words, sides) and not _are_codes(entries):
+        draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
+        answers = _sides_that_won(entries, sides)
+        if "no item" in distinct(answers):
+            answers = [
+                draws.get(known_word(str(entry), draws), answer) if answer == "no item" else answer
+                for entry, answer in zip(entries, answers, strict=True)
+            ]
+        if "no item" not in distinct(answers):
+            return name, answers
+    return name, read_answers(entries, words, lambda row: records.place(row, name))
+
+
+def _name_items(entries: Sequence[Any], words: Words, sides: Sides) -> bool:
+    """Return whether an entry that is no word as it is names an item of any row."""
     try:
-        return name, read_answers(entries, words, lambda row: records.place(row, name))
-    except VoteError:
-        if sides and not _are_codes(entries):
-            draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
-            answers = _sides_that_won(entries, sides)
-            if "no item" in distinct(answers):
-                answers = [
-                    draws.get(known_word(str(entry), draws), answer) if answer == "no item" else answer
-                    for entry, answer in zip(entries, answers, strict=True)
-                ]
-            if "no item" not in distinct(answers):
-                return name, answers
-        raise
+        others = [entry for entry in distinct(entries) if answer_text(entry) not in (*words, "")]
+        labels = {identifier_text(label) for column in sides.values() for label in distinct(column)}
+    except TypeError:  # a list, as JSON has them
+        return False
+    return any({answer_text(entry), identifier_text(entry)} & labels for entry in others)
 
 
 def _are_codes(entries: Iterable[Any]) -> bool:

@@ -381,7 +381,8 @@ class _Reader:
                     self.records.header.line,
                 )
             for name in names:
-                check_row_numbers(self.records, name, list(map(cell_number, self.entries(name))))
+                if not named:
+                    check_row_numbers(self.records, name, list(map(cell_number, self.entries(name))))
                 for row, entry in enumerate(self.entries(name)):
                     number = cell_number(entry)
                     if not 0 <= number < 1e12 or not (is_weight or number.is_integer()):

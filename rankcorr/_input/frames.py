@@ -170,9 +170,12 @@ def columns_of(value: object) -> dict[Any, Any] | None:
 
 
 def with_levels(value: Any) -> Any:
-    """Return a frame or series of pandas with the named levels of its index as columns; anything else unchanged."""
+    """Return a frame or series of pandas with the named levels of its index as columns; anything else unchanged.
+
+    A series without a name, such as the counts of groupby and size, would lose its values among named columns.
+    """
     pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(value, pandas.DataFrame | pandas.Series):
+    if pandas is None or not isinstance(value, pandas.DataFrame | pandas.Series) or getattr(value, "name", "") is None:
         return value
     columns = (value.name,) if isinstance(value, pandas.Series) else value.columns
     levels = [name for name in value.index.names if name is not None and name not in columns]

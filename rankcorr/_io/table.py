@@ -129,6 +129,12 @@ class TextTable(Source):
             self.fail(f"is JSON: save it as {self.form}")
         return text
 
+    def first_line(self) -> str:
+        """First line with an entry, after one that names the delimiter; "" if none begins the text."""
+        head = self.read_bytes()[:HEAD_BYTES].decode(errors="replace").removeprefix("\ufeff")
+        named = _NAMED_DELIMITER.match(head)
+        return next(filter(_ENTRY.search, _BREAK.split(head if named is None else head[named.end() :])), "")
+
     def _without_named_delimiter(self, text: str) -> str:
         """Leave the first line empty if it names the delimiter, as Excel writes and reads it: ``sep=;``."""
         line = _NAMED_DELIMITER.match(text)

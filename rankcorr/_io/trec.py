@@ -122,23 +122,40 @@ def _plain_layout(data: bytes, value_name: str, form: str | None) -> str | None:
     line = data[: max(0, data.find(b"\n"))]
     if not line.strip() or line.lstrip()[:1] in b"<{[" or not line.isascii() or line[:4].lower() == b"sep=":
         return None
+    if form == "beir" and tuple(map(str.strip, line.decode().split("\t")))[:2] != BEIR_HEAD[:2]:
+        return None
     return (
         form if form in LAYOUTS[value_name] else None if form == "json" else _recognize_form(line.decode(), value_name)
     )
 
 
+def read_plain_table(data: bytes, header: str, names: Sequence[str | None]) -> Columns | None:
+    """Read a table by pyarrow, if its first line is the header, and has one delimiter that needs no further checks.
+
+    `names` are those of the columns of the query, the document, the score and the rank.
+    """
+    data = plain_bytes(data)
+    delimiters = {sign for sign in ",;|\t" if sign in header}
+    if not data.startswith(f"{header}\n".encode()) or len(delimiters) != 1 or delimiters == {";"}:
+        return None
+    (separator,) = delimiters
+    fields = dict(zip(names, ("query", "document", "score", "rank"), strict=True))
+    cells = header.split(separator)
+    if len(set(cells)) < len(cells) or not set(names[:3]) <= set(cells):  # repeats, or quotes
+        return None
+    return _read_plain(data, Layout(tuple(map(fields.get, cells)), separator, True))
+
+
 def _read_plain(data: bytes, layout: Layout) -> Columns | None:
-    """Read lines by pyarrow, if every one has the same number of fields between single spaces, or tabs."""
+    """Read lines by pyarrow, if every one has the same number of fields between single spaces, tabs or delimiters."""
     line = data[: data.find(b"\n")]
     n_fields = len(layout.fields)
     by_tabs = layout.separator is not None or (n_fields == 3 and line.count(b"\t") == 2)
-    separator = b"\t" if by_tabs or b"\t" in line else b" "
-    other = b" " if separator == b"\t" else b"\t"
+    separator = (layout.separator or ("\t" if by_tabs or b"\t" in line else " ")).encode()
     odd = [separator * 2, separator + b"\n", b"\n" + separator]
-    odd += [separator + other, other + separator, other + b"\n", b"\n" + other] if by_tabs else [other]
+    for blank in {b" ", b"\t"} - {separator}:
+        odd += [separator + blank, blank + separator, blank + b"\n", b"\n" + blank] if by_tabs else [blank]
     if data[:1] in b" \t" or data[-1:] in b" \t" or any(signs in data for signs in odd):
-        return None
-    if layout.has_head and tuple(name.strip() for name in line.decode().split("\t")[:2]) != BEIR_HEAD[:2]:
         return None
     value_name = next(name for name in ("score", "relevance", "rank") if name in layout.fields)
     kinds: dict[str, Kind] = {"query": "codes", "document": "codes", "rank": "numbers", value_name: "numbers"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
@@ -22,6 +23,7 @@ from rankcorr._checks import (
     give_notice,
     is_unhashable,
     offending,
+    real_text,
     shown,
 )
 from rankcorr._input.frames import arrow, columns_of, labelled_values
@@ -29,11 +31,11 @@ from rankcorr._input.identifiers import comparable
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.source import path_text, printable
 from rankcorr._io.table import TextTable
-from rankcorr._io.trec import BEIR_HEAD, FORMATS, Columns, Form, check_ranks, is_hit, read_columns
+from rankcorr._io.trec import BEIR_HEAD, FORMATS, Columns, Form, check_ranks, is_hit, read_columns, read_plain_table
 from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankingError, SplitQueryError, TableError
 from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
-from rankcorr.evaluation._qrels import QUERY, RANK, Qrels, QueryColumns, Run, note_rank_column
+from rankcorr.evaluation._qrels import DOCUMENT, QUERY, RANK, Qrels, QueryColumns, Run, note_rank_column
 
 ONLY_RUN: Final = "run"
 GROUP: Final = "group"
@@ -359,20 +361,26 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
 
 def _read_table(kind: Any, table: TextTable) -> Columns | None:
     """Read a table whose first line names its columns as data frames do; None if it does not, or is BEIR's."""
-    first_line = cast(bytes, table.data).partition(b"\n")[0].decode(errors="replace").removeprefix("\ufeff")
+    first_line = table.first_line()
     if tuple(map(str.strip, first_line.split("\t")))[:-1] == BEIR_HEAD[:2]:
         return None
+    cells = [cell.strip(' "') for cell in re.split("[,;|\t]", first_line)]
     try:
-        names = kind.chosen_columns(cell.strip(' \r"') for cell in re.split("[,;|\t]", first_line))
-    except ColumnError:
+        names = kind.chosen_columns(cells)
+    except ColumnError as error:
+        has_ids = not {*QUERY, BEIR_HEAD[0]}.isdisjoint(cells) and not {*DOCUMENT, BEIR_HEAD[1]}.isdisjoint(cells)
+        if has_ids and not any(map(real_text, cells)):
+            table.fail(str(error))
         return None
+    if columns := read_plain_table(cast(bytes, table.data), first_line, (*names, RANK if kind is Run else None)):
+        return columns
     text = table.columns_text()
     delimiter = table.delimiter(text, names)
     header, *rows = table.records(text, delimiter)
     if not rows:
         table.fail("there is no line after the header")
+    header = header._replace(cells=list(map(str.strip, header.cells)))
     query, document, value = (table.place(header, name) for name in names)
-    ranks = table.places(header, RANK)
     columns = Columns([], [], [], [], [row.line for row in rows])
     for row in rows:
         table.check_width(header, row)
@@ -385,8 +393,10 @@ def _read_table(kind: Any, table: TextTable) -> Columns | None:
                 table.fail("empty cell; every row needs an id", row.line, header.cells[place])
             ids.append(identifier)
         columns.values.append(table.number(row.cells[value], row.line, names[2]))
-        if ranks:
-            columns.ranks.append(table.number(row.cells[ranks[0]], row.line, RANK))
+    if kind is Run and RANK in header.cells:
+        rank = table.place(header, RANK)
+        with suppress(TableError):  # without numbers, it is ignored
+            columns.ranks.extend([table.number(row.cells[rank], row.line, RANK) for row in rows])
     return columns
 
 

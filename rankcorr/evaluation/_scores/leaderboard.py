@@ -201,7 +201,7 @@ def leaderboard_of_scores(
         There are fewer than 8 tasks.
     UserWarning
         A task has a name such as loss, error or perplexity, and is not in `lower_is_better`; or one task has more than
-        .99 of the variance between systems, and decides their means.
+        .99 of the variance between systems, by squared median deviations too, and decides their means.
 
     See Also
     --------
@@ -342,10 +342,16 @@ def _signs(tasks: Sequence[str], lower_is_better: Collection[str]) -> Values:
 
 
 def _note_scales(tasks: Sequence[str], values: Values) -> None:
-    """Give a notice if the scores of one task, a row, have nearly all the variance between systems."""
-    variances = values.var(axis=1)
-    place = int(variances.argmax())
-    if variances[place] > MOST_OF_TASK * variances.sum():
+    """Give a notice if the scores of one task, a row, have nearly all the variance between systems.
+
+    They must have nearly all of the squared median deviations too, which one system that failed does not change, but
+    not all: tasks on which most systems tie say nothing about scales.
+    """
+    deviations = np.abs(values - np.median(values, axis=1, keepdims=True))
+    spreads = np.array([values.var(axis=1), np.median(deviations, axis=1) ** 2])
+    place = int(spreads[0].argmax())
+    most, total = spreads[:, place], spreads.sum(axis=1)
+    if ((total > most) & (most > MOST_OF_TASK * total)).all():
         checks.give_notice(
             f"the scores on {checks.shown(tasks[place])} differ so much more than those on other tasks that they alone "
             'decide the means; if the scales of the tasks differ, use aggregate="borda" or aggregate="mean_rank"',

@@ -33,14 +33,15 @@ WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)
 TOTAL: Final = re.compile(
     r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall|(?-i:All))", re.I
 )
-INDEX: Final = re.compile(r"#|id|index|unnamed: \d+", re.I)  # pandas reads a column without a name as "Unnamed: 0"
+ID: Final = re.compile(r"id", re.I)  # of the row, or scores for Indonesian
 PROPERTY: Final = re.compile(
     r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year"
     r"|votes|battles|(num|n|number of)[ _-](votes|battles|games|samples|examples)"
     r"|(co[2₂]|costs?|price)([ _-](costs?|emissions?|usd|eur|per[ _-].*))?( *[(/$€].*)?"
     # errors and limits of another column, as in arenas and lm-evaluation-harness
     r"|(.*[ _-])?(std|stdev|stddev|stderr|standard[ _-](error|deviation)|variance)(,.*)?"
-    r"|.*[ _-](q0?25|q0?5|q95\d?|q975|lower|upper)",
+    r"|.*[ _-](q0?25|q0?5|q95\d?|q975|lower|upper)"
+    r"|#|index|unnamed: \d+",  # pandas reads a column without a name as "Unnamed: 0"
     re.I,
 )
 LOW: Final = re.compile(
@@ -372,9 +373,7 @@ def _table_of(
         task
         for task in every_task
         if PROPERTY.fullmatch(task)
-        or (
-            INDEX.fullmatch(task) and all(n.is_integer() for place, ns in cells.items() if place[1] == task for n in ns)
-        )
+        or (ID.fullmatch(task) and all(n.is_integer() for place, ns in cells.items() if place[1] == task for n in ns))
     ]:
         raise errors.OptionError(
             f"{offending('columns that look like properties of systems, not scores', properties)}; {_NAME_TASKS}"

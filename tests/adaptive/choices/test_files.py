@@ -263,6 +263,10 @@ def test_rows_of_any_iterable_and_labels_of_rows_are_read():
     for source in (rows, tuple(rows), iter(rows), (row for row in rows), frame.set_index(["left", "right"])):
         choices = read_choices(source)
         assert (choices.rows, choices.voters) == (expected.rows, expected.voters)
+    counts = frame.groupby(["left", "right", "winner"]).size()
+    assert read_choices(counts.rename("n")).rows == expected.rows
+    with pytest.raises(ComparisonError, match="a data frame of pandas, polars or pyarrow is expected"):
+        read_choices(counts)
     with pytest.raises(TableError, match="no answers"):
         read_choices(iter([]))
 
@@ -546,6 +550,8 @@ def test_counts_of_votes_on_pairs():
     answers = read_choices([{"left": "a", "right": "b", "winner": w} for w in ("left", "tie", "both bad", "right")])
     assert answers.counts()["a"] == {"presentations": 4, "wins": 1, "ties": 2, "losses": 1}
     assert answers.counts("left out")["b"] == {"presentations": 3, "wins": 1, "ties": 1, "losses": 1}
+    rows = [{"left": "a", "right": "b", "winner": "left", "n": n} for n in range(1, 5)]  # it numbers the rows
+    assert read_choices(rows, columns={"count": "n"}).weights.tolist() == [1, 2, 3, 4]
     weighted = read_choices([{"left": "a", "right": "b", "winner": "left", "n": 30, "weight": 0.5}])
     assert weighted.counts()["b"] == {"presentations": 15, "wins": 0, "ties": 0, "losses": 15}
     with pytest.raises(ModelError, match="only votes on pairs have wins and losses; these answers are rankings"):

@@ -64,6 +64,8 @@ def test_capitals_and_outer_spaces_do_not_change_an_answer(write):
     assert winners_of(read_comparisons(path)) == ["left", "right", "tie"]
     by_name = write("left,right,winner\nA,a,A\na,b,b\na,c,Tie \n", "names.csv")
     assert winners_of(read_comparisons(by_name)) == ["left", "right", "tie"]
+    clothes = write("left,right,winner\nTie,Bow,Tie\nBow,Tie,Tie\nBow,Tie,tie\nBow,Tie,Bow\n", "clothes.csv")
+    assert winners_of(read_comparisons(clothes)) == ["left", "right", "tie", "left"]
     rows = [{"model_a": "a", "model_b": "b", "winner": winner} for winner in ("Model_A", "Tie (bothbad)")]
     assert [row[2] for row in read_choices(rows).rows] == ["left", "both bad"]
     with pytest.raises(VoteError, match="got 'a'"):

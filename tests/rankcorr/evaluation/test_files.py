@@ -146,7 +146,10 @@ def test_qrels_of_ms_marco_have_tabs(write):
 def test_tables_are_read_as_their_data_frames(write, separator, names):
     frame = pd.DataFrame({names[0]: ["1", "1", "2"], names[1]: ["a b", "c,d;e", "a b"], "score": [0.5, 2, -1]})
     text = frame.to_csv(sep=separator)  # with the index, in a column without a name
-    for table in (text, "\ufeff" + text.replace("\n", "\r\n"), gzip.compress(text.encode(), mtime=0)):
+    named = f"sep={separator}\r\n{text}"
+    spaced = text.replace(separator, f" {separator}", 3).replace("\n", "\r")
+    marked = "\ufeff\n" + text.replace("\n", "\r\n")
+    for table in (text, named, spaced, marked, gzip.compress(text.encode(), mtime=0)):
         assert read_run(write(table)) == Run.from_frame(frame)
     relevance = frame.rename(columns={"score": "relevance"}).to_csv(sep=separator, index=False)
     assert read_qrels(write(relevance)).to_dict() == Run.from_frame(frame).to_dict()
@@ -157,6 +160,8 @@ def test_a_table_may_have_ranks_and_repeats(write):
     table = "query,document,score,rank\nq,a,1,1\nq,b,2,2\n"
     with pytest.warns(RankColumnWarning, match=r":3: this document has a larger score than one ranked above it"):
         read_run(write(table))
+    assert read_qrels(write(table.replace("score", "gold"))).to_dict() == {"q": {"a": 1.0, "b": 2.0}}
+    assert read_run(write(table.replace("2,2", "2,"))).to_dict() == {"q": {"a": 1.0, "b": 2.0}}
     with pytest.raises(DuplicateDocumentError, match=r":3: each document may appear only once"):
         read_run(write(table.replace("b", "a")))
 
@@ -178,7 +183,8 @@ def test_a_run_is_read_from_standard_input(monkeypatch):
     [
         ("q1 0 a 2\nq1 0 b\n", r":2: expected 4 fields separated by spaces or tabs \(query - document .*\); got 3"),
         ("q1 0 a 2 5\n", ":1: expected 4 fields .*; got 5"),
-        ("query,document,stars\nq1,a,2\n", r":1: expected 4 fields .* got 1; .* such as query, document, relevance$"),
+        ("question,document,rel\nq1,a,2\n", r":1: expected 4 fields .* got 1; .* such as query, document, relevance$"),
+        ("query,document,stars\nq1,a,2\n", r"no column for the relevance, .* columns are 'query', 'document', 'stars'"),
         ("query,document,score,rel\nq1,a,3,2\nq1,b\n", r':3: expected 4 cells, .*got 2 \(none for "score", "rel"\)'),
         ("query_id;doc_id;relevance\nq1;a;1.250\nq1;b;980\n", r':2: column "relevance": "1\.250" may mean 1250'),
         ("qid|docno|label\n q1|a|2\n\nq1| |1\n", r':4: column "docno": empty cell; every row needs an id'),
@@ -573,10 +579,11 @@ CELLS = st.one_of(*[st.sampled_from(["q1", "q2", "0", "1", "2.5", "3"])] * 5, OD
 @st.composite
 def tables_of_queries(draw):
     """Bytes of qrels or a run: most are plain; some have other widths, separators, line ends or unusual cells."""
-    width, separator = draw(st.sampled_from([3, 4, 6])), draw(st.sampled_from([" ", " ", "\t", "  ", " \t"]))
+    width, separator = draw(st.sampled_from([3, 4, 6])), draw(st.sampled_from([" ", ",", ";", "\t", "  ", " \t"]))
     plain_rows = [st.tuples(st.sampled_from(["q1", "q2"]), *[CELLS] * (width - 1))] * 4
     rows = draw(st.lists(st.one_of(*plain_rows, st.lists(CELLS, max_size=7)), min_size=1, max_size=5))
-    header = draw(st.sampled_from(["", "", "query-id\tcorpus-id\tscore\n"]))
+    names = draw(st.permutations(["qid", "docno", draw(st.sampled_from(["score", "rel"])), "rank", "x", "y"][:width]))
+    header = draw(st.sampled_from(["", "query-id\tcorpus-id\tscore\n", f"{separator.join(names)}\n"]))
     end = draw(st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"]))
     text = header + end.join(separator.join(row) for row in rows) + draw(st.sampled_from([end, ""]))
     return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode() + draw(st.sampled_from([b"", b"", b"\xff"]))

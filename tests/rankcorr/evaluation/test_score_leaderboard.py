@@ -255,6 +255,10 @@ def test_a_task_named_id_is_no_index_if_its_scores_are_no_whole_numbers():
     """XCOPA and MIRACL have a task for Indonesian, whose code is id."""
     scores = {name: {"en": score, "id": score + 0.25, "zh": score} for name, score in (("a", 0.5), ("b", 0.25))}
     assert leaderboard_of_scores(scores, n_resamples=99).tasks == ("en", "id", "zh")
+    with pytest.raises(OptionError, match="columns that look like properties of systems, not scores: 'Index'"):
+        leaderboard_of_scores(
+            {name: {"Index" if t == "id" else t: n for t, n in row.items()} for name, row in scores.items()}
+        )
 
 
 @pytest.mark.parametrize(
@@ -562,6 +566,8 @@ def test_a_task_that_decides_the_means_is_named():
         leaderboard_of_scores(scores, aggregate="borda")
         leaderboard_of_scores(scores, tasks=["x", "y"])
         leaderboard_of_scores({system: dict.fromkeys(tasks, 1.0) for system, tasks in scores.items()})  # no variance
+        leaderboard_of_scores({"model": list("abcd"), "x": [80, 82, 81, 0], "y": [70, 71, 72, 69]})  # one failed
+        leaderboard_of_scores({"model": list("abc"), "x": [50, 60, 70], "y": [100, 100, 99]})  # nearly all tie
 
 
 @pytest.mark.parametrize(("n_tasks", "n_groups", "is_bounded"), [(2, 1, 0), (5, 1, 0), (6, 1, 1), (6, 2, 0), (8, 2, 1)])
