@@ -66,7 +66,7 @@ DESIGNS = {
     "0 or 1, mean 0.9": (lambda rng, shape: rng.binomial(1, 0.9, shape) - 0.9, 0.0, 1.0),
     "two groups, equal noise": (normal, 0.5, 1.0),
     "a third in a group of threefold noise": (normal, 1 / 3, 3.0),
-    "two tasks in a group of threefold noise": (normal, 1e-9, 3.0),
+    "a group of two tasks of threefold noise": (normal, 1e-9, 3.0),
 }
 
 
