@@ -3,8 +3,8 @@
 For each similarity, the table shows the share of 90 % rank intervals that contain the true rank, for all items and for
 the top 30. For items with a given probability to be in the top 10, it shows the share that really is. It compares the
 expected with the true tau_w. --scores prints the coverage of the intervals of `score_system` instead, and --better that
-of differences of two items, with the share of probabilities that are right. --drawn draws the items at random from
-many, not at even steps. The script checks nothing.
+of differences of two items, with the share of probabilities that are right; with --slips, some votes are reversed.
+--drawn draws the items at random from many, not at even steps. The script checks nothing.
 """
 
 import argparse
@@ -42,6 +42,7 @@ TOP, K, LEVEL = 30, 10, 0.9
 TAU_W = TauW()
 PAIRED, SPREADS, N_VOTES, NU = 20, (0.5, 1.5), (60, 200, 1_000), 0.5  # --better: items, strengths, votes, ties
 PROBABILITIES = ((0.5, 0.7), (0.7, 0.9), (0.9, 1.01))
+FITS = ("bradley_terry", "Choices", "bradley_terry, slips known")
 POPULATION, NOISE = 20_000, 0.7  # number of items to sample from; noise of a system
 
 
@@ -85,10 +86,11 @@ def simulate(
     ]
 
 
-def compare_pairs(spread: float, n_votes: int, seed: int) -> np.ndarray:
+def compare_pairs(spread: float, n_votes: int, slips: float, seed: int) -> np.ndarray:
     """Return, by fit and pair of items, whether the interval holds the difference, the probability, and if it is right.
 
-    Votes are on random pairs by Davidson's model of ties; each item is in one of the pairs that are compared.
+    Votes are on random pairs by Davidson's model of ties, and a share `slips` is reversed; each item is in one of the
+    pairs that are compared.
     """
     rng = np.random.default_rng([seed, n_votes])
     theta = spread * rng.standard_normal(PAIRED)
@@ -96,16 +98,19 @@ def compare_pairs(spread: float, n_votes: int, seed: int) -> np.ndarray:
     right = (left + rng.integers(1, PAIRED, n_votes)) % PAIRED
     half = np.exp((theta[left] - theta[right]) / 2)
     limits = np.cumsum([half, np.full(n_votes, NU), 1 / half], axis=0)
-    votes = Comparisons(PAIRED, left, right, 1 - (rng.random(n_votes) * limits[-1] > limits[:-1]).sum(axis=0))
+    winner = 1 - (rng.random(n_votes) * limits[-1] > limits[:-1]).sum(axis=0)
+    if slips:
+        winner[rng.random(n_votes) < slips] *= -1
+    votes = Comparisons(PAIRED, left, right, winner)
     pairs = rng.permutation(PAIRED).reshape(-1, 2).tolist()
     figures = []
-    for fit in (bradley_terry(votes), Choices.from_pairs(votes).fit()):
+    for fit in (bradley_terry(votes), Choices.from_pairs(votes).fit(), bradley_terry(votes, oversight=slips)):
         for first, second in pairs:
             better, difference = fit.better(first, second, level=LEVEL), theta[first] - theta[second]
             low, high = better.interval
             is_right = (difference > 0) == (better.probability > 0.5)
             figures.append([low <= difference <= high, max(better.probability, 1 - better.probability), is_right])
-    return np.array(figures, float).reshape(2, len(pairs), 3)
+    return np.array(figures, float).reshape(len(FITS), len(pairs), 3)
 
 
 def print_better(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
@@ -118,8 +123,8 @@ def print_better(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None
     seeds = range(options.first_seed, options.first_seed + options.simulations)
     for spread in SPREADS:
         for n_votes in N_VOTES:
-            results = np.array(list(pool.map(partial(compare_pairs, spread, n_votes), seeds)))
-            for place, name in enumerate(("bradley_terry", "Choices")):
+            results = np.array(list(pool.map(partial(compare_pairs, spread, n_votes, options.slips), seeds)))
+            for place, name in enumerate(FITS):
                 is_held, probability, is_right = np.moveaxis(results[:, place], 2, 0)
                 bins = [(low <= probability) & (probability < high) for low, high in PROBABILITIES]
                 cells = [
@@ -218,6 +223,7 @@ def main() -> None:
     parser.add_argument("--only", choices=list(SIMILARITIES), nargs="+", default=list(SIMILARITIES))
     parser.add_argument("--scores", action="store_true", help="print the coverage of score_system instead")
     parser.add_argument("--better", action="store_true", help="print the calibration of two items compared instead")
+    parser.add_argument("--slips", type=float, default=0.0, help="with --better: share of votes that are reversed")
     options = parser.parse_args()
     machine("numpy", "scipy", "numba")
     with ProcessPoolExecutor(options.workers) as pool:

@@ -34,7 +34,9 @@ class SideBias(Result):
     bias : float
         (n_left - n_right) / n_pairs; positive if the voter prefers the left side.
     interval : tuple of (float, float)
-        Interval of the bias for matched pairs, by Agresti and Min (Statistics in Medicine 24, 2005).
+        Interval of the bias for matched pairs, by Agresti and Min (Statistics in Medicine 24, 2005). At level 0.9 it
+        contains the bias with a mean probability of .90 over all biases, but of only .75 in the worst case for 5 pairs,
+        .77 for 10, .81 for 20 and .85 for 50.
     level : float
         Confidence level of the interval.
 

@@ -178,7 +178,8 @@ class VoterReport(TableResult):
     expected_agreement : ndarray of float64, shape (n_voters,)
         The share that an average voter would reach on the same pairs; pairs of neighbours are hard.
     random : ndarray of float64, shape (n_voters,)
-        Probability that the voter flips coins.
+        Probability that the voter flips coins. It is cautious if other voters flip coins too
+        (docs/results/accuracy.md).
     without : ndarray of float64, shape (n_voters,)
         Coefficient of the whole ranking with the ranking by all other voters, by one Newton step; nan if their votes
         leave strengths infinite, which can happen without a prior.

@@ -204,9 +204,26 @@ def by_cluster(columns: NDArray[Any], clusters: Clusters) -> Values:
 def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Values:
     """Return bootstrap t statistics of each column, shape (n_resamples, n_columns).
 
-    Each is the mean of a resample minus the mean, divided by the standard error of the resample. Queries, or whole
-    clusters of them, are resampled, and all columns use the same resamples. A statistic is nan if fewer than two drawn
-    queries have a value. If all values drawn are equal, it is 0 if they equal the mean, and infinite otherwise.
+    Each is the mean of a resample minus the mean, divided by the standard error of the resample. A statistic is nan if
+    fewer than two drawn queries have a value. If all values drawn are equal, it is 0 if they equal the mean, and
+    infinite otherwise.
+    """
+    return ratios_of(*resample_means(columns, draws, clusters))
+
+
+def ratios_of(means: Values, variances: Values) -> Values:
+    """Return means divided by the roots of their variances; without variance, 0 or infinite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = means / np.sqrt(variances)
+    ratios[(variances == 0) & (np.abs(means) <= ROUNDING)] = 0.0
+    return np.asarray(ratios)
+
+
+def resample_means(columns: Values, draws: Draws, clusters: Clusters = None) -> tuple[Values, Values]:
+    """Return the mean of each resample minus the mean, and its squared standard error, shape (n_resamples, n_columns).
+
+    Queries, or whole clusters of them, are resampled, and all columns use the same resamples. Both are nan if fewer
+    than two drawn queries have a value.
     """
     from rankcorr.evaluation._query_kernels import draw_counts
 
@@ -228,14 +245,12 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
         means = _divide(sums, n)
         spread = squares - 2 * means * products + means**2 * size_squares
         spread[spread <= ROUNDING * squares] = 0.0  # all values drawn are equal
-        spread = _divide(spread * n_units, n**2 * (n_units - 1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = means / np.sqrt(spread)
-        ratios[(spread == 0) & (sums == 0)] = 0.0
-        return np.asarray(np.where(n_units > 1, ratios, math.nan))
+        variances = _divide(spread * n_units, n**2 * (n_units - 1))
+        return np.asarray(np.where(n_units > 1, [means, variances], math.nan))
 
     # The block size depends on rows alone, so all columns get the same draws.
-    return np.concatenate(draws.in_blocks(task, n_rows))
+    means, variances = np.concatenate(draws.in_blocks(task, n_rows), axis=1)
+    return means, variances
 
 
 def bounds(summary: Means, ratios: Values, level: float) -> tuple[Values, Values]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -137,9 +137,9 @@ def leaderboard_of_scores(
     apply to further tasks of the same kind, and few tasks give little evidence: fewer than 8 give a `FewTasksWarning`.
     Seeds or queries within a task are averaged first, and are not a unit.
 
-    - The interval of a mean is a bootstrap-t interval over tasks. With groups, deviations are from the mean of the
+    - The interval of a mean is a bootstrap-t interval over tasks. With groups, tasks are resampled within their
       group, and each group needs two tasks. Ends are infinite if the tasks are too few to bound the mean, such as two
-      or three at level 0.95.
+      or three, or five groups of two, at level 0.95. docs/results/levels.md has the coverage.
     - P-values are two-sided, for each system against the best. The signs of the differences are flipped by task; up to
       12 tasks, all flips are enumerated. Corrected p-values, possible ranks and groups come from one step-down
       procedure over all pairs, as in `rankcorr.leaderboard`. The groups and possible ranks cannot contradict each
@@ -255,21 +255,15 @@ def leaderboard_of_scores(
     is_different = ~np.isnan(best.detectable)  # from the best system, in a score
     detectable = np.ldexp(best.detectable[is_different], exponent)
     judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).limit(draws.n_resamples))
-    total_draws = draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0)
-    totals = np.ldexp(_interval(values, members, confidence, total_draws), exponent)
-    of_groups = {}
-    for number, (group, places) in enumerate(members.items(), start=1):
-        places_of_group = {group: list(range(len(places)))}
-        interval = _interval(values[places], places_of_group, confidence, draws.of_part(INTERVALS, number))
-        of_groups[group] = np.ldexp(interval, exponent)
+    totals, of_groups = _intervals(values, list(members.values()), confidence, draws.of_part(INTERVALS))
     sign = -1.0 if aggregate == MEAN_RANK else 1.0
     rows = []
     for place, row in zip(order.tolist(), judged.row_fields(means[order]), strict=True):
         parts = tuple(
-            _score_of(of_groups[group], place, sign, len(members[group]), n_missing[place, members[group]])
-            for group in members
+            _score_of(np.ldexp(interval, exponent), place, sign, len(tasks_of_group), n_missing[place, tasks_of_group])
+            for interval, tasks_of_group in zip(of_groups, members.values(), strict=True)
         )
-        mean = _score_of(totals, place, sign, n_tasks, n_missing[place])
+        mean = _score_of(np.ldexp(totals, exponent), place, sign, n_tasks, n_missing[place])
         is_best = place == order[0]
         rows.append(
             LeaderboardRow(
@@ -432,21 +426,35 @@ def _members(
     return members
 
 
-def _interval(values: Values, members: Mapping[str, list[int]], level: float, draws: Draws) -> tuple[Values, ...]:
-    """Return the mean over groups of each system, a column, and the ends of its interval."""
-    residuals, n_tasks = np.empty(values.shape), len(values)
-    means = np.mean([values[places].mean(axis=0) for places in members.values()], axis=0)
-    sizes = [len(places) for places in members.values()]
-    if min(sizes) < 2:
-        return means, np.full(means.shape, math.nan), np.full(means.shape, math.nan)
-    for places, size in zip(members.values(), sizes, strict=True):
-        # Scaled so that the standard error of their mean is that of the mean over groups.
-        factor = math.sqrt(n_tasks * (n_tasks - 1) / (size * (size - 1))) / len(members)
-        residuals[places] = factor * (values[places] - values[places].mean(axis=0))
-    # Each group estimates its own mean, so n_tasks equal residuals are worth fewer tasks.
-    summary = replace(Means.of(residuals), n_units=np.full(len(means), 1.0 + n_tasks - len(members)))
-    low, high = query_tests.bounds(summary, query_tests.studentize(residuals, draws), level)
-    return means, means + low, means + high
+def _intervals(
+    values: Values, groups: Sequence[list[int]], level: float, draws: Draws
+) -> tuple[tuple[Values, ...], list[tuple[Values, ...]]]:
+    """Return the mean over groups of each system, a column, with the ends of its interval; and those of each group.
+
+    Tasks are resampled within their groups. A group of one task has no interval, and neither has the mean over groups.
+    """
+    summaries = [Means.of(values[places]) for places in groups]
+    resamples = [
+        query_tests.resample_means(values[places], draws.of_part(number)) for number, places in enumerate(groups)
+    ]
+    of_groups = [_ends(summary, *resampled, level) for summary, resampled in zip(summaries, resamples, strict=True)]
+    n_groups = len(groups)
+    means, variances = (np.sum(part, axis=0) for part in zip(*resamples, strict=True))
+    total = Means(
+        means=np.mean([summary.means for summary in summaries], axis=0),
+        errors=np.sqrt(np.sum([summary.errors**2 for summary in summaries], axis=0)) / n_groups,
+        n=np.full(values.shape[1], float(len(values))),
+        # Each group estimates its own mean, so equal values are worth fewer tasks.
+        n_units=np.full(values.shape[1], 1.0 + len(values) - n_groups),
+    )
+    return _ends(total, means / n_groups, variances / n_groups**2, level), of_groups
+
+
+def _ends(summary: Means, means: Values, variances: Values, level: float) -> tuple[Values, ...]:
+    """Return means and the ends of their intervals, from means of resamples and their variances."""
+    if np.isnan(summary.errors).any():
+        return summary.means, np.full(summary.means.shape, math.nan), np.full(summary.means.shape, math.nan)
+    return summary.means, *query_tests.bounds(summary, query_tests.ratios_of(means, variances), level)
 
 
 def _score_of(interval: Values, place: int, sign: float, n_tasks: int, is_missing: NDArray[np.bool_]) -> Score:

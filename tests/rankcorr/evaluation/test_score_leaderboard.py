@@ -164,6 +164,35 @@ def test_intervals_are_those_of_the_bootstrap_t():
     np.testing.assert_allclose([(row.mean.low, row.mean.high) for row in ranks.rows], turned_ends)
 
 
+def test_tasks_are_resampled_within_their_groups():
+    """A small group with much noise widens the interval: residuals of a large quiet group say nothing about it."""
+    rng = np.random.default_rng(0)
+    first, second = 4 * rng.normal(size=3), rng.normal(size=9)
+    table = {"one": dict(enumerate([*first, *second])), "two": dict.fromkeys(range(12), 0.0)}
+    groups = {task: "first" if task < 3 else "second" for task in range(12)}
+    means, variances = np.zeros(40_000), np.zeros(40_000)
+    for values in (first, second):
+        drawn = values[rng.integers(0, values.size, (40_000, values.size))]
+        means += (drawn.mean(axis=1) - values.mean()) / 2
+        variances += drawn.var(axis=1, ddof=1) / values.size / 4
+    error = math.sqrt(first.var(ddof=1) / 3 + second.var(ddof=1) / 9) / 2
+    mean = (first.mean() + second.mean()) / 2
+    low, high = mean - np.quantile(means / np.sqrt(variances), [0.975, 0.025]) * error
+    board = leaderboard_of_scores(table, groups=groups, n_resamples=20_000)
+    (row,) = (row for row in board.rows if row.system == "one")
+    assert row.mean.statistic == pytest.approx(mean)
+    assert (row.mean.low, row.mean.high) == pytest.approx((low, high), abs=0.05 * (high - low))
+
+
+@pytest.mark.parametrize(("n_groups", "is_bounded"), [(1, False), (4, False), (8, True)])
+def test_groups_of_two_tasks_bound_a_mean_only_if_there_are_many(n_groups, is_bounded):
+    """All groups draw one of their tasks twice with probability 2^-n; the error of the resample is then 0."""
+    scores = np.random.default_rng(0).normal(size=(2, 2 * n_groups))
+    table = {name: dict(enumerate(row)) for name, row in zip("ab", scores, strict=True)}
+    board = leaderboard_of_scores(table, groups={task: task // 2 for task in range(2 * n_groups)})
+    assert [math.isfinite(row.mean.high - row.mean.low) for row in board.rows] == [is_bounded] * 2
+
+
 def test_a_group_of_one_task_has_no_interval():
     board = leaderboard_of_scores(TABLE, groups={"x": "u", "y": "u", "z": "v"})
     assert math.isnan(board.rows[0].scores[1].low)
