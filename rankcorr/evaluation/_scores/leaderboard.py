@@ -255,7 +255,7 @@ def leaderboard_of_scores(
     is_different = ~np.isnan(best.detectable)  # from the best system, in a score
     detectable = np.ldexp(best.detectable[is_different], exponent)
     judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).limit(draws.n_resamples))
-    totals, of_groups = _intervals(values, list(members.values()), confidence, draws.of_part(INTERVALS))
+    totals, of_groups = _intervals(values, list(members.values()), confidence, draws)
     sign = -1.0 if aggregate == MEAN_RANK else 1.0
     rows = []
     for place, row in zip(order.tolist(), judged.row_fields(means[order]), strict=True):
@@ -435,7 +435,8 @@ def _intervals(
     """
     summaries = [Means.of(values[places]) for places in groups]
     resamples = [
-        query_tests.resample_means(values[places], draws.of_part(number)) for number, places in enumerate(groups)
+        query_tests.resample_means(values[places], draws.of_part(INTERVALS, number))
+        for number, places in enumerate(groups)
     ]
     of_groups = [_ends(summary, *resampled, level) for summary, resampled in zip(summaries, resamples, strict=True)]
     n_groups = len(groups)
