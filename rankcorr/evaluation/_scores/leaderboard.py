@@ -243,7 +243,7 @@ def leaderboard_of_scores(
     weighted = values * weights[:, np.newaxis]
     means = np.round(weighted.mean(axis=0), DECIMALS)
     if aggregate == "mean":
-        _note_scales(scores.tasks, weighted)
+        _note_scales(scores.tasks, values)
     order = np.argsort(-means, kind="stable")
     weighted = weighted[:, order]
     tests = draws.of_part(TESTS)
