@@ -327,6 +327,16 @@ def sign_enter(tree: Array, key: int, weight: float) -> float:
 
 
 @helper
+def sign_sum(tree: Array, key: int) -> float:
+    """Return the sum of the weights that were entered, each times the sign of `key` minus its own key."""
+    total, node = 0.0, np.uintp(tree.size // 2 + key)
+    while node > ONE:
+        total += tree[node ^ ONE] * SIGNS[node & ONE]
+        node >>= ONE
+    return total
+
+
+@helper
 def tau_of(
     n_entries: int, copies: Array, weights: Array, groups: Array, y_keys: Array, tree: Array, variant_a: bool
 ) -> float:
@@ -351,7 +361,7 @@ def tau_of(
             numerator += mass * sign_enter(tree, y_keys[start], mass)
         else:
             for entry in range(start, stop):
-                numerator += copies[entry] * weights[entry] * sign_enter(tree, y_keys[entry], 0.0)
+                numerator += copies[entry] * weights[entry] * sign_sum(tree, y_keys[entry])
             for entry in range(start, stop):
                 sign_enter(tree, y_keys[entry], copies[entry] * weights[entry])
         untied_in_x += mass * before

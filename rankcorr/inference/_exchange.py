@@ -188,7 +188,8 @@ class Exchange:
         items, (n_systems, n_items) = self.items, self.present.shape
         values = np.empty((len(self.scales), len(choices), n_systems))
         takers = np.empty((len(choices), n_systems, n_items), np.int32)
-        kernels.permute_systems(choices, self.present, np.empty(n_systems, np.int32), takers)
+        owners = np.ascontiguousarray(np.argsort(-self.present, axis=0, kind="stable").T)
+        kernels.permute_systems(choices, owners, self.present.sum(axis=0), takers)
         places, memory = kernels.new_places(n_systems, n_items), kernels.new_memory(n_items)
         for scale, row in zip(self.scales, values, strict=True):
             kernels.exchanged_coefficients(
@@ -391,22 +392,25 @@ def on_one_scale(codes: Places) -> bool:
     n_codes = int(places.max()) + 1
     pooled = np.cumsum(np.bincount(places.ravel(), minlength=n_codes))
 
-    def distance(rows: NDArray[np.intp]) -> int:
+    def distances(exchanges: NDArray[np.intp]) -> NDArray[np.intp]:
         # In whole numbers, to compare exactly: n_systems times the number of items up to each code.
-        shifted = (rows + n_codes * np.arange(n_systems)[:, np.newaxis]).ravel()
-        numbers = np.bincount(shifted, minlength=n_systems * n_codes).reshape(n_systems, n_codes)
-        return int(np.abs(n_systems * np.cumsum(numbers, axis=1) - pooled).max())
+        shape = (*exchanges.shape[:2], n_codes)
+        cells = exchanges + n_codes * np.arange(len(exchanges) * n_systems).reshape(*shape[:2], 1)
+        numbers = np.bincount(cells.ravel(), minlength=np.prod(shape)).reshape(shape)
+        return np.asarray(np.abs(n_systems * np.cumsum(numbers, axis=2) - pooled).max(axis=(1, 2)))
 
-    observed = distance(places)
+    (observed,) = distances(places[np.newaxis])
     if n_systems == 2 and n_items <= MAX_EXACT:
-        swapped = (np.where(swap == 1, places[::-1], places) for swap in all_swaps(n_items))
-        return float(np.mean([distance(rows) >= observed for rows in swapped])) > SCALE_LEVEL
+        exchanges = np.where(all_swaps(n_items)[:, np.newaxis] == 1, places[::-1], places)
+        return float(np.mean(distances(exchanges) >= observed)) > SCALE_LEVEL
     # Hoeffding's bound for each system and code rejects large differences without exchanges.
     if 2 * n_systems * n_codes * np.exp(-2 * (observed / n_systems) ** 2 / n_items) < SCALE_LEVEL / 10:
         return False
     rng, number = np.random.default_rng(n_items), 0
-    for _ in range(N_SCALE_EXCHANGES):
-        number += distance(rng.permuted(places, axis=0)) >= observed
+    for start in range(0, N_SCALE_EXCHANGES, 20):  # the fewest after which a test can stop
+        n_exchanges = min(20, N_SCALE_EXCHANGES - start)
+        exchanges = rng.permuted(np.broadcast_to(places, (n_exchanges, *places.shape)), axis=1)
+        number += int(np.count_nonzero(distances(exchanges) >= observed))
         if number > SCALE_LEVEL * N_SCALE_EXCHANGES:
             return True
     return False

@@ -374,29 +374,25 @@ def permuted_rows(rng: np.random.Generator, ranks: Array, rows: Array) -> None:
 
 
 @kernel
-def permute_systems(choices: Array, present: Array, owners: Array, takers: Array) -> None:
+def permute_systems(choices: Array, owners: Array, n_owners: Array, takers: Array) -> None:
     """Set the system that takes the place of each system, for each draw and item.
 
     `choices`, shape (n_draws, n_items, n_systems - 1), are random whole numbers below 2^32 for a Fisher-Yates shuffle
-    of the systems that have an item by `present`; the largest number keeps a system in place. `owners` is working
-    memory for n_systems numbers. The result, `takers`, has the shape (n_draws, n_systems, n_items).
+    of the systems that have an item; the largest number keeps a system in place. The first `n_owners[item]` numbers of
+    `owners[item]` are these systems. The result, `takers`, has the shape (n_draws, n_systems, n_items).
     """
     n_draws, n_systems, n_items = takers.shape
     for draw in range(n_draws):
+        for system in range(n_systems):
+            for item in range(n_items):
+                takers[draw, system, item] = system
         for item in range(n_items):
-            n_owners = 0
-            for system in range(n_systems):
-                if present[system, item] > 0:
-                    owners[n_owners] = system
-                    takers[draw, n_owners, item] = system
-                    n_owners += 1
-            for last in range(n_owners - 1, 0, -1):
-                other = np.int64((np.uint64(choices[draw, item, last - 1]) * np.uint64(last + 1)) >> BITS)
-                taker = takers[draw, last, item]
-                takers[draw, last, item] = takers[draw, other, item]
-                takers[draw, other, item] = taker
-            for place in range(n_owners - 1, -1, -1):  # backwards, because owners[place] >= place
-                takers[draw, owners[place], item] = takers[draw, place, item]
+            for last in range(n_owners[item] - 1, 0, -1):
+                choice = np.int64((np.uint64(choices[draw, item, last - 1]) * np.uint64(last + 1)) >> BITS)
+                first, second = owners[item, last], owners[item, choice]
+                taker = takers[draw, first, item]
+                takers[draw, first, item] = takers[draw, second, item]
+                takers[draw, second, item] = taker
 
 
 @kernel
