@@ -205,7 +205,9 @@ class JointFit:
         for (step,) in self.solutions(point, [slope]):
             n_solved += 1
             # The likelihood is curved in differences only: the ends of a long chain may move far.
-            change = float(np.abs(step.theta[rows.left] - step.theta[rows.right]).max(initial=0.0))
+            change = float(np.ptp(step.theta))
+            if change > _LARGEST_STEP:
+                change = float(np.abs(step.theta[rows.left] - step.theta[rows.right]).max(initial=0.0))
             of_others = max(float(np.abs(step.groups).max()), abs(step.log_nu))
             size = max(1.0, float(np.abs(at.theta).max(initial=0.0)))
             largest = max(float(np.abs(step.theta).max(initial=0.0)) / size, of_others)
