@@ -166,6 +166,9 @@ def test_invalid_budgets_are_refused():
         tune_plan(0, similarity=Z)
     with pytest.raises(PlanError, match="too small"):
         tune_plan(3, similarity=Z)
+    for call in (lambda: tune_plan(30, similarity=Z[:2]), lambda: votes_needed(0.5, similarity=Z[:2])):
+        with pytest.raises(PlanError, match="halves the items, which takes at least 3; got 2"):
+            call()
     with pytest.raises(SimilarityError, match=r"approaches must be among .*; got 'uniform'"):
         candidates_for(12, 100, approaches=["uniform"])
 
