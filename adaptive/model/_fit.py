@@ -134,7 +134,7 @@ class Slopes:
         """Log t and the log odds of e, the nearest within the limits."""
         from scipy.special import logit
 
-        return np.clip([math.log(self.at.sd), logit(self.at.oversight[0])], *_LIMITS)
+        return np.asarray(np.clip([math.log(self.at.sd), logit(self.at.oversight[0])], *_LIMITS))
 
 
 @dataclass(frozen=True, eq=False)
