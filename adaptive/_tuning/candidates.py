@@ -88,13 +88,15 @@ def paper_candidate(n_items: int, budget: int) -> Candidate:
     Raises
     ------
     PlanError
-        The budget is too small for two ballots of one presentation.
+        There are fewer than three items, or the budget is too small for two ballots of one presentation.
 
     Examples
     --------
     >>> print(paper_candidate(990, 19_660))
     adaptive, 7 of fraction 0.5, 20 presentations
     """
+    if n_items < 3:
+        raise PlanError(f"plans are compared with one that halves the items, which takes at least 3; got {n_items}")
     for n_ballots in range(7, 2, -1):
         with suppress(PlanError):
             plan = plan_for_budget(n_items, n_ballots=n_ballots, fraction=0.5, comparisons=budget)

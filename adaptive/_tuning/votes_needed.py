@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive._budget import plan_for_budget
 from adaptive._plan import plan_ballots
 from adaptive._tuning.candidates import Candidate, Trial, accuracies, paper_candidate
 from adaptive._tuning.tune import mean_interval
 from adaptive.errors import SimilarityError
 from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching
-from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters
+from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters, simulated_comparisons
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
 from rankcorr._checks import checked_count, checked_level, checked_seed, declare, real_number, shown, told_apart
 from rankcorr._coefficients import CoefficientLike, as_coefficient
@@ -49,6 +50,7 @@ class VotesNeeded(TableResult):
     interval : pair of float
         Interval of `votes`; its upper end is inf if even the last checkpoint may be below the target.
     budgets : ndarray of int64, shape (n_checkpoints,), read-only
+        Number of votes cast at each checkpoint. Ballots cast as many as a plan of whole presentations has.
     means, ses : ndarray of float64, shape (n_checkpoints,), read-only
         Mean accuracy at each number of votes, and its standard error.
     bound : float
@@ -226,24 +228,27 @@ def votes_needed(
     budgets = np.unique(np.geomspace(min(fewest, largest), largest, CHECKPOINTS).round().astype(np.int64))
     trial = Trial(values, voters, relatedness, coefficient_value, int(seed), 0)
     candidate = Candidate(approach, shape, matching, matched_ballots)
+    # Presentations are whole numbers, so ballots cast fewer votes than most budgets, and equally many for several.
+    votes_cast, first = np.unique([_votes_cast(candidate, budget) for budget in budgets.tolist()], return_index=True)
+    budgets = budgets[first]
     ranked = Candidate("full_rankings", shape)
     runs = range(n_simulations)
     curves = accuracies(trial, [candidate], budgets.tolist(), runs, executor, progress)[:, 0]
     full = accuracies(trial, [ranked], [largest], runs, executor, progress)[:, 0, 0]
     rng = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=(1,)))
     crossings = [
-        _crossing(budgets, curves[rng.integers(n_simulations, size=n_simulations)].mean(axis=0), target)
+        _crossing(votes_cast, curves[rng.integers(n_simulations, size=n_simulations)].mean(axis=0), target)
         for _ in range(_RESAMPLES)
     ]
     ends = np.quantile(crossings, [(1 - level_value) / 2, (1 + level_value) / 2], method="nearest")
-    votes = _crossing(budgets, curves.mean(axis=0), target)
+    votes = _crossing(votes_cast, curves.mean(axis=0), target)
     return VotesNeeded(
         accuracy=target,
         coefficient=coefficient_value.name,
         approach=approach,
         votes=votes if math.isfinite(votes) else math.nan,
         interval=(float(ends[0]), float(ends[1])),
-        budgets=budgets,
+        budgets=votes_cast,
         means=curves.mean(axis=0),
         ses=curves.std(axis=0, ddof=1) / math.sqrt(n_simulations),
         bound=float(full.mean()),
@@ -253,14 +258,25 @@ def votes_needed(
     )
 
 
+def _votes_cast(candidate: Candidate, budget: int) -> int:
+    """Return the number of votes that a simulation with a budget casts, as `Trial.accuracy` spends it."""
+    shape = candidate.plan
+    if candidate.approach == "matched":
+        return budget
+    if candidate.approach == "matched_ballots":
+        return candidate.matched_ballots.plan(shape.n_items, budget).n_comparisons
+    plan = plan_for_budget(shape.n_items, n_ballots=shape.n_ballots, fraction=shape.fraction, comparisons=budget)
+    return sum(simulated_comparisons(plan, candidate.approach))
+
+
 def _crossing(budgets: NDArray[np.int64], means: NDArray[np.float64], target: float) -> float:
     """Return the votes where the means reach the target, by interpolation in log(votes); inf if they never do."""
-    above = np.maximum.accumulate(means) >= target  # means may decrease by chance
-    if not above[-1]:
+    above = means >= target  # a mean is nan if a ranking is a single tie, and does not reach the target
+    if not above.any():
         return math.inf
     k = int(np.argmax(above))
-    if k == 0:
-        return float(budgets[0])
-    low, high = means[:k].max(), means[k]
+    if k == 0 or np.isnan(means[:k]).all():
+        return float(budgets[k])
+    low, high = np.nanmax(means[:k]), means[k]  # means may decrease by chance
     share = (target - low) / (high - low)
     return float(np.exp((1 - share) * np.log(budgets[k - 1]) + share * np.log(budgets[k])))

@@ -157,7 +157,8 @@ def stopping_rule(
 
     The rule for the top stops if each of the first k items is certain to be above each of the others. In the limit of
     many votes, the probability that it ever stops with a wrong top is at most 1 - level, even if pairs are chosen by
-    the votes so far. If the items around the cut hardly differ, it does not stop.
+    the votes so far. If the items around the cut hardly differ, it rarely stops, but a larger share of those stops may
+    be wrong (docs/results/accuracy.md).
 
     Parameters
     ----------
@@ -168,7 +169,7 @@ def stopping_rule(
     top : int
         Number k of top items that must be certain, instead of a target. Their order need not be certain.
     level : float
-        Probability that the top is correct when the rule stops; only for `top`.
+        Probability that the rule never stops with a wrong top, whether it stops or not; only for `top`.
     n_samples : int
         Number of rankings drawn for a decision about a target.
     seed : int

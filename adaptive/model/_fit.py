@@ -131,11 +131,10 @@ class Slopes:
 
     @property
     def place(self) -> Array:
-        """Log t and the log odds of e."""
+        """Log t and the log odds of e, the nearest within the limits."""
         from scipy.special import logit
 
-        odds = min(max(float(logit(self.at.oversight[0])), _LIMITS[0, 1]), _LIMITS[1, 1])
-        return np.array([math.log(self.at.sd), odds])
+        return np.asarray(np.clip([math.log(self.at.sd), logit(self.at.oversight[0])], *_LIMITS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +192,9 @@ class MarginalLikelihood:
             at = self.fit.take_step(at, move, min(most, max(-most, away)))
         if self.fit.holds_slips:
             at = replace(at, oversight=np.full(at.oversight.size, expit(place[1])))
-        return replace(at, sd=min(max(math.exp(place[0]), SD_RANGE[0]), SD_RANGE[1]))
+        if self.estimates_sd:
+            at = replace(at, sd=min(max(math.exp(place[0]), SD_RANGE[0]), SD_RANGE[1]))
+        return at
 
     def slopes(self, start: Parameters) -> Slopes:
         """Return the slopes at the t and e of `start`, which the mode is searched from."""

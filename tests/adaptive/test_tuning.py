@@ -166,6 +166,9 @@ def test_invalid_budgets_are_refused():
         tune_plan(0, similarity=Z)
     with pytest.raises(PlanError, match="too small"):
         tune_plan(3, similarity=Z)
+    for call in (lambda: tune_plan(30, similarity=Z[:2]), lambda: votes_needed(0.5, similarity=Z[:2])):
+        with pytest.raises(PlanError, match="halves the items, which takes at least 3; got 2"):
+            call()
     with pytest.raises(SimilarityError, match=r"approaches must be among .*; got 'uniform'"):
         candidates_for(12, 100, approaches=["uniform"])
 
@@ -191,6 +194,11 @@ def test_the_crossing_is_linear_in_the_logarithm_of_votes():
     assert _crossing(budgets, means, 0.1) == 100
     assert _crossing(budgets, means, 0.9) == math.inf
     assert _crossing(budgets, np.array([0.2, 0.6, 0.5]), 0.6) == pytest.approx(400)  # the drop to .5 is chance
+    # A ranking that is a single tie has no coefficient.
+    assert _crossing(budgets, np.array([math.nan, 0.6, 0.8]), 0.7) == pytest.approx(800)
+    assert _crossing(budgets, np.array([math.nan, 0.6, 0.8]), 0.5) == 400
+    assert _crossing(budgets, np.array([0.2, math.nan, 0.8]), 0.8) == pytest.approx(1600)
+    assert _crossing(budgets, np.array([math.nan, math.nan, math.nan]), 0.5) == math.inf
 
 
 def test_more_accuracy_takes_more_votes():
@@ -226,8 +234,22 @@ def test_a_low_accuracy_is_reached_by_the_fewest_votes():
 def test_other_approaches_run_once_for_each_checkpoint(approach):
     result = find_votes(0.3, approach=approach, simulations=2)
     assert result.approach == approach
-    assert result.budgets[-1] == 60
     assert np.isfinite(result.means).all()
+
+
+def test_checkpoints_are_the_votes_that_ballots_cast():
+    result = find_votes(0.3, approach="adaptive", simulations=2)
+    shape = paper_candidate(12, 60).plan
+    options = {"n_ballots": shape.n_ballots, "fraction": shape.fraction}
+    costs = [plan_ballots(12, **options, presentations=m).n_comparisons for m in range(1, 10)]
+    assert set(result.budgets) <= set(costs)
+    trial = Trial(Z, VOTERS, True, TauW(), seed=2, stage=0)
+    accuracies = [trial.accuracy(Candidate("adaptive", shape), result.budgets.tolist(), i) for i in range(2)]
+    assert_allclose(result.means, np.mean(accuracies, axis=0))
+    matched = find_votes(0.3, approach="matched_ballots", simulations=2)
+    assert set(matched.budgets) <= {MatchedBallots().plan(12, budget).n_comparisons for budget in range(11, 61)}
+    uniform = find_votes(0.3, approach="uniform", simulations=2)
+    assert set(uniform.budgets) <= {6 * m for m in range(1, 11)}
 
 
 def test_the_executor_does_not_change_the_votes_needed():

@@ -56,6 +56,13 @@ def test_strengths_with_a_prior_are_those_of_choix(votes, prior):
     assert_allclose(result.theta, other, atol=1e-6)
 
 
+def test_a_given_prior_holds_beyond_the_range_of_estimated_ones():
+    votes = Comparisons(2, [0] * 30, [1] * 30, [1] * 30)
+    narrow, narrower = (bradley_terry(votes, prior=sd).theta[0] for sd in (1e-3, 1e-4))
+    assert_allclose(narrow / narrower, 100, rtol=1e-3)  # the mode of a narrow prior is its variance times the slope
+    assert bradley_terry(votes, prior=1000).theta[0] > bradley_terry(votes, prior=30).theta[0] + 1
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_strengths_without_a_prior_are_those_of_choix_and_evalica(seed):
     votes, _ = simulate_votes(25, 1500, seed, sd=0.8)
