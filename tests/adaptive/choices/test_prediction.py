@@ -226,27 +226,22 @@ def test_a_judge_who_only_ties_is_named(tied, where):
 def test_invalid_combinations_are_refused():
     left, right, people, machine = votes(8)
     human, judge = choices(left[:50], right[:50], people[:50]), choices(left, right, machine)
-    with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
-        prediction_powered(human, judge, range(49), range(300))
-    with pytest.raises(ModelError, match="must have two prompts in common; they have 1"):
-        prediction_powered(human, judge, [0] * 50, range(300))
-    with pytest.raises(ModelError, match="human must be Choices or ChoiceAnswers; got 5"):
-        prediction_powered(5, judge, range(50), range(300))
     other = choices(left, right, machine, items=list("abcde"))
-    with pytest.raises(ModelError, match=r"must have the same items; people lack 'a', .*, the judge lacks 0, 1, 2"):
-        prediction_powered(human, other, range(50), range(300))
-    with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
-        prediction_powered(human, judge, 7, range(300))
-    with pytest.raises(ModelError, match="judge_prompts must be text, numbers or other hashable names"):
-        prediction_powered(human, judge, range(50), [[n] for n in range(300)])
-    left, right, people, machine = votes(8)
-    no_weight = Choices.from_grades(
-        list(range(5)), left[:50], right[:50], np.where(people[:50], 1, -1), weights=[0] * 50
-    )
-    with pytest.raises(ModelError, match="must have two prompts in common; they have 0"):
-        prediction_powered(no_weight, judge, range(50), range(300))
-    with pytest.raises(ModelError, match="the votes of people: without a prior some strengths are infinite"):
-        prediction_powered(choices(left[:3], right[:3], people[:3]), judge, range(3), range(300))
+    few = choices(left[:3], right[:3], people[:3])
+    grades = np.where(people[:50], 1, -1)
+    no_weight = Choices.from_grades(range(5), left[:50], right[:50], grades, weights=[0] * 50)
+    for human_votes, judge_votes, human_prompts, judge_prompts, message in [
+        (human, judge, range(49), range(300), "human_prompts must be 50 names, one for each vote"),
+        (human, judge, 7, range(300), "human_prompts must be 50 names, one for each vote"),
+        (human, judge, range(50), [[n] for n in range(300)], "judge_prompts must be text, numbers or other hashable"),
+        (human, judge, [0] * 50, range(300), "must have two prompts in common; they have 1"),
+        (no_weight, judge, range(50), range(300), "must have two prompts in common; they have 0"),
+        (5, judge, range(50), range(300), "human must be Choices or ChoiceAnswers; got 5"),
+        (human, other, range(50), range(300), r"the same items; people lack 'a', .*, the judge lacks 0, 1, 2"),
+        (few, judge, range(3), range(300), "the votes of people: without a prior some strengths are infinite"),
+    ]:
+        with pytest.raises(ModelError, match=message):
+            prediction_powered(human_votes, judge_votes, human_prompts, judge_prompts)
 
 
 VOTES = [("a", "b", "left"), ("b", "c", "left"), ("c", "a", "left"), ("a", "c", "left"), ("c", "b", "left")]

@@ -414,11 +414,8 @@ def test_figures_come_with_notes_on_the_fit(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["strengths", "v.csv"], r"Missing option '--out'"),
         (["strengths", "v.csv", "--out", "f.jpg"], r"'f\.jpg' must end with \.png, \.svg or \.pdf"),
         (["strengths", "v.csv", "--out", "no/f.png"], r"no/f\.png: cannot be written: there is no folder no"),
-        (["strengths", "v.csv", "--out", "f.png", "--model", "borda"], r"'borda' is not one of"),
-        (["top", "v.csv", "--out", "f.png"], r"Missing option '--k'"),
     ],
 )
 @pytest.mark.usefixtures("figure_votes")

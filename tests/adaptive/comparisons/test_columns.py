@@ -483,9 +483,10 @@ def test_equal_items_are_refused(items):
         Comparisons(items, [0], [1], [1])
 
 
-@pytest.mark.parametrize(
-    ("name", "marks"), [("tie", [0, 0, 1]), ("isDraw", ["FALSE", "no", "Yes"]), ("both_equal", [0, 0, 1])]
-)
+TIE_MARKS = [("tie", [False, False, True]), ("both_equal", [0, 0, 1]), ("isDraw", ["FALSE", "no", "Yes"])]
+
+
+@pytest.mark.parametrize(("name", "marks"), TIE_MARKS)
 @pytest.mark.parametrize("read", [Comparisons.from_frame, read_choices])
 @pytest.mark.parametrize(("winner", "fault"), [(None, "has no answer"), ("right", "its answer is right")])
 def test_rows_that_are_marked_as_ties_and_have_another_answer_are_refused(read, name, marks, winner, fault):
