@@ -15,7 +15,6 @@ from adaptive.errors import TokenError
 from rankcorr.errors import TableError
 
 FRUIT = [("apple", "fruit"), ("pear", "fruit"), ("plum", "fruit"), ("oak", "tree"), ("pine", "tree")]
-FRUIT_PAIRS = (("apple", "pear"), ("apple", "plum"), ("pear", "plum"), ("oak", "pine"))
 
 
 @st.composite
