@@ -4,13 +4,10 @@ import os
 from dataclasses import replace
 from uuid import uuid4
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive._draw import draw_ballot
-from adaptive._scores import select_top
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import (
     CampaignSettings,
@@ -86,22 +83,6 @@ def test_the_seed_decides_the_ballots(memory, seed):
     campaign = memory.new_campaign(PLAN, 8, 5, seed)
     campaign.open_next()
     assert load_draw(campaign, 1) == Voting(PLAN, 8, 5, seed).open_ballot()
-
-
-def test_each_ballot_has_separate_random_streams_for_its_draw_and_its_cut(memory):
-    def stream(ballot, purpose):
-        return np.random.default_rng(np.random.SeedSequence(1, spawn_key=(ballot, purpose)))
-
-    campaign, items = memory.new_campaign(PLAN, 8, 5, 1), list(range(8))
-    for number, size in enumerate(PLAN.sizes, start=1):
-        campaign.open_next()
-        assert load_draw(campaign, number) == draw_ballot(items, 3, 5, stream(number, 0))
-        campaign.record({pair.id: "tie" for pair in campaign.asked()})
-        record = campaign.close(number)
-        if number < 3:
-            assert record.n_tied_at_cut == size
-            places = select_top(record.ybar, PLAN.sizes[number], stream(number, 1)).places
-            items = [items[place] for place in places]
 
 
 def test_comparisons_have_the_names_of_voters_and_items(memory):

@@ -428,19 +428,14 @@ def test_options_for_votes_on_pairs_are_refused(options, sqlite, tmp_path):
     assert campaign.events_after(0) == ()
 
 
-@pytest.mark.parametrize("ending", [".csv.gz", ".tsv", ".json"])
+@pytest.mark.parametrize("ending", [".tsv.gz", ".json"])
 def test_files_of_sets_in_other_forms(ending, sqlite, tmp_path):
     campaign, path = campaign_of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
     campaign.open_next()
     rows = write_answers(campaign, 1, path)
     data = path.read_bytes()
     other = tmp_path / f"votes{ending}"
-    forms = {
-        ".csv.gz": lambda: gzip.compress(data),
-        ".tsv": lambda: data.replace(b",", b"\t"),
-        ".json": lambda: json.dumps(rows).encode(),
-    }
-    other.write_bytes(forms[ending]())
+    other.write_bytes(json.dumps(rows).encode() if ending == ".json" else gzip.compress(data.replace(b",", b"\t")))
     assert campaign.import_votes(other).n_new == len(rows)
 
 

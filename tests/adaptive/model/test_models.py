@@ -133,15 +133,9 @@ def test_unfittable_votes_are_refused():
         ({"voters": 1}, r"^voters must be True or False; got 1"),
         ({"side_bias": "left"}, r"^side_bias must be True or False; got 'left'"),
         ({"voters": True}, r"^voters=True needs a column of voters, which these votes lack"),
-        *[
-            ({"oversight": rate}, r"^oversight must be a number from 0 to below 0")
-            for rate in (-0.1, 0.5, np.nan, "few")
-        ],
+        *[({"oversight": rate}, r"^oversight must be a number from 0 to below") for rate in (-0.1, 0.5, np.nan, "few")],
         *[({"tolerance": size}, r"^tolerance must be a number between 0 and 1") for size in (0, 1, np.nan, "small")],
-        *[
-            ({"max_iterations": n}, r"^max_iterations must be a positive whole number; got ")
-            for n in (0, -1, 2.5, None)
-        ],
+        *[({"max_iterations": n}, r"^max_iterations must be a positive whole number") for n in (0, -1, 2.5, None)],
         *[({"start": start}, r"^start must be Strengths of the same items; got ") for start in (other, np.zeros(3))],
     ]:
         for fit in (bradley_terry, thurstone):
