@@ -327,6 +327,9 @@ def test_a_failed_draw_does_not_advance_the_rng():
         ({"left": np.ma.masked_equal([0, 1], 1)}, "left has masked entries: leave these comparisons out"),
         ({"left": [0.0, 1.0]}, r"left must be integers in one dimension; got float64 of shape \(2,\)"),
         ({"left": [[0, 1]]}, r"left must be integers in one dimension; got int64 of shape \(1, 2\)"),
+        ({"presentations": 0}, "presentations must be an integer of at least 1; got 0"),
+        ({"items": range(1)}, "a ballot needs at least 2 items; got 1"),
+        ({"voters": ()}, "a ballot needs at least 1 voter; got 0"),
     ],
 )
 def test_invalid_ballots_are_refused(changes, message):
@@ -488,6 +491,7 @@ def test_sets_are_random():
         ((list("abc"), 4, 1), r"sets of 4 items need at least 4 items; got 3"),
         ((12, 4, 0), r"presentations must be an integer of at least 1; got 0"),
         ((2**29, 4, 8), r"sets hold at most 1073741823 items in all"),
+        ((12, 2, 1), r"size must be an integer of at least 3; got 2"),
     ],
 )
 def test_invalid_sets_are_refused(arguments, message):

@@ -377,6 +377,10 @@ def test_the_column_of_items_can_be_chosen(write):
         ('item,n\n"a\nb",2\n', r"""table\.csv:2: column "item": 'a\\nb' has several lines"""),
         ("item\na\nb\na\n", r"table\.csv:4: item 'a' is also on line 2; items must be unique"),
         ("item\n", r"table\.csv:1: no items, only the names of the columns"),
+        ("item_1,item_1\na,b\n", r'table\.csv:1: column "item_1": more than one column'),
+        ("item_1,ITEM_2\na,b\n", r'table\.csv:1: column "ITEM_2": did you mean "item_2"\?'),
+        ('item,n\n"a,1\n', r"table\.csv:2: a quote is opened here and never closed"),
+        ("", r"table\.csv: the file is empty"),
     ],
 )
 def test_invalid_items_are_refused(write, text, message):

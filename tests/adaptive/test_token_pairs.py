@@ -269,6 +269,7 @@ def test_frequencies_are_read(write):
         ("\narea,frequency\nX,1\n", ':2: no column "token"; the first line must name the columns'),
         ("a,X\nb,X\n", ':1: column "a": unknown column; the first line must name the columns token, area and'),
         ("token,area \na,X\n", ':1: column "area ": did you mean "area"? Capitals and spaces count'),
+        ("token,area,token\na,X,b\n", ':1: column "token": more than one column has this name'),
         ("token,area\na,X\n\nb\n", ':4: expected 2 cells, as in the first row; got 1 (none for "area")'),
         ("token,area,Area\na,X,Y\n", ':1: column "Area": unknown column'),
         ("token,area\na,X\n ,X\n", ':3: column "token": empty cell; every token needs a text'),
@@ -279,6 +280,7 @@ def test_frequencies_are_read(write):
         ("token,area,frequency\na,X,-1\n", ":2: column \"frequency\": '-1' is not a finite number of 0 or more"),
         ("token,area\na,X\n\nb,X\na,X\n", ":5: column \"token\": 'a' is in area 'X' already, by line 2"),
         ("token,area,frequency\na,X,1\nb,X,2\na,Y,3\n", ":4: column \"frequency\": 'a' has two frequencies, 1 by"),
+        ('token,area\na,X\n"b,X\n', ":3: a quote is opened here and never closed"),
     ],
 )
 def test_errors_name_file_line_and_column(write, content, message):

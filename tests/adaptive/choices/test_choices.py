@@ -745,7 +745,7 @@ def covariate_of(left, right):
         (lambda: Choices.from_pairs(VOTES, covariates={"l": 3}), "covariate 'l' needs 2 finite numbers"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=1e-200), "prior must be a positive number, from 1e-100 to 1e100"),
         (lambda: Choices.from_pairs(VOTES, weights=MASKED), "weights must be 2 finite numbers from 0; got"),
-        (lambda: Choices.from_grades(["a", "b"], [0, 0], [1, 1], MASKED), "grades must be .* whole numbers"),
+        (lambda: Choices.from_grades(["a", "b"], [0, 0], [1, 1], MASKED), "grades must be .*; got: .*mask"),
         (lambda: Choices.from_pairs(VOTES, weights=[1, -1]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, clusters="ab"), "clusters must be 2 names"),
         (lambda: Choices.from_pairs(VOTES, clusters=np.zeros((2, 2), int)), "clusters must be one name"),
@@ -777,6 +777,7 @@ def covariate_of(left, right):
             lambda: Choices.from_pairs(ONE_SIDED, weights=[0, 0, 0], clusters=[1, 2, 3]).fit(prior=1),
             "standard errors between clusters need choices with a weight above 0",
         ),
+        (lambda: Choices.from_pairs(VOTES, weights=["a", "b"]), "weights must be 2 finite numbers from 0"),
     ],
 )
 def test_invalid_choices_are_named(call, message):

@@ -154,6 +154,11 @@ def test_arenas_have_lengths_in_conversations_and_metadata(write):
         ('{"left":"a","right":"b","winner":"left"}\n{"ranking":["a","b","c"]}\n', "a vote on a pair, whereas"),
         ("left,right,grade,winner\na,b,2,\nb,c,,left\n", 'csv:3: column "winner": a vote on a pair, whereas'),
         ("ranking\n", "no answers, only the names of the columns"),
+        ("best,worst\na,b\n", "best-worst answers need a column items"),
+        ("voter,item,rank\nAnn,a,1\nBob,b,2\n", "a ranking must have two items or more"),
+        ("left,right,grade,Winner\na,b,1,right\n", 'column "Winner": did you mean "winner"'),
+        ("item1,item2,item3,best,worst\na,,b,a,b\n", 'column "item2": this item is empty, but a later one is not'),
+        ("items,best,worst\na|a,a,a\n", "'a' occurs twice in one answer"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_line(write, text, message):
@@ -198,6 +203,7 @@ def test_a_wrong_file_is_named_with_its_line(write, text, message):
             ModelError,
             "items in CSV must be text or whole numbers",
         ),
+        (lambda path: read_choices(path).choices(both_bad="x"), OptionError, "both_bad must be one of"),
     ],
 )
 def test_a_wrong_option_is_named(write, call, error, message):

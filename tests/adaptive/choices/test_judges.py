@@ -159,6 +159,7 @@ def test_agreement_intervals_cover_if_prompts_differ_in_difficulty():
             ModelError,
             "answers 0 and 1 are one pair from both sides, but",
         ),
+        (lambda: merge_swapped(3), ModelError, "answers must be votes on pairs; got 3"),
     ],
 )
 def test_invalid_arguments_are_named(call, error, message):

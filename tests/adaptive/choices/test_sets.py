@@ -118,6 +118,7 @@ def test_adaptive_sets_rank_the_top_better_than_balanced_ones(n_items):
         *(({"n_shown": n_shown}, ModelError, "n_shown") for n_shown in (["x"] * 9, [[1], [2, 3]], [float("inf")] * 9)),
         ({"rng": 3}, DrawError, "rng"),
         ({"n_shown": [1, 2]}, ModelError, "n_shown must have a number for each of the 9 items"),
+        ({"set_size": 2}, DrawError, "set_size"),
     ],
 )
 def test_invalid_arguments_are_refused(options, error, message):

@@ -365,6 +365,7 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "p.csv", "--judge", "false", "--out", "p.csv"], r"p\.csv: this command reads the file"),
         ([*COMMAND, "--voter", " Ann"], r"--voter must be one line of text without spaces around it"),
         ([*COMMAND, "--most-cost", "inf"], "--most-cost must be a finite number above 0; got inf"),
+        (["ask", "p.csv", "--judge", "false", "--out", "none/w.csv"], r"none/w\.csv: cannot be written: No such file"),
     ],
 )
 def test_invalid_arguments_are_refused(folder, arguments, message):

@@ -200,6 +200,8 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
         ("pairs.csv --cluster voter --only J", "all choices are in one cluster, such as one voter"),
         ("votes.csv --only Ann --without Ann", "give --only or --without, not both"),
         ("pairs.csv --covariate tokens", "for the covariate 'tokens'; covariates of this file: length"),
+        ("votes.csv --only Z", "no voter is called 'Z'"),
+        ("pairs.csv --cluster voter --only Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
     ],
 )
 def test_a_wrong_option_is_refused(args, message):

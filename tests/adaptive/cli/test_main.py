@@ -112,6 +112,8 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         ([*SIMULATE, "--similarity", "exponental"], r"one of exponential, power_law, embedding, or a file; got 'exp"),
         ([*SIMULATE, "--similarity", "z.csv"], r"--n-items is 10, but z\.csv has 3 similarities"),
         ([*TUNE, "--pilot", "none.csv"], r"none\.csv"),
+        (["score", "votes.csv", "--json", "--out", "x"], r"give --json or --out, not both"),
+        ([*TUNE, "--n-items", 10, "--similarity", "expo"], r"--similarity must be one of exponential"),
     ],
 )
 def test_invalid_arguments_are_refused(folder, arguments, message):

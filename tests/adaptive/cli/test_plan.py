@@ -101,6 +101,7 @@ def test_sets_that_cannot_be_drawn(folder):
     assert "sets are of items in one column" in refusal("draw", "items.csv", *sets, "--voters", 5)
     (folder / "names.csv").write_text("item\na\nb\nc\n")
     assert "sets of 4 items need at least 4 items; got 3" in refusal("draw", "names.csv", *sets, "--voters", 5)
+    assert "--voters must be at least 1; got 0" in refusal("draw", "names.csv", *sets, "--voters", 0)
 
 
 @pytest.mark.parametrize("seed", range(2))

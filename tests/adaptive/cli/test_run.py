@@ -170,7 +170,9 @@ def test_contradicting_votes_are_kept_until_the_organiser_decides():
     corrected = run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "misclick")
     assert corrected == "comparison 1-0-0: the vote is 'right' now\n"
     assert run_json("run", "conflicts", "v.db")[0]["corrected"]
+    assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith("1-0-0 ")
     assert run_ok("run", "correct", "v.db", "1-0-0", "none", "--reason", "not read") == "comparison 1-0-0: voided\n"
+    assert run_ok("run", "status", "v.db").startswith("ballot 1 of 2 is open: 2 of 20 comparisons answered")
     message = refusal("run", "correct", "v.db", "1-0-3", "tie", "--reason", "x")
     assert message == "comparison 1-0-3 has no vote to correct"
 
@@ -296,10 +298,14 @@ COMMANDS_WITH_REASON = (EXCLUDE, ["run", "correct", "v.db", "b1-0-0", "tie"], ["
         (["run", "export", "v.db", "--format", "bundle", "--unanswered", "--out", "c"], r"for the formats of votes"),
         (["run", "export", "v.db", "--format", "choix", "--out", "tokens.csv"], r"tokens\.csv: cannot be a folder"),
         (["run", "backup", "v.db", "none/copy.db"], r"none/copy\.db: cannot be written"),
+        (["run", "init", "none/new.db", *INIT[3:]], r"none/new\.db: unable to open database file"),
+        ([*INIT_NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is not an item"),
+        ([*INIT_NEW, "--continuous"], r"--continuous does not take --presentations or --top"),
     ],
 )
 def test_invalid_arguments_are_refused(folder, arguments, message):
     run_ok("run", "init", "ready.db", *INIT[3:])
+    (folder / "odd.csv").write_text("left_1,left_2,right_1,right_2,winner,kind\nnut,price,tax,wage,left,gold\n")
 
     def stored_rows():
         return {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")}
@@ -372,6 +378,7 @@ def test_status_by_ballot_has_a_line_for_each(open_campaign):
     [
         (b'{"comparison": "1-0"}\n{"comparison": "1-1"}\n', 'no column "winner"; the columns are "comparison"'),
         (b"SQLite format 3\0", "is an SQLite database: export the table as "),
+        (b'[{"comparison": "1-0", "Winner": "left"}]', 'column "Winner": did you mean "winner"'),
     ],
 )
 def test_record_names_the_format_of_files_that_are_no_tables(data, message, open_campaign, folder):

@@ -96,6 +96,7 @@ def test_targets_and_candidates_must_match():
         ("oak,tree,random", "candidates.csv:5: column \"candidate\": 'tree' is a candidate of 'oak' twice"),
         ("oak,elm,good", 'candidates.csv:5: column "category": must be one of'),
         ("oak,elm", "candidates.csv:5: 2 cells; the header has 3"),
+        ("fox,canid,positive", "target 'fox' needs two positive candidates or more; it has 1"),
     ],
 )
 def test_invalid_candidates_are_named(row, message):

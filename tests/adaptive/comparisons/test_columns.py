@@ -112,6 +112,7 @@ def test_repr_shows_the_counts():
         ({"items": "abc"}, ComparisonError, "items must be a number or a list of labels; got 'abc'"),
         ({"n_unanswered": -1}, ComparisonError, "n_unanswered must be a whole number, not negative; got -1"),
         ({"n_unanswered": 1, "unanswered": [(0, 1)]}, ComparisonError, r"unanswered must be ShownPairs .* got"),
+        ({"voters": (ANN, ANN)}, ComparisonError, "voters must be unique; more than once: 'Ann'"),
     ],
 )
 def test_impossible_values_are_refused(changes, error, message):

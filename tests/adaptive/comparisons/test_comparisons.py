@@ -108,6 +108,8 @@ def test_numbers_are_items():
         ({"winner": [True, 0], "answers": "codes"}, VoteError, r"winner\[0\]: .* got True"),
         ({"winner": np.array([1, -3]), "answers": "codes"}, VoteError, r"winner\[1\]: .* got -3"),
         ({"items": ["a", "b", "c", "a"]}, ComparisonError, "items must be unique"),
+        ({"left": ["a", np.datetime64("NaT", "s")]}, ComparisonError, r"left\[1\]: np.datetime64.* is missing"),
+        ({"left": ["a", ["b"]], "items": ["a"]}, ComparisonError, r"left\[1\]: \['b'\] is not a valid label"),
     ],
 )
 def test_invalid_labels_are_refused_with_their_position(columns, error, message):

@@ -88,6 +88,7 @@ def test_no_more_than_a_hundred_faults_are_listed():
         (b"name\nash\n", 'add a first line "item", or name a column "item"'),
         (b"item\n", "no items, only the names of the columns"),
         (b"item\nash\n", "a single item; two are needed"),
+        (b'item\n"ash\n', "a quote is opened here and never closed"),
     ],
 )
 def test_a_table_that_cannot_be_read_has_one_fault(data, fault):

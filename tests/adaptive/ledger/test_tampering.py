@@ -150,6 +150,11 @@ EDITS = [
     (change_plan(plan={}), "has a value that no ledger writes|plan"),
     (replace_text("votes.csv", "left", "right"), r"votes\.csv: is not what the other files give"),
     (replace_text("voters.csv", ",file,", ",mail,"), None),  # holds no votes: checksums and metadata protect it
+    (change_ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
+    (change_cell(1, 0, "1-1"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers"),
+    (replace_text("result.csv", "1.0", "2.0"), r"result\.csv: is not what the other files give"),
+    (change_plan(seed="x"), "has a value that no ledger writes"),
+    (change_plan(settings={"a": 1}), "has a value that no ledger writes"),
 ]
 
 

@@ -187,6 +187,7 @@ def task_of(*sides, **more):
         ("csv", "comparison,winner,n\n1-0-0,left,2\n", TableError, 'column "n": counts votes, but here each row'),
         ("choix", "winner,loser\n0,4", TableError, 'v:2: .* "loser": 4 is not one of the 4 items, which count from 0'),
         ("choix", "0,1\n2,2\n", VoteError, "v:2: no comparison of 'c' and 'c' is in an open ballot"),
+        ("arena", arena_battle(judge=[1]), TableError, 'v:1: column "judge": a name is text or a whole number; got'),
     ],
 )
 def test_invalid_files_are_refused(form, text, error, message, campaign, tmp_path, monkeypatch):
