@@ -241,6 +241,7 @@ def test_accuracy_is_drawn_against_votes():
         (lambda: plot_accuracy({"a": ([1], [1, 2], [0])}), OptionError, r"'a' needs as many .* \(1,\), \(2,\)"),
         (lambda: plot_accuracy({"a": ([0], [1], [0])}), OptionError, "approach 'a' needs positive votes"),
         (lambda: plot_accuracy({"a": ([1], [1], [-1])}), OptionError, "approach 'a' needs positive votes"),
+        (lambda: plot_in_top(borda(votes_of(3)), 1), ModelError, "the figure is one of Strengths"),
     ],
 )
 def test_invalid_arguments_are_refused(draw, error, message):

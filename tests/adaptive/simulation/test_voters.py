@@ -374,6 +374,8 @@ def test_read_another_column(write):
         ("a,similarity\nx,\ny,1\n", TableError, r'f\.csv:2: column "similarity": empty cell'),
         ("similarity\n0.1\n1.01\n", TableError, r"f\.csv:3: .* a similarity must be a number from -1 to 1; got '1.01'"),
         ("similarity\n0.1\n", TableError, r"f\.csv: at least two similarities are needed; got 1"),
+        ("Similarity\n0.1\n", TableError, r'f\.csv:1: column "Similarity": did you mean "similarity"\?'),
+        ('similarity\n0.1\n"0.2\n', TableError, r"f\.csv:3: a quote is opened here and never closed"),
     ],
 )
 def test_invalid_files_are_refused(write, content, error, message):
