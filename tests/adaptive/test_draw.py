@@ -55,9 +55,7 @@ def test_a_draw_has_every_guarantee_and_its_certificate_confirms_it(ballot):
     if presentations % 2 == 1 and n_items % 2 == 1:
         expected = Counter({presentations: n_items - 1, presentations + 1: 1})
     assert Counter(presented.values()) == expected, "an item is presented more or less often than wanted"
-    assert ballot.n_comparisons == -(-presentations * n_items // 2), (
-        "another number of comparisons than M N / 2, rounded up"
-    )
+    assert ballot.n_comparisons == -(-presentations * n_items // 2), "not M N / 2 comparisons, rounded up"
     assert not any(a == b for a, b in pair_counts), "an item meets itself"
     all_times = list(pair_counts.values()) + [0] * (n_items * (n_items - 1) // 2 - len(pair_counts))
     copies, rest = divmod(presentations, n_items - 1)
@@ -284,22 +282,14 @@ RNG = np.random.default_rng(0)
         ((1, 2, 1, RNG), "the number of items must be an integer of at least 2; got 1"),
         ((4.0, 2, 1, RNG), r"the number of items must be an integer of at least 2; got 4\.0"),
         ((["a"], 2, 1, RNG), "a ballot needs at least 2 items; got 1"),
-        ((range(1), 2, 1, RNG), "a ballot needs at least 2 items; got 1"),
         (("abc", 2, 1, RNG), "items must be a number or a list of names; got 'abc'"),
-        (({"a", "b"}, 2, 1, RNG), "items must be a number or a list of names; got {"),
-        ((None, 2, 1, RNG), "items must be a number or a list of names; got None"),
         ((["a", "b", "a"], 2, 1, RNG), "items must be unique; more than once: 'a'"),
         ((["a", ["b"]], 2, 1, RNG), r"items must be hashable, as text and tuples are; got \['b'\]"),
         ((["a", float("nan")], 2, 1, RNG), "items must have a label each; got nan"),
-        ((["a", ""], 2, 1, RNG), "items must have a label each; got ''"),
         (([7, "7", "a"], 2, 1, RNG), "items differ only in their types: '7'; write all in one way, such as text"),
-        (([(7, "x"), ("7", "x")], 2, 1, RNG), r"items differ only in their types: \('7', 'x'\)"),
         (([date(2026, 1, 31), "2026-01-31"], 2, 1, RNG), "items differ only in their types: '2026-01-31'"),
         ((4, 2, [np.int64(1), "1"], RNG), "voters differ only in their types: '1'"),
-        (
-            (["a", np.datetime64(1, "ns")], 2, 1, RNG),
-            r"items that are times must be whole microseconds .*; got: np.date",
-        ),
+        ((["a", np.datetime64(1, "ns")], 2, 1, RNG), r"items that are times must be whole microseconds .*; got:"),
         (([np.timedelta64(5), "a"], 2, 1, RNG), r"items that are times must be whole .*; got: np.timedelta64\(5\)"),
         ((["a", "b"], 2, ["v", None], RNG), "voters must have a label each; got None"),
         ((4, 0, 1, RNG), "presentations must be an integer of at least 1; got 0"),
@@ -307,9 +297,7 @@ RNG = np.random.default_rng(0)
         ((4, 2, 0, RNG), "the number of voters must be an integer of at least 1; got 0"),
         ((4, 2, [], RNG), "a ballot needs at least 1 voter; got 0"),
         ((4, 2, ["Ann", "Ann"], RNG), "voters must be unique; more than once: 'Ann'"),
-        ((4, 2, "Ann", RNG), "voters must be a number or a list of names; got 'Ann'"),
         ((4, 2, 1, 5), r"rng must be a numpy\.random\.Generator, .*; got 5"),
-        ((4, 2, 1, np.random), r"rng must be a numpy\.random\.Generator"),
         ((2**29, 4, 1, RNG), "a ballot holds at most 1073741823 comparisons; got 1073741824"),
         ((4, 10**5000, 1, RNG), "a ballot holds at most 1073741823 comparisons; got int that cannot be shown"),
         ((10**30, 2, 1, RNG), "a ballot holds at most 1073741823 items; got 10000"),
@@ -339,9 +327,9 @@ def test_a_failed_draw_does_not_advance_the_rng():
         ({"left": np.ma.masked_equal([0, 1], 1)}, "left has masked entries: leave these comparisons out"),
         ({"left": [0.0, 1.0]}, r"left must be integers in one dimension; got float64 of shape \(2,\)"),
         ({"left": [[0, 1]]}, r"left must be integers in one dimension; got int64 of shape \(1, 2\)"),
+        ({"presentations": 0}, "presentations must be an integer of at least 1; got 0"),
         ({"items": range(1)}, "a ballot needs at least 2 items; got 1"),
         ({"voters": ()}, "a ballot needs at least 1 voter; got 0"),
-        ({"presentations": 0}, "presentations must be an integer of at least 1; got 0"),
     ],
 )
 def test_invalid_ballots_are_refused(changes, message):
@@ -449,7 +437,6 @@ def test_assignments_balance_the_number_of_ratings():
     [
         ({"a": 0}, 2, "size is 2, and there are 1 items to rate"),
         ({"a": -1}, 1, "number of ratings of 'a' must be"),
-        ({"a": 0.5}, 1, "number of ratings of 'a' must be"),
         ({"a": 0}, 0, "size must be"),
         (["a"], 1, "counts must map each item to its number of ratings"),
         ({"a": 1, 7: 1, "7": 1}, 1, "items differ only in their types: '7'"),
@@ -499,12 +486,12 @@ def test_sets_are_random():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((12, 2, 1), r"size must be an integer of at least 3; got 2"),
         ((12, 7, 1), r"size must be at most 6; got 7"),
         ((list("abca"), 3, 1), r"'a'"),
         ((list("abc"), 4, 1), r"sets of 4 items need at least 4 items; got 3"),
         ((12, 4, 0), r"presentations must be an integer of at least 1; got 0"),
         ((2**29, 4, 8), r"sets hold at most 1073741823 items in all"),
+        ((12, 2, 1), r"size must be an integer of at least 3; got 2"),
     ],
 )
 def test_invalid_sets_are_refused(arguments, message):

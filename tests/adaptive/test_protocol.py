@@ -90,14 +90,9 @@ def test_the_answers_are_checked():
     [
         (9, "the plan is for 8 items; got 9"),
         (-1, "items must be from 0 to [0-9]+ in number; got -1"),
-        (2**31, "items must be from 0 to [0-9]+ in number; got 2147483648"),
-        (True, "items must be a number or a list of labels; got True"),
         ("abcdefgh", "items must be a number or a list of labels; got 'abcdefgh'"),
-        ({"a": 1}, "items must be a number or a list of labels; got {'a': 1}"),
         (["a", "b", "a", *"cdefg"], "items must be unique; more than once: 'a'"),
         ([["a"], *"bcdefgh"], "items must be hashable"),
-        ([np.nan, *"bcdefgh"], "items must have a label each; got nan"),
-        (["", *"bcdefgh"], "items must have a label each; got ''"),
     ],
 )
 def test_the_items_must_match_the_plan(items, message):
@@ -211,10 +206,8 @@ def test_the_ballots_must_match_the_plan(n_ballots):
     [
         (LEFTS, RIGHTS[:3], ANSWERS, "ballot 1: 4 items on the left have 3 on the right"),
         (LEFTS[:3], RIGHTS[:3], ANSWERS[:3], r"ballot 1: the plan has 4 comparisons; got 3 \(comparisons without"),
-        (LEFTS * 2, RIGHTS * 2, ANSWERS * 2, "ballot 1: the plan has 4 comparisons; got 8"),
         (["a", "b", "c", "e"], RIGHTS, ANSWERS, "ballot 1: the plan has no such items: 'e'"),
         (["a", "b", "c", "a"], RIGHTS, ANSWERS, "ballot 1: an item cannot meet itself: 'a'"),
-        (["a", "b", "c", "c"], RIGHTS, ANSWERS, "'c' is presented 3 times"),
         (["a", "b", "a", "d"], RIGHTS, ANSWERS, "ballot 1: each item must be presented 2 times; 'a' is presented 3 t"),
         (LEFTS, RIGHTS, ANSWERS[:3], "ballot 1: 4 comparisons need as many answers; got 3"),
         (LEFTS, RIGHTS, [LEFT, UNANSWERED, UNANSWERED, LEFT], "ballot 1: every item needs an .* without any: 'c'"),

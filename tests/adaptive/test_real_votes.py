@@ -18,7 +18,6 @@ from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
 from adaptive._scores import borda_scores
 from adaptive._votes import LEFT, RIGHT, TIE
-from adaptive.errors import PlanError, SimilarityError
 from adaptive.simulation._similarity import SIMILARITIES, exponential_similarity
 from adaptive.simulation._simulate import simulate
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
@@ -337,21 +336,6 @@ def test_an_executor_gives_the_same_numbers(small_paper):
     with ThreadPoolExecutor(2) as executor:
         parallel = small_paper.table2(n_simulations=4, seed=4, executor=executor)
     assert to_dicts(parallel) == to_dicts(small_paper.table2(n_simulations=4, seed=4))
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"n_simulations": 0}, SimilarityError, "n_simulations must be a positive whole number; got 0"),
-        ({"seed": -1}, SimilarityError, "seed must be a whole number of 0 or more; got -1"),
-        ({"embedding": [0.5, 1.5]}, SimilarityError, r"every similarity must lie in \[-1, 1\]: similarity\[1\] is 1.5"),
-        ({"embedding": [0.5, 0.4, 0.3]}, PlanError, "every ballot needs at least two items; ballot 3 would have 1"),
-    ],
-)
-def test_invalid_arguments_are_refused(paper, options, error, message):
-    with pytest.raises(error, match=message):
-        paper.table2(**{"n_simulations": 1, "seed": 1, **options})
 
 
 @pytest.mark.wide

@@ -16,7 +16,6 @@ from adaptive._scores import (
     running_mean,
     score_ballot,
     select_again,
-    select_by_mean,
     select_top,
     tally,
 )
@@ -84,13 +83,6 @@ def test_rescaling_is_eq_6(rows):
     assert (rescaled.y <= 1).all()
 
 
-def test_the_slope_is_the_least_squares_line_through_the_corner():
-    rng = np.random.default_rng(0)
-    x, means = rng.random(50), rng.random(50)
-    b = np.linalg.lstsq((1 - x)[:, np.newaxis], 1 - means, rcond=None)[0][0]
-    assert_allclose(rescale(x, means).b, b, rtol=1e-12)
-
-
 @given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=40), SEEDS)
 def test_the_order_of_the_items_does_not_matter(pairs, seed):
     x, means = np.array(pairs, float).T
@@ -107,10 +99,7 @@ def test_the_order_of_the_items_does_not_matter(pairs, seed):
         ([0.5], [0.5, 0.5], r"one number for each item; got shapes \(1,\) and \(2,\)"),
         ([[0.5]], [[0.5]], "one number for each item"),
         ([0.5, 1.5], [0.5, 0.5], "every x must lie between 0 and 1; got: 1.5"),
-        ([0.5, -0.1], [0.5, 0.5], "every x must lie between 0 and 1; got: -0.1"),
-        ([0.5, np.nan], [0.5, 0.5], "every x must lie between 0 and 1; got: nan"),
         ([0.5, 0.5], [0.5, 1.5], "every previous mean must be finite and at most 1; got: 1.5"),
-        ([0.5, 0.5], [0.5, np.nan], "every previous mean must be finite and at most 1; got: nan"),
         ([0.5, 0.5], [0.5, -np.inf], "every previous mean must be finite and at most 1; got: -inf"),
         ([1.0, 1.0, 1.0], [0.5, 0.5, 1.0], "the slope b of Eq. 6 is undefined: x is 1 for each of 3 items"),
     ],
@@ -181,12 +170,6 @@ def test_infinite_scores_have_an_order():
     assert select_top([-np.inf, 0.0, np.inf], 2, np.random.default_rng(0)).places.tolist() == [2, 1]
 
 
-def test_select_by_mean_uses_the_mean():
-    x, y, ybar = np.array([0.9, 0.1]), np.array([0.8, 0.2]), np.array([0.3, 0.7])
-    scores = BallotScores(None, x, y, 1.0, ybar)
-    assert select_by_mean(scores, 1, np.random.default_rng(0)).places.tolist() == [1]
-
-
 @pytest.mark.parametrize(
     ("scores", "n_selected", "message"),
     [
@@ -218,11 +201,9 @@ def test_a_selection_can_be_verified_without_its_generator(ybar, data, seed):
     [
         ([], 3, "2 different items must be selected; got 0"),
         ([1, 1], 3, "2 different items must be selected; got 2"),
-        ([1, 0, 2], 3, "2 different items must be selected; got 3"),
         ([0, 1], 3, "the items selected are not the best by the votes"),
         ([0, 2], 3, "the items selected are not the best by the votes"),
         ([1, 3], 2, "the votes leave 3 items tied at the cut; got 2"),
-        ([1, 3], 0, "the votes leave 3 items tied at the cut; got 0"),
     ],
 )
 def test_a_selection_that_contradicts_the_scores_is_refused(places, n_tied_at_cut, message):
@@ -279,13 +260,10 @@ def test_unsigned_integers_are_answers():
         ([1, 0, -1], "4 comparisons need as many answers; got 3"),
         ([[1, 0, -1, 0]], r"4 comparisons need as many answers; got an array of shape \(1, 4\)"),
         ([[1], [1, 0], 1, 1], r"answers must be a list of codes; got \[\[1\], \[1, 0\], 1, 1\]"),
-        ([1, 2, 0, 0], r"answers\[1\] is 2; an answer is 1 \(left\), 0 \(tie\), -1 \(right\) or -2 \(unanswered\)"),
         ([1, 1, 0, -3], r"answers\[3\] is -3; an answer is"),
         (np.array([0, 0, 255, 0], np.uint8), r"answers\[2\] is 255; an answer is"),
         ([1.0, 0.0, 0.0, 0.0], "answers must be whole numbers, .*; got float64"),
         ([True, False, False, True], "answers must be whole numbers, .*; got bool"),
-        (["left", "tie", "tie", "left"], "answers must be whole numbers, .*; got <U4"),
-        ([None, 1, 1, 1], "answers must be whole numbers, .*; got object"),
     ],
 )
 def test_invalid_answers_are_refused(answers, message):

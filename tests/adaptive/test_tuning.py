@@ -148,7 +148,6 @@ def test_pilot_votes_determine_items_and_voters():
         ({"simulations": 1}, SimilarityError, "simulations must be a whole number from 2 on; got 1"),
         ({"fresh": 1.5}, SimilarityError, "fresh must be a whole number from 2 on; got 1.5"),
         ({"candidates": []}, SimilarityError, r"candidates must be one Candidate or more; got \[\]"),
-        ({"candidates": [1]}, SimilarityError, r"candidates must be one Candidate or more"),
         ({"similarity": Z[:-1]}, SimilarityError, "there are 11 items; the plan of adaptive, 2 .* has 12"),
         ({"seed": -1}, SimilarityError, "seed"),
         ({"coefficient": "tau_v"}, ValueError, "tau_v"),
@@ -264,9 +263,7 @@ def test_the_executor_does_not_change_the_votes_needed():
     ("arguments", "message"),
     [
         ({"accuracy": 1}, "accuracy must be a number between -1 and 1; got 1"),
-        ({"accuracy": math.nan}, "accuracy must be a number between -1 and 1"),
         ({"approach": "full_rankings"}, "an approach must be one of .*; got 'full_rankings'"),
-        ({"approach": "matcht"}, "got 'matcht'"),
         ({"most": 0}, "most must be a positive whole number; got 0"),
         ({"simulations": 1}, "simulations must be a whole number of 2 or more; got 1"),
         ({"voters": None}, "voters must be a VoterPool or a VoterPopulation; got None"),

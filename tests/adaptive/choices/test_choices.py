@@ -368,9 +368,8 @@ def test_weights_count_as_votes_and_clusters_widen_intervals():
     assert weighted.n_events == 9
     # Each voter gives every answer ten times.
     rng = np.random.default_rng(3)
-    left, right = np.repeat(rng.integers(0, 3, 60), 10), None
-    right = (left + 1) % 3
-    winner = np.repeat(rng.choice([1, -1], 60), 10)
+    left = np.repeat(rng.integers(0, 3, 60), 10)
+    right, winner = (left + 1) % 3, np.repeat(rng.choice([1, -1], 60), 10)
     copied = Comparisons(3, left, right, winner)
     clustered = Choices.from_pairs(copied, clusters=np.repeat(np.arange(60), 10).tolist()).fit(prior=math.inf)
     single = Choices.from_pairs(Comparisons(3, left[::10], right[::10], winner[::10])).fit(prior=math.inf)
@@ -702,10 +701,8 @@ def test_caveats_of_a_ranking_are_warnings(choices, notes):
 
 
 def test_a_spread_at_its_bound_is_noted():
-    assert (
-        "the spread of the strengths is held at"
-        in Choices.from_rankings([list("abcdefgh")], weights=[1e9]).fit().warnings[-1]
-    )
+    fit = Choices.from_rankings([list("abcdefgh")], weights=[1e9]).fit()
+    assert "the spread of the strengths is held at" in fit.warnings[-1]
 
 
 def test_items_with_the_same_answers_are_ties():
@@ -743,61 +740,34 @@ def covariate_of(left, right):
     ("call", "message"),
     [
         (lambda: Choices.from_pairs([1]), "votes on pairs are Comparisons"),
-        (lambda: Choices.from_pairs(VOTES, weights=["a", "b"]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, covariates=["l"]), "covariates must be a dict of name to"),
         (lambda: Choices.from_pairs(VOTES, covariates={"side": ([1, 2], [3, 4])}), "cannot be called 'side'"),
         (lambda: Choices.from_pairs(VOTES, covariates={"l": 3}), "covariate 'l' needs 2 finite numbers"),
-        (lambda: Choices.from_pairs(VOTES, covariates={"tie": ([1, 2], [3, 4])}), "a covariate cannot be called 'tie'"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=1e-200), "prior must be a positive number, from 1e-100 to 1e100"),
-        (
-            lambda: Choices.from_pairs(VOTES, weights=MASKED),
-            "weights must be 2 finite numbers from 0; got masked_array",
-        ),
-        (
-            lambda: Choices.from_grades(["a", "b"], [0, 0], [1, 1], MASKED),
-            "grades must be .* whole numbers; got: .*mask",
-        ),
-        (lambda: Choices.from_pairs(VOTES, weights=[1]), "weights must be 2 finite numbers from 0"),
+        (lambda: Choices.from_pairs(VOTES, weights=MASKED), "weights must be 2 finite numbers from 0; got"),
+        (lambda: Choices.from_grades(["a", "b"], [0, 0], [1, 1], MASKED), "grades must be .*; got: .*mask"),
         (lambda: Choices.from_pairs(VOTES, weights=[1, -1]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, clusters="ab"), "clusters must be 2 names"),
-        (lambda: Choices.from_pairs(VOTES, clusters=7), "clusters must be 2 names"),
-        (
-            lambda: Choices.from_pairs(VOTES, clusters=np.zeros((2, 2), int)),
-            "clusters must be one name for each answer",
-        ),
+        (lambda: Choices.from_pairs(VOTES, clusters=np.zeros((2, 2), int)), "clusters must be one name"),
         (lambda: Choices.from_pairs(VOTES, clusters=[["a"], "b"]), "clusters must be one name for each answer"),
-        (lambda: Choices.from_pairs(VOTES, covariates={"x": ([1], [2])}), "covariate 'x' needs 2 finite numbers"),
         (lambda: Choices.from_grades(["a", "b"], [0], [0], [1]), "vote 0 compares an item with itself"),
-        (
-            lambda: Choices.from_grades(["a", "b"], [0], [2], [1]),
-            "left and right must be indices into items, from 0 to 1",
-        ),
+        (lambda: Choices.from_grades(["a", "b"], [0], [2], [1]), "left and right must be indices into items, from 0"),
         (lambda: Choices.from_grades(["a", "b"], [0], [1], [0]), "at least one grade must prefer a side"),
-        (lambda: Choices.from_grades(["a", "b"], [0], [1], [0.5]), "grades must be a column of whole numbers"),
-        (
-            lambda: Choices.from_grades(["a", "b"], [0, 1], [1], [1]),
-            "left, right and grades must have the same length; got 2, 1 and 1",
-        ),
+        (lambda: Choices.from_grades(["a", "b"], [0, 1], [1], [1]), "left, right and grades must have"),
         (lambda: Choices.from_rankings([["a", "a"]]), "ranking 0 names an item twice"),
         (lambda: Choices.from_rankings([["a", []]]), "ranking 0 names an item twice, or has an empty group"),
         (lambda: Choices.from_rankings([["a", "b"]], items=["a"]), "rankings name items that are not in items: 'b'"),
         (lambda: Choices.from_rankings([["a"]], unlisted="worst"), "unlisted must be one of"),
         (lambda: Choices.from_rankings([[list(range(30)), *range(30, 60)]]), "ties of 30 among all items"),
-        (lambda: Choices.from_best_worst([(["a", "b"], "a", "a")]), "answer 0 must have different items"),
         (lambda: Choices.from_best_worst([(["a", "b"], "a", "c")]), "answer 0 must have different items"),
-        (lambda: Choices.from_rankings(None), "rankings must be a list of rankings; got None"),
         (lambda: Choices.from_rankings("abc"), "rankings must be a list of rankings; got 'abc'"),
         (lambda: Choices.from_rankings(["abc"]), "ranking 0 must be a list of labels, best first; got 'abc'"),
         (lambda: Choices.from_rankings([["a", {"b": 1}]]), "labels must be hashable; ranking 0 has"),
         (lambda: Choices.from_best_worst([("a", "b")]), r"answer 0 must be \(list of items shown"),
-        (lambda: Choices.from_best_worst([("abc", "a", "c")]), r"answer 0 must be \(list of items shown"),
         (lambda: Choices.from_rankings([["a"]]).fit(), "a fit needs two items and a choice"),
-        (lambda: Choices.from_pairs(VOTES).fit(prior=0), "prior must be a positive number"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "without a prior some strengths are infinite"),
         (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "all answers are ties, which do not order the items"),
-        (lambda: Choices.from_rankings([[["a", "b", "c"]]] * 2).fit(prior=1), "all answers are ties"),
         (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=1), "an effect other than the strengths has"),
-        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(), "an effect other than the strengths has"),
         (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=math.inf), "an effect other than the"),
         (lambda: Choices.from_pairs(CHAIN).fit(prior=1e10), "with a prior as wide as this some strengths are infinite"),
         (lambda: covariate_of([5] * 6, [5] * 6).fit(prior=1), "a covariate decides every answer or is the same on"),
@@ -807,6 +777,7 @@ def covariate_of(left, right):
             lambda: Choices.from_pairs(ONE_SIDED, weights=[0, 0, 0], clusters=[1, 2, 3]).fit(prior=1),
             "standard errors between clusters need choices with a weight above 0",
         ),
+        (lambda: Choices.from_pairs(VOTES, weights=["a", "b"]), "weights must be 2 finite numbers from 0"),
     ],
 )
 def test_invalid_choices_are_named(call, message):

@@ -119,22 +119,15 @@ def test_arenas_have_lengths_in_conversations_and_metadata(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "left,right,grade\na,b,2\na,b,x\n",
-            r'answers.csv:3: column "grade": a grade must be a whole number from -50 to 50, or A>>B',
-        ),
+        ("left,right,grade\na,b,2\na,b,x\n", r'answers.csv:3: column "grade": a grade must be a whole number'),
         ("left,right,grade\na,a,2\n", "an item is compared with itself: 'a'"),
         ("left,right,grade\na,b,0\n", "no grade prefers a side"),
         ("left,grade\na,0\n", "graded votes need a column right"),
         ("items,best,worst\na|b,c,b\n", r"answers.csv:2: column \"best\": must be one of 'a', 'b'; got 'c'$"),
-        ("items,best,worst\na|b,a,\n", "must be one of 'a', 'b'; got ''$"),
-        ("items,best,worst\nx|y,x,z\n", "must be one of 'x', 'y'; got 'z'$"),
         ("items,best,worst\nx|y,1,2\n", "got '1'; write the item itself in place of its position or letter"),
         ("item_1,item_2,best,worst\nx,y,x,B\n", "got 'B'; write the item itself in place of its position or letter"),
         ("items,best,worst\na|b,a,a\n", "'a' is both the best and the worst"),
-        ("items,best,worst\na|a,a,a\n", "'a' occurs twice in one answer"),
         ("items,best,worst\na,a,a\n", "an answer must show two items or more"),
-        ("best,worst\na,b\n", "best-worst answers need a column items"),
         ("item_1,item_3,best,worst\na,b,a,b\n", "columns must be numbered from 1 without gaps"),
         ("ranking\na > a\n", "'a' occurs twice in one answer"),
         ("ranking\na > > b\n", "a ranking has an empty item"),
@@ -144,38 +137,28 @@ def test_arenas_have_lengths_in_conversations_and_metadata(write):
         ('[{"ranking": ["a", true]}]', "an item must be text or a whole number; got True"),
         ('[{"ranking": ["a ", "b"]}]', "a space or a line break"),
         ("rank1,rank2,rank3\na,,b\n", 'column "rank2": this rank is empty, but a later one is not'),
-        ("item1,item2,item3,best,worst\na,,b,a,b\n", 'column "item2": this item is empty, but a later one is not'),
         ("Judge,best,worst,items\nAnn,a,b,a|b\n", 'column "Judge": did you mean "judge"'),
-        ("left,right,grade,Winner\na,b,1,right\n", 'column "Winner": did you mean "winner"'),
         ("voter,ranking\nAnn,a > b\nAnn ,a > b\n", r":3: column \"voter\": 'Ann ' begins or ends with a space"),
         ("ranking,voter\na > b,Ann\nranking,voter\na > b,Ann\n", ":3: this row repeats the names of the columns"),
         ("voter,item,rank\nAnn,a,1\nAnn,a,2\n", "'a' occurs twice in one ranking"),
         ("voter,item,rank\nAnn,a,0\nAnn,b,2\n", "a rank must be a number above 0, with 1 for the best; got '0'"),
-        ("voter,item,rank\nAnn,a,1\nBob,b,2\n", "a ranking must have two items or more"),
         ("ranking,voter,item,rank\n1,Ann,a,1\n1,Bob,b,2\n", "the rows of one ranking have different voters"),
         ("left,right,grade,weight\na,b,1,-1\n", "a weight must be a number from 0 to below 1e12; got '-1'"),
         ("left,right,grade,n\na,b,1,1.5\n", "a count must be a whole number from 0 to below 1e12; got '1.5'"),
-        (
-            "left,right,grade,n\na,b,1,0\na,b,-1,1\na,b,1,2\na,b,1,3\n",
-            'column "n": numbers the rows, but its name says',
-        ),
+        ("left,right,grade,n\na,b,1,0\na,b,-1,1\na,b,1,2\na,b,1,3\n", 'column "n": numbers the rows, but'),
         ("left,right,grade,n,count\na,b,1,1,1\n", "both n and count may be the count of an answer"),
         ("left,right,grade,voter\na,b,1,Ann\na,b,1,\n", "a voter is missing, but other rows have one"),
         ("left,right,grade,best,worst\na,b,1,a,b\n", r"fit several kinds of answers: best-worst \(best, worst\) and"),
-        ("left,right,winner,Grade\na,b,left,3\n", "says how much an item is preferred"),
         ("left,right,grade,n_a\na,b,1,3\n", "may count votes"),
-        ("left,right,winner\na,a,left\n", "an item is compared with itself"),
         ('[{"left": 7, "right": "b", "grade": 1}, {"left": "7", "right": "b", "grade": 1}]', "'7' is text in one row"),
-        (
-            '{"left":"a","right":"b","winner":"left"}\n{"ranking":["a","b","c"]}\n',
-            "a vote on a pair, whereas other rows",
-        ),
-        (
-            "left,right,grade,winner\na,b,2,\nb,c,,left\n",
-            'csv:3: column "winner": a vote on a pair, whereas other rows have',
-        ),
-        ("voter,item,rank,winner\nA,a,1,\nA,b,2,\nB,,,left\n", "a vote on a pair, whereas other rows have rankings"),
+        ('{"left":"a","right":"b","winner":"left"}\n{"ranking":["a","b","c"]}\n', "a vote on a pair, whereas"),
+        ("left,right,grade,winner\na,b,2,\nb,c,,left\n", 'csv:3: column "winner": a vote on a pair, whereas'),
         ("ranking\n", "no answers, only the names of the columns"),
+        ("best,worst\na,b\n", "best-worst answers need a column items"),
+        ("voter,item,rank\nAnn,a,1\nBob,b,2\n", "a ranking must have two items or more"),
+        ("left,right,grade,Winner\na,b,1,right\n", 'column "Winner": did you mean "winner"'),
+        ("item1,item2,item3,best,worst\na,,b,a,b\n", 'column "item2": this item is empty, but a later one is not'),
+        ("items,best,worst\na|a,a,a\n", "'a' occurs twice in one answer"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_line(write, text, message):
@@ -186,39 +169,14 @@ def test_a_wrong_file_is_named_with_its_line(write, text, message):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (
-            lambda path: read_choices(path, columns={"x": "y"}),
-            OptionError,
-            "columns: unknown role 'x'; use left, right",
-        ),
-        (
-            lambda path: read_choices(path, columns={"prompt": "y"}),
-            OptionError,
-            "for prompt, but there is no such column",
-        ),
+        (lambda path: read_choices(path, columns={"x": "y"}), OptionError, "columns: unknown role 'x'; use left"),
+        (lambda path: read_choices(path, columns={"prompt": "y"}), OptionError, "for prompt, but there is no"),
         (lambda path: read_choices(path, ignore=["y"]), OptionError, "ignore: there is no column 'y'"),
-        (
-            lambda path: read_choices(path, covariates="length"),
-            OptionError,
-            "covariates is a list of columns; got 'length'",
-        ),
+        (lambda path: read_choices(path, covariates="length"), OptionError, "covariates is a list of columns; got"),
         (lambda path: read_choices(path, covariates=["x"]), TableError, "no columns left_x and right_x"),
-        (
-            lambda path: read_choices(path, covariates=["word"]),
-            TableError,
-            "a covariate must be a finite number; got 'w'",
-        ),
-        (lambda path: read_choices(path, answers={"left": 3}), OptionError, "an answer, text or a number, means"),
-        (
-            lambda _: read_choices([{"ranking": "a > b"}], covariates=["x"]),
-            OptionError,
-            "covariates apply to pairs and grades",
-        ),
-        (
-            lambda _: read_choices([{"ranking": "a > b"}], format="arena"),
-            OptionError,
-            "format applies to votes on pairs",
-        ),
+        (lambda path: read_choices(path, covariates=["word"]), TableError, "a covariate must be a finite number; got"),
+        (lambda _: read_choices([{"ranking": "a > b"}], covariates=["x"]), OptionError, "covariates apply to pairs"),
+        (lambda _: read_choices([{"ranking": "a > b"}], format="arena"), OptionError, "format applies to votes"),
         (lambda _: read_choices([{"ranking": "a > b"}], answers={"a": "left"}), OptionError, "these answers are rank"),
         (
             lambda _: read_choices([{"left": 1, "right": 2, "grade": "x"}], answers={"x": "y"}),
@@ -235,11 +193,8 @@ def test_a_wrong_file_is_named_with_its_line(write, text, message):
             VoteError,
             "answers:0: column \"winner\": the winner must be 'left', .*; got 'x'",
         ),
-        (lambda _: read_choices([]), TableError, "no answers"),
         (lambda _: read_choices([3]), TableError, "an answer must be a dict with the names of columns as keys; got 3"),
-        (lambda _: read_choices(3), ComparisonError, "a data frame of pandas, polars or pyarrow is expected"),
         (lambda path: read_choices(path).choices(cluster="x"), OptionError, "cluster must be one of"),
-        (lambda path: read_choices(path).choices(both_bad="x"), OptionError, "both_bad must be one of"),
         (lambda path: read_choices(path).choices(cluster="prompt"), ModelError, "need the prompt of each answer"),
         (lambda _: read_choices([{"ranking": "a > b"}]).choices(side_bias=True), ModelError, "only pairs have sides"),
         (lambda _: read_choices([{"ranking": [["a"], ["b>c"]]}]).to_csv(), ModelError, "must not contain > or ="),
@@ -248,6 +203,7 @@ def test_a_wrong_file_is_named_with_its_line(write, text, message):
             ModelError,
             "items in CSV must be text or whole numbers",
         ),
+        (lambda path: read_choices(path).choices(both_bad="x"), OptionError, "both_bad must be one of"),
     ],
 )
 def test_a_wrong_option_is_named(write, call, error, message):
@@ -515,9 +471,7 @@ def test_answers_of_some_voters_can_be_selected():
     assert answers.of_voters([1, "Bob"], others=True).voters == ("Ann",)
     assert answers.warnings == ("60 % of the answers are from the voter 1, who dominates the ranking",)
     on_prompts = read_choices([{**row, "prompt": "p"} for row in rows])
-    assert on_prompts.warnings[0].endswith(
-        "who dominates the ranking; if this is a judge, set powered_by= to rank by the people instead"
-    )
+    assert on_prompts.warnings[0].endswith("set powered_by= to rank by the people instead")
     shares = {(47, 20, 20, 13): True, (47, 40, 13): False, (30, 14, 14, 14, 14, 14): False, (51, 49): True}
     for numbers, is_noted in shares.items():
         rows = [
@@ -582,9 +536,7 @@ def test_an_unsigned_grade_needs_a_side(winner):
 @pytest.mark.parametrize("grades", [[5, 1, 3], [0, 4, 2], [1, 2, 3] * 7])
 def test_a_scale_is_not_read_as_grades(write, grades):
     rows = [{"left": "a", "right": "b", "grade": grade} for grade in grades]
-    with pytest.raises(
-        TableError, match=r"no grade is below 0, so all .* favour the left one. For a scale, set answers="
-    ):
+    with pytest.raises(TableError, match=r"no grade is below 0, so all .* favour the left one"):
         read_choices(rows)
     meanings = {grade: 2 - grade for grade in sorted(set(grades))}
     text = write("left,right,grade\n" + "".join(f"a,b,{grade}\n" for grade in grades))

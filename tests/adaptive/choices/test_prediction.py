@@ -1,6 +1,5 @@
 """Prediction-powered strengths are those of the definition, and the judge's bias does not reach them."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -54,17 +53,6 @@ def test_estimate_weight_and_covariance_are_those_of_the_definition(seed, agreem
     assert both.covariance == pytest.approx(120 / 119 * influence.T @ influence, abs=1e-8)
     assert both.standard_errors == pytest.approx(np.sqrt(np.diagonal(both.covariance)), abs=1e-12)
     assert (both.n_prompts, both.n_events, both.human.n_events) == (120, 120, 120)
-
-
-def test_a_perfect_judge_is_worth_the_votes_of_people_on_all_prompts():
-    left, right, people, _ = votes(5)
-    labelled = np.arange(100)
-    human = choices(left[labelled], right[labelled], people[labelled])
-    both = prediction_powered(human, choices(left, right, people), range(100), range(300))
-    everything = choices(left, right, people).fit(prior=math.inf)
-    assert both.weight > 0.95  # not 1, because the errors of either fit are those at its own strengths
-    assert both.theta == pytest.approx(everything.theta, abs=0.05)
-    assert both.standard_errors == pytest.approx(everything.standard_errors, rel=0.2)
 
 
 def test_votes_of_a_prompt_belong_together():
@@ -201,9 +189,7 @@ def test_a_number_in_json_is_a_text_in_csv():
     ]
     human, judge = read_choices(rows[0][:80]), read_choices(rows[1])
     assert prediction_powered(human, judge).n_prompts == 80
-    with pytest.raises(
-        ModelError, match="two prompts in common; they have 0; people have such as '0', and the judge '200'"
-    ):
+    with pytest.raises(ModelError, match="two prompts in common; they have 0; people have such as '0', and"):
         prediction_powered(human, judge.select(range(200, 300)))
     with pytest.raises(ModelError, match="there are no votes of people"):
         prediction_powered(human.select([]), judge)
@@ -240,27 +226,22 @@ def test_a_judge_who_only_ties_is_named(tied, where):
 def test_invalid_combinations_are_refused():
     left, right, people, machine = votes(8)
     human, judge = choices(left[:50], right[:50], people[:50]), choices(left, right, machine)
-    with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
-        prediction_powered(human, judge, range(49), range(300))
-    with pytest.raises(ModelError, match="must have two prompts in common; they have 1"):
-        prediction_powered(human, judge, [0] * 50, range(300))
-    with pytest.raises(ModelError, match="human must be Choices or ChoiceAnswers; got 5"):
-        prediction_powered(5, judge, range(50), range(300))
     other = choices(left, right, machine, items=list("abcde"))
-    with pytest.raises(ModelError, match=r"must have the same items; people lack 'a', .*, the judge lacks 0, 1, 2"):
-        prediction_powered(human, other, range(50), range(300))
-    with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
-        prediction_powered(human, judge, 7, range(300))
-    with pytest.raises(ModelError, match="judge_prompts must be text, numbers or other hashable names"):
-        prediction_powered(human, judge, range(50), [[n] for n in range(300)])
-    left, right, people, machine = votes(8)
-    no_weight = Choices.from_grades(
-        list(range(5)), left[:50], right[:50], np.where(people[:50], 1, -1), weights=[0] * 50
-    )
-    with pytest.raises(ModelError, match="must have two prompts in common; they have 0"):
-        prediction_powered(no_weight, judge, range(50), range(300))
-    with pytest.raises(ModelError, match="the votes of people: without a prior some strengths are infinite"):
-        prediction_powered(choices(left[:3], right[:3], people[:3]), judge, range(3), range(300))
+    few = choices(left[:3], right[:3], people[:3])
+    grades = np.where(people[:50], 1, -1)
+    no_weight = Choices.from_grades(range(5), left[:50], right[:50], grades, weights=[0] * 50)
+    for human_votes, judge_votes, human_prompts, judge_prompts, message in [
+        (human, judge, range(49), range(300), "human_prompts must be 50 names, one for each vote"),
+        (human, judge, 7, range(300), "human_prompts must be 50 names, one for each vote"),
+        (human, judge, range(50), [[n] for n in range(300)], "judge_prompts must be text, numbers or other hashable"),
+        (human, judge, [0] * 50, range(300), "must have two prompts in common; they have 1"),
+        (no_weight, judge, range(50), range(300), "must have two prompts in common; they have 0"),
+        (5, judge, range(50), range(300), "human must be Choices or ChoiceAnswers; got 5"),
+        (human, other, range(50), range(300), r"the same items; people lack 'a', .*, the judge lacks 0, 1, 2"),
+        (few, judge, range(3), range(300), "the votes of people: without a prior some strengths are infinite"),
+    ]:
+        with pytest.raises(ModelError, match=message):
+            prediction_powered(human_votes, judge_votes, human_prompts, judge_prompts)
 
 
 VOTES = [("a", "b", "left"), ("b", "c", "left"), ("c", "a", "left"), ("a", "c", "left"), ("c", "b", "left")]

@@ -111,7 +111,6 @@ def test_adaptive_sets_rank_the_top_better_than_balanced_ones(n_items):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"set_size": 2}, DrawError, "set_size"),
         ({"set_size": 7}, DrawError, "set_size must be at most 6 and the number of items, 9; got 7"),
         ({"size": 0}, DrawError, "size"),
         *(({"n0": n0}, ModelError, "n0") for n0 in (-1, float("nan"), float("inf"), "2", None)),
@@ -119,8 +118,7 @@ def test_adaptive_sets_rank_the_top_better_than_balanced_ones(n_items):
         *(({"n_shown": n_shown}, ModelError, "n_shown") for n_shown in (["x"] * 9, [[1], [2, 3]], [float("inf")] * 9)),
         ({"rng": 3}, DrawError, "rng"),
         ({"n_shown": [1, 2]}, ModelError, "n_shown must have a number for each of the 9 items"),
-        ({"n_shown": [-3.0] * 9}, ModelError, "n_shown"),
-        ({"n_shown": [float("nan")] * 9}, ModelError, "n_shown"),
+        ({"set_size": 2}, DrawError, "set_size"),
     ],
 )
 def test_invalid_arguments_are_refused(options, error, message):

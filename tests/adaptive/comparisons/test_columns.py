@@ -104,25 +104,15 @@ def test_repr_shows_the_counts():
         ({"winner": [LEFT, 2]}, VoteError, r"winner\[1\] is 2; it must be 1 \(left\), 0 \(tie\) or -1 \(right\)$"),
         ({"winner": [UNANSWERED, LEFT]}, VoteError, r"winner\[0\] is -2; .* comparison is counted, not kept"),
         ({"winner": ["left", "tie"]}, ComparisonError, r"winner must be whole numbers in one dimension; got <U4 of"),
-        ({"winner": [True, False]}, ComparisonError, r"winner must be whole numbers .* got bool of shape \(2,\)"),
         ({"left": [0.0, 1.0]}, ComparisonError, r"left must be whole numbers .* got float64"),
-        ({"left": [[0, 1]]}, ComparisonError, r"left must be .* in one dimension; got int64 of shape \(1, 2\)"),
         ({"left": [[0], [1, 2]]}, ComparisonError, r"left must be a list of whole numbers; got \[\[0\], \[1, 2\]\]"),
         ({"left": [0]}, ComparisonError, "left has 1, right has 2, winner has 2, voter has 2"),
-        ({"voter": [0]}, ComparisonError, "winner has 2, voter has 1"),
         ({"voter": None}, ComparisonError, "by name and by comparison, or not at all; got voters without voter"),
-        ({"voters": None}, ComparisonError, "or not at all; got voter without voters"),
         ({"items": ("a", "b", "a")}, ComparisonError, "items must be unique; more than once: 'a'"),
-        ({"voters": (ANN, ANN)}, ComparisonError, "voters must be unique; more than once: 'Ann'"),
         ({"items": "abc"}, ComparisonError, "items must be a number or a list of labels; got 'abc'"),
-        ({"items": -1}, ComparisonError, "items must be from 0 to .* got -1"),
         ({"n_unanswered": -1}, ComparisonError, "n_unanswered must be a whole number, not negative; got -1"),
-        ({"n_unanswered": 1.5}, ComparisonError, "n_unanswered must be .* got 1.5"),
-        (
-            {"n_unanswered": 1, "unanswered": [(0, 1)]},
-            ComparisonError,
-            r"unanswered must be ShownPairs .* got \[\(0, 1\)\]",
-        ),
+        ({"n_unanswered": 1, "unanswered": [(0, 1)]}, ComparisonError, r"unanswered must be ShownPairs .* got"),
+        ({"voters": (ANN, ANN)}, ComparisonError, "voters must be unique; more than once: 'Ann'"),
     ],
 )
 def test_impossible_values_are_refused(changes, error, message):
@@ -308,63 +298,28 @@ SHORT_HEAD = "left,right,winner\n"
     [
         ("", TableError, r"votes\.csv: the file is empty"),
         ("a,b\nc,d\n", TableError, r'votes\.csv:1: got the columns "a", "b"; expected left, right, winner'),
-        (
-            "item_1,item_2,best,worst\na,b,a,b\n",
-            TableError,
-            r"for `ballots fit` \(in Python, read_choices\), .* best, worst",
-        ),
+        ("item_1,item_2,best,worst\na,b,a,b\n", TableError, r"for `ballots fit` \(in Python, read_choices\)"),
         ("Left,Right,Winner\na,b,left\n", TableError, r'votes\.csv:1: column "Left": did you mean "left"\?'),
-        ("left,right,Winner\na,b,left\n", TableError, r'column "Winner": did you mean "winner"\?'),
         ("left, right,winner\na,b,tie\n", TableError, r'column " right": did you mean "right"\? Capitals and spaces'),
-        ("left,right,winner,comparison\na,b\n", TableError, r'got 2 \(none for "winner", "comparison"\)'),
-        ("left,right\na,b\n", TableError, r'votes\.csv:1: no column "winner"; the columns are "left", "right"'),
-        ("left,right,winner,winner\na,b,tie,tie\n", TableError, 'column "winner": more than one column'),
         ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, r"\(csv and arena\); choose one with format="),
-        ("left,right,winner,loser\n0,1,0,1\n", TableError, r"formats \(csv and pairs\)"),
         (SHORT_HEAD, TableError, r"votes\.csv:1: no votes, only the names"),
         (SHORT_HEAD + "a,b\n", TableError, r'votes\.csv:2: expected 3 cells.*got 2 \(none for "winner"\)'),
         (SHORT_HEAD + "a,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
         (SHORT_HEAD + "a, b,left\n", TableError, r'votes\.csv:2: column "right": \' b\' begins or ends with a space'),
         (SHORT_HEAD + 'a,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
         (SHORT_HEAD + "a,b,left\n\na,b,Even\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Even\''),
-        (
-            "left,right,winner\na,b,draw\n",
-            VoteError,
-            r"the winner must be 'left', 'right', 'tie' or 'cannot say'; got 'draw'\. For other answers, set answers=",
-        ),
-        (SHORT_HEAD + "a,b,1\n", VoteError, "got '1'"),
-        (
-            HEAD + "1,x,a,b,?\n",
-            VoteError,
-            r"votes\.csv:2: column \"winner\": the winner must be .*'cannot say'; got '\?'",
-        ),
-        (
-            "model_a,model_b,winner\na,b,left\n",
-            VoteError,
-            r"the winner must be 'model_a', .* 'tie \(inconsistent\)'; got 'left'",
-        ),
+        ("left,right,winner\na,b,draw\n", VoteError, r"the winner must be 'left', 'right', 'tie' or 'cannot say'"),
+        (HEAD + "1,x,a,b,?\n", VoteError, r"votes\.csv:2: column \"winner\": the winner must be .*'cannot say'; got"),
+        ("model_a,model_b,winner\na,b,left\n", VoteError, r"the winner must be 'model_a', .* 'tie \(inconsistent\)'"),
         (SHORT_HEAD + "a,b,left\nc,c,left\n", ComparisonError, r'votes\.csv:3: column "right": item \'c\' is compared'),
         (HEAD + "1,x,a,b,tie\n2,x,b,b,\n", ComparisonError, r'votes\.csv:3: column "right": item \'b\' is compared'),
-        (
-            HEAD + "1,x,a,b,tie\n1,y,a,b,tie\n",
-            ComparisonError,
-            r"votes\.csv:3: column \"comparison\": comparison '1' is also on line 2",
-        ),
+        (HEAD + "1,x,a,b,tie\n1,y,a,b,tie\n", ComparisonError, r"votes\.csv:3: column \"comparison\": comparison '1'"),
         (HEAD + "1,,a,b,tie\n", TableError, r'votes\.csv:2: column "voter": empty cell; every row needs its voter'),
         (HEAD + ",x,a,b,tie\n", TableError, 'column "comparison": empty cell'),
-        (HEAD + "1, x,a,b,tie\n", TableError, r'votes\.csv:2: column "voter": \' x\' begins or ends with a space'),
-        (
-            "left_1,right_1,right_2,winner\na,b,c,tie\n",
-            TableError,
-            "left and right must have equally many columns; got 1 and 2",
-        ),
+        ("left_1,right_1,right_2,winner\na,b,c,tie\n", TableError, "left and right must have equally many columns"),
         ("left_1,left_3,right_1,winner\na,b,c,tie\n", TableError, 'no column "left_2"; parts are numbered from 1'),
-        ("left_1,right_1,winner\na,a,tie\n", ComparisonError, r'votes\.csv:2: column "right_1": item \(\'a\',\) is'),
         ("0,1\n1,1\n", ComparisonError, r'votes\.csv:2: column "loser": item 1 is compared with itself'),
-        ("winner,loser\nfig,fig\n", ComparisonError, r'votes\.csv:2: column "loser": item \'fig\' is compared with'),
         ("winner,loser\nfig,\n", TableError, r'votes\.csv:2: column "loser": empty cell; every row needs its loser'),
-        ("fig,plum\nplum,kiwi\n", TableError, r'votes\.csv:1: got the columns "fig", "plum"; .*; or winner, loser; or'),
-        ("0,1,2\n0,1,2\n", TableError, r'votes\.csv:1: got the columns "0", "1", "2"; expected'),
         (b"left,right,winner\n\xff,b,tie\n", TableError, r"votes\.csv:2: byte 0xff is not UTF-8"),
     ],
 )
@@ -381,26 +336,18 @@ ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
     [
         (ROW + "{'left'}\n", TableError, r"v\.jsonl:2: is not JSON: Expecting property name"),
         ("[\n" + ROW + ROW + "]\n", TableError, r"v\.jsonl:3: is not valid JSON: expected a comma or the end"),
-        ("[\n" + ROW + "]\n" + ROW, TableError, r"v\.jsonl:4: is not JSON: something follows the end of the list"),
         ("[]", TableError, r"v\.jsonl: no votes"),
         (ROW + '"a"\n', TableError, r"v\.jsonl:2: an object is expected for each vote; got 'a'"),
         ("[" * 100_000 + "\n", TableError, r"v\.jsonl:1: cannot be read as JSON"),
         ('{"left": "a", "left": "b"}\n', TableError, r"v\.jsonl:1: .* the key 'left' is listed twice in one object"),
         (ROW + '\n{"left": "a", "right": "b"}\n', TableError, r'v\.jsonl:3: no key "winner", which other votes have'),
         ('{"left": "a", "right": "b"}', TableError, r'v\.jsonl:1: no column "winner"; the columns are "left", "right"'),
-        ('{"left": "a", "right": "b", "Winner": "tie"}\n', TableError, 'did you mean "winner"'),
         ('{"a": 1}\n', TableError, r'v\.jsonl:1: got the columns "a"; expected'),
         (ROW + ROW.replace('"a"', "null"), TableError, r'v\.jsonl:2: column "left": a label is text, .* got None'),
         (ROW.replace('"b"', "true"), TableError, 'column "right": a label is text, .* got True'),
-        (ROW.replace('"b"', "1.5"), TableError, "a label is text, .* got 1.5"),
-        (ROW.replace('"b"', '" "'), TableError, "a label is text, .* got ' '"),
-        (ROW.replace('"b"', "[]"), TableError, r"a label is text, .*; got \[\]"),
         (ROW.replace('"b"', '["b", [1]]'), TableError, "a label is text"),
         (ROW + ROW.replace("tie", "draw"), VoteError, r"v\.jsonl:2: column \"winner\": .* got 'draw'"),
-        (ROW.replace('"tie"', "0"), VoteError, "got 0"),
         (ROW.replace('"tie"', '["tie"]'), VoteError, r"got \['tie'\]"),
-        (ROW.replace('"b"', '"a"'), ComparisonError, r"v\.jsonl:1: column \"right\": item 'a' is compared with itself"),
-        ("[0, true]\n", TableError, "a label is text, a whole number"),
     ],
 )
 def test_invalid_lines_of_json_are_refused(write, text, error, message):
@@ -413,16 +360,9 @@ def test_invalid_lines_of_json_are_refused(write, text, error, message):
     [
         (ARENA, {"items": ["a", "b"]}, ComparisonError, r"votes\.csv:3: .*\"model_b\": 'c' is not one of the 2 items"),
         ("0,1\n2,1\n", {"items": 2}, TableError, r'votes\.csv:2: column "winner": 2 is not one of the 2 items'),
-        (
-            ARENA,
-            {"format": "brat"},
-            OptionError,
-            "format must be one of 'auto', 'csv', 'arena', 'one_hot', 'pairs', 'choix', 'crowd_kit', 'label_studio'",
-        ),
-        (ARENA, {"format": None}, OptionError, "format must be one of"),
+        (ARENA, {"format": "brat"}, OptionError, "format must be one of 'auto', 'csv', 'arena', 'one_hot', 'pairs'"),
         (ARENA, {"format": "choix"}, TableError, 'no column "loser"'),
         (ARENA, {"voter": 3}, TableError, 'no column "3"'),
-        ("0,1\n", {"voter": "who"}, TableError, 'no column "who"'),
     ],
 )
 def test_invalid_options_are_refused(write, text, options, error, message):
@@ -544,8 +484,10 @@ def test_equal_items_are_refused(items):
         Comparisons(items, [0], [1], [1])
 
 
-@pytest.mark.parametrize("name", ["tie", "is_tie", "both_equal", "isDraw"])
-@pytest.mark.parametrize("marks", [[False, False, True], [0, 0, 1], ["FALSE", "no", "Yes"]])
+TIE_MARKS = [("tie", [False, False, True]), ("both_equal", [0, 0, 1]), ("isDraw", ["FALSE", "no", "Yes"])]
+
+
+@pytest.mark.parametrize(("name", "marks"), TIE_MARKS)
 @pytest.mark.parametrize("read", [Comparisons.from_frame, read_choices])
 @pytest.mark.parametrize(("winner", "fault"), [(None, "has no answer"), ("right", "its answer is right")])
 def test_rows_that_are_marked_as_ties_and_have_another_answer_are_refused(read, name, marks, winner, fault):

@@ -92,48 +92,24 @@ def test_numbers_are_items():
         ({"items": ["a", "b"]}, ComparisonError, r"right\[1\]: 'c' is not one of the 2 items"),
         ({"voters": [ANN]}, ComparisonError, r"voter\[1\]: 'Bob' is not 'Ann', the only voter"),
         ({"voter": None, "voters": [ANN]}, ComparisonError, "voters= needs voter=, which says who"),
-        ({"right": ["b", "b"]}, ComparisonError, r"right\[1\]: item 'b' is compared with itself"),
         ({"right": ["b", "b"], "winner": ["left", None]}, ComparisonError, r"right\[1\]: item 'b' is compared with"),
         ({"left": ["a", None]}, ComparisonError, r"left\[1\]: None is missing; every comparison needs its item"),
-        ({"right": [float("nan"), "c"]}, ComparisonError, r"right\[0\]: nan is missing"),
         ({"right": ["b", ("c", None)]}, ComparisonError, r"right\[1\]: \('c', None\) is missing"),
         ({"voter": [ANN, None]}, ComparisonError, r"voter\[1\]: None is missing; every comparison needs its voter"),
         ({"left": ["a", ["b"]]}, ComparisonError, r"left\[1\]: \['b'\] is not a valid label: use text, whole numbers"),
-        ({"left": ["a", ["b"]], "items": ["a"]}, ComparisonError, r"left\[1\]: \['b'\] is not a valid label"),
-        (
-            {"left": ["a", np.datetime64(1, "ns")]},
-            ComparisonError,
-            r"left\[1\]: np.datetime64.* is a time, which must be whole microseconds of the years 1 to 9999",
-        ),
-        (
-            {"right": [np.timedelta64(5), "c"]},
-            ComparisonError,
-            r"right\[0\]: np.timedelta64\(5\) is a time, which must",
-        ),
-        (
-            {"right": [(1, np.timedelta64(5)), "c"]},
-            ComparisonError,
-            r"right\[0\]: \(1, np.timedelta64\(5\)\) is a time",
-        ),
+        ({"left": ["a", np.datetime64(1, "ns")]}, ComparisonError, r"left\[1\]: np.datetime64.* is a time, which"),
         ({"voter": [ANN, np.datetime64(10**6, "Y")]}, ComparisonError, r"voter\[1\]: np.datetime64.* is a time, which"),
-        ({"left": ["a", np.datetime64("NaT", "s")]}, ComparisonError, r"left\[1\]: np.datetime64.* is missing"),
         ({"items": ["a", "b", "c", 7, "7"]}, ComparisonError, "items differ only in their types: '7'"),
-        ({"items": ["a", "b", "c", (7, 1), ("7", 1)]}, ComparisonError, "items differ only in their types"),
         ({"left": ["a"]}, ComparisonError, "left has 1, right has 2, winner has 2, voter has 2"),
         ({"left": "ab"}, ComparisonError, "left must be a list with an entry for each comparison; got 'ab'"),
-        ({"left": {"a", "b"}}, ComparisonError, "left must be a list"),
         ({"left": np.array([["a", "b"]])}, ComparisonError, "left must have one dimension; got 2"),
-        (
-            {"winner": ["left", "Even"]},
-            VoteError,
-            r"winner\[1\]: the winner must be 'left', 'right', 'tie' or 'cannot say'; got 'Even'\. .* set answers=",
-        ),
-        ({"winner": ["", "drawn"]}, VoteError, r"winner\[1\]: .* got 'drawn'"),
+        ({"winner": ["left", "Even"]}, VoteError, r"winner\[1\]: the winner must be 'left', 'right', 'tie'"),
         ({"winner": ["tie", ["tie"]]}, VoteError, r"winner\[1\]: .* got \['tie'\]"),
         ({"winner": [True, 0], "answers": "codes"}, VoteError, r"winner\[0\]: .* got True"),
-        ({"winner": [1, 0.5], "answers": "codes"}, VoteError, r"winner\[1\]: .* got 0.5"),
         ({"winner": np.array([1, -3]), "answers": "codes"}, VoteError, r"winner\[1\]: .* got -3"),
         ({"items": ["a", "b", "c", "a"]}, ComparisonError, "items must be unique"),
+        ({"left": ["a", np.datetime64("NaT", "s")]}, ComparisonError, r"left\[1\]: np.datetime64.* is missing"),
+        ({"left": ["a", ["b"]], "items": ["a"]}, ComparisonError, r"left\[1\]: \['b'\] is not a valid label"),
     ],
 )
 def test_invalid_labels_are_refused_with_their_position(columns, error, message):
@@ -232,9 +208,7 @@ def test_pairs_are_wins_of_the_left_item(votes):
         ([(0, 1), (1, 1)], "comparison 1: item 1 is compared with itself"),
         ([(0, 3)], r"right\[0\] is 3; the 3 items"),
         ([(0, 1, 2)], r"pairs must be of shape \(n_comparisons, 2\); got \(1, 3\)"),
-        ([0, 1], r"got \(2,\)"),
         ([(0, 1), (1,)], r"pairs must be a list of pairs \(winner, loser\); got"),
-        ([(0.0, 1.0)], "left must be whole numbers"),
     ],
 )
 def test_invalid_pairs_are_refused(pairs, message):
@@ -295,16 +269,12 @@ def test_joining_keeps_the_order_of_voters():
     [
         (lambda votes: votes.select([True]), "a mask needs 2 entries, one for each comparison; got 1"),
         (lambda votes: votes.select([0, 2]), "the 2 comparisons have the indices from 0 to 1; got 2"),
-        (lambda votes: votes.select([-1]), "indices from 0 to 1; got -1"),
         (lambda votes: votes.select([0.0]), r"select takes a mask or indices; got float64 of shape \(1,\)"),
-        (lambda votes: votes.select([[0]]), r"got int64 of shape \(1, 1\)"),
         (lambda votes: votes.without_voter("Zoe"), r"^voter: 'Zoe' is not one of the 2 voters"),
-        (lambda votes: votes.without_voter(0), "0 is not one of the 2 voters"),
         (lambda votes: replace(votes, voters=None, voter=None).without_voter(ANN), "the voters .* are not known"),
         (lambda votes: votes.joined(small_comparisons(items=("a", "b", "d"))), r"items\[2\] is 'c' here and 'd' there"),
         (lambda votes: votes.joined(small_comparisons(items=4)), "same order; got 3 and 4 items"),
         (lambda votes: votes.joined(small_comparisons(voters=None, voter=None)), "or in neither; the second has none"),
-        (lambda votes: small_comparisons(voters=None, voter=None).joined(votes), "or in neither; the first has none"),
         (lambda votes: votes.joined([]), r"Comparisons are joined with Comparisons; got \[\]"),
     ],
 )
@@ -465,14 +435,6 @@ def test_pairs_of_winner_and_loser(make):
     assert Comparisons.from_frame(make({"winner": ["fig"], "loser": ["plum"]})[:0]).n_items == 0
 
 
-@every_library
-def test_one_hot_columns_are_read(make):
-    marks = {"winner_model_a": [1, 0, 0], "winner_model_b": [0, 1, 0], "winner_tie": [0, 0, 1]}
-    frame = make({"id": [7, 8, 9], "model_a": list("aba"), "model_b": list("bcc"), **marks})
-    votes = Comparisons.from_frame(frame)
-    assert (votes.winner.tolist(), votes.items) == ([LEFT, RIGHT, TIE], ("a", "b", "c"))
-
-
 A_TIE = {"left": ["a"], "right": ["b"], "winner": ["tie"]}
 A_ONE = A_TIE | {"winner": [1]}
 A_PAIR = {"winner": ["a"], "loser": ["b"]}
@@ -482,17 +444,15 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
     ("frame", "options", "error", "message"),
     [
         ({"a": [1]}, {}, ComparisonError, 'got the columns "a"; expected .*; or model_a, model_b and winner'),
-        ({"left": ["a"], "right": ["b"]}, {}, ComparisonError, 'no column "winner"; the columns are "left", "right"'),
         ({"left": ["a"], "right": ["b"]}, {"winner": "vote"}, ComparisonError, 'no column "vote"'),
         ({"winner": [0], "loser": [0]}, {}, ComparisonError, r"loser\[0\]: item 0 is compared with itself"),
-        ({"winner": ["a"], "loser": [None]}, {}, ComparisonError, r"loser\[0\]: None is missing"),
         (A_PAIR, {"answers": "codes"}, OptionError, "cannot be chosen for the format 'pairs'"),
         (A_ONE, {"answers": {1: "left", "1": "right"}}, OptionError, "'1' has two meanings: 'left' and 'right'"),
         (
             {"comparison": [1, 1], "left": ["a", "a"], "right": ["b", "b"], "winner": ["tie", "tie"]},
             {},
             ComparisonError,
-            r"comparison\[1\]: comparison 1 is also in row 0",
+            r"comparison\[1\]: comparison 1 is also",
         ),
         (
             {
@@ -512,15 +472,7 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
             'got the columns "l_1", "r", "w"; expected',
         ),
         (A_TIE, {"left": []}, ComparisonError, "got an empty list"),
-        (A_TIE | {"winner": ["Even"]}, {}, VoteError, r"winner\[0\]: .* got 'Even'"),
-        ({"model_a": ["a"], "model_b": ["a"], "winner": ["tie"]}, {}, ComparisonError, r"model_b\[0\]: item 'a' is"),
-        (
-            {"model_a": ["a"], "model_b": ["b"], "winner": ["left"]},
-            {},
-            VoteError,
-            r"winner\[0\]: the winner must be 'model_a', .*; got 'left'",
-        ),
-        (A_TIE, {"items": ["a"]}, ComparisonError, r"right\[0\]: 'b' is not"),
+        ({"model_a": ["a"], "model_b": ["b"], "winner": ["left"]}, {}, VoteError, r"winner\[0\]: the winner must be"),
     ],
 )
 def test_invalid_frames_are_refused(frame, options, error, message):

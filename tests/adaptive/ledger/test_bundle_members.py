@@ -134,8 +134,6 @@ def test_a_repeated_member_is_refused(members, tmp_path):
         (lambda text: text.replace(text[:4], "0000", 1), "does not have the sum that SHA256SUMS gives"),
         (lambda text: text.split("\n", 1)[1], "SHA256SUMS: has no line for README.md"),
         (lambda text: text + text.split("\n")[0] + "\n", "SHA256SUMS: has a line for 'README.md', which is unknown or"),
-        (lambda text: text + "0  SHA256SUMS\n", "SHA256SUMS: has a line for 'SHA256SUMS', which is unknown"),
-        (lambda text: text + "junk\n", "SHA256SUMS: has a line for '', which is unknown"),
         (lambda _: "", "SHA256SUMS: has no line for README.md"),
     ],
 )
@@ -181,12 +179,7 @@ def test_a_member_with_a_false_size_is_refused(members, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("method", "message"),
-    [
-        (zipfile.ZIP_BZIP2, "compressed by another method"),
-        (zipfile.ZIP_LZMA, "compressed by another method"),
-        (99, "is compressed"),
-    ],
+    ("method", "message"), [(zipfile.ZIP_BZIP2, "compressed by another method"), (99, "is compressed")]
 )
 def test_other_compressions_are_refused(method, message, members, tmp_path):
     file = io.BytesIO()
@@ -357,7 +350,6 @@ def test_a_bundle_has_every_version_of_the_pages(sqlite, tmp_path):
         (lambda rows: rows.pop(0), r"pages\.json: \[0\]: version 1 is missing"),
         (lambda rows: rows[0].pop("at"), r"pages\.json: \[0\]: missing or unknown: 'at'"),
         (lambda rows: rows[1].update(pages={}), r"pages\.json: \[1\]: not valid voting pages"),
-        (lambda rows: rows[1]["pages"].update(completion_url="http://a"), "not valid voting pages"),
         (lambda rows: rows[1]["pages"]["texts"][0].update(consent="a" * 20_001), "consent must be text, of at most"),
         (lambda rows: rows[1].update(version="2"), "version must be of type int"),
     ],

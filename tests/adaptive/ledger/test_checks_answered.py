@@ -12,10 +12,9 @@ from adaptive.ledger._campaign.settings import Probing
 from adaptive.ledger._membership import voter_rows
 from adaptive.ledger._reports.quality import quality_of
 from adaptive.ledger._reports.status import status_of
-from adaptive.ledger._votes.casting import conflicts, correct, retract
+from adaptive.ledger._votes.casting import correct, retract
 from adaptive.ledger._votes.exports import events_after
 from tests.adaptive.ledger.campaigns import (
-    answer_all,
     campaign_of,
     check_ids,
     check_ledger,
@@ -106,18 +105,6 @@ def test_a_vote_and_a_simultaneous_late_vote_with_its_id_become_one(ledger):
             list(pool.map(send, places, [event] * 2))
     assert outcomes.count("reused") == len(outcomes) // 2 > 5
     check_ledger(ledger)
-
-
-def test_a_late_answer_is_kept_and_does_not_count(campaign, holder):
-    answer_all(campaign)
-    campaign.close(1)
-    first, second = (vote(holder, PLACE, "tie") for _ in range(2))
-    for late in (first, first, second, second):
-        with pytest.raises(LateVoteError, match="ballot 1 is closed"):
-            campaign.cast(late)
-    assert query(campaign, "SELECT why, revision FROM late_vote") == [("closed", 0)] * 2
-    assert read(campaign, conflicts) == []
-    assert counts(campaign)[0] == 0
 
 
 def test_leaving_voids_answers_to_checks_too(campaign, holder):

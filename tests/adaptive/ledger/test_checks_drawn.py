@@ -165,13 +165,9 @@ GOLD = KnownPair("gold", "a", "b", "left")
         (lambda: Probing(known_per_sheet=-1), r"known_per_sheet must be a whole number from 0 on; got -1"),
         (lambda: Probing(repeats=0.51), r"repeats must be a number from 0 to 0\.5; got 0\.51"),
         (lambda: Probing(overlap=float("nan")), r"overlap must be a number from 0 to 0\.5; got nan"),
-        (
-            lambda: Probing((GOLD, KnownPair("practice", "b", "a", "tie"))),
-            r"the pair 'b', 'a' is listed twice as a check",
-        ),
+        (lambda: Probing((GOLD, KnownPair("practice", "b", "a", "tie"))), r"the pair 'b', 'a' is listed twice"),
         (lambda: Probing((GOLD,)).check_items(["a", "c"]), "'b' of a check is not an item of the campaign"),
         (lambda: CampaignSettings(probing={"repeats": 0.1}), r"probing must be None or a Probing; got \{"),
-        (lambda: CampaignSettings(pay=0.1), r"pay must be None or a Pay; got 0\.1"),
     ],
 )
 def test_invalid_settings_are_refused(make, message):
@@ -201,7 +197,6 @@ HEADER = "left,right,winner,kind\n"
     ("text", "message"),
     [
         (HEADER + "a,b,left,trap\n", r'p\.csv:2: column "kind" must be practice, attention or gold; got \'trap\''),
-        ("left,right,winner\na,b,left\n", r"p\.csv:2: column \"kind\" must be .* got ''"),
         (HEADER + "a,b,,gold\n", r'p\.csv:2: column "winner" must hold the expected answer: left, right or tie'),
         (HEADER + "a,b,cannot say,gold\n", r"p\.csv:2: the expected answer must be .left., .right. or .tie.; got"),
         (HEADER + "a,b,tie,gold\nb,a,tie,gold\n", r"p\.csv:3: this pair is also on line 2"),

@@ -1,17 +1,13 @@
 """A campaign in memory follows the paper's protocol, whatever the order of its votes, and writes nothing to disk."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from uuid import uuid4
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive._draw import draw_ballot
-from adaptive._scores import select_top
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import (
     CampaignSettings,
@@ -82,32 +78,11 @@ def test_votes_in_any_order_and_in_parts_follow_the_papers_protocol(plan, seed, 
     ledger.close()
 
 
-def test_the_seed_decides_the_ballots(memory):
-    def first(seed):
-        campaign = memory.new_campaign(PLAN, 8, 5, seed)
-        campaign.open_next()
-        return load_draw(campaign, 1)
-
-    assert first(1) == first(1)
-    assert first(1) != first(2)
-    assert first(2**70) == first(2**70)
-    assert first(1) == Voting(PLAN, 8, 5, 1).open_ballot()
-
-
-def test_each_ballot_has_separate_random_streams_for_its_draw_and_its_cut(memory):
-    def stream(ballot, purpose):
-        return np.random.default_rng(np.random.SeedSequence(1, spawn_key=(ballot, purpose)))
-
-    campaign, items = memory.new_campaign(PLAN, 8, 5, 1), list(range(8))
-    for number, size in enumerate(PLAN.sizes, start=1):
-        campaign.open_next()
-        assert load_draw(campaign, number) == draw_ballot(items, 3, 5, stream(number, 0))
-        campaign.record({pair.id: "tie" for pair in campaign.asked()})
-        record = campaign.close(number)
-        if number < 3:
-            assert record.n_tied_at_cut == size
-            places = select_top(record.ybar, PLAN.sizes[number], stream(number, 1)).places
-            items = [items[place] for place in places]
+@pytest.mark.parametrize("seed", [1, 2, 2**70])
+def test_the_seed_decides_the_ballots(memory, seed):
+    campaign = memory.new_campaign(PLAN, 8, 5, seed)
+    campaign.open_next()
+    assert load_draw(campaign, 1) == Voting(PLAN, 8, 5, seed).open_ballot()
 
 
 def test_comparisons_have_the_names_of_voters_and_items(memory):
@@ -205,9 +180,7 @@ def test_batches_without_a_ranking_can_be_reviewed_and_closed(memory):
         ({"items": [*"abcdefg", 0.5]}, "JSON holds labels that are strings, integers or tuples of those; got 0.5"),
         ({"items": [*"abcdefg", "a"]}, "items must be unique; more than once: 'a'"),
         ({"voters": 0}, "voting needs at least one voter"),
-        ({"voters": []}, "voting needs at least one voter"),
         ({"voters": ["Ann", "Ann"]}, "voters must be unique; more than once: 'Ann'"),
-        ({"voters": "Ann"}, "voters must be a number or a list of labels; got 'Ann'"),
         ({"seed": -1}, "seed must be a whole number of 0 or more; got -1"),
     ],
 )
@@ -222,10 +195,7 @@ def test_invalid_campaigns_are_refused(arguments, message, memory):
         ({"2-0-99": "left"}, "votes:2: comparison '2-0-99' is unknown"),
         ({"3-0-0": "left"}, "votes:2: comparison '3-0-0' is unknown: ballot 3 has not been opened"),
         ({"two": "left"}, "votes:2: a comparison has an id like \"2-17\"|votes:2: .* got 'two'"),
-        ({2: "left"}, "votes:2: .* got 2"),
         ({"2-0-1": "Left"}, "an answer must be 'left', 'right', 'tie' or 'cannot say'; got 'Left'"),
-        ({"2-0-1": ["left"]}, "an answer must be 'left'"),
-        ({"2-0-1": 1}, "an answer must be .* got 1"),
     ],
 )
 def test_refused_votes_leave_nothing_behind(votes, message, memory):
@@ -252,16 +222,6 @@ def test_two_ledgers_share_nothing_and_leave_no_file(tmp_path, monkeypatch):
         first.campaign()
     other.close()
     assert os.listdir(tmp_path) == []
-
-
-def test_threads_take_turns_to_record(memory):
-    campaign = memory.new_campaign(PLAN, 8, 1, 1)
-    campaign.open_next()
-    votes = [{pair.id: "tie"} for pair in campaign.asked()]
-    with ThreadPoolExecutor(len(votes)) as pool:
-        counts = [recorded.n_new for recorded in pool.map(campaign.record, votes)]
-    assert counts == [1] * len(votes)
-    assert campaign.close(1).number == 1
 
 
 @pytest.mark.parametrize(

@@ -52,13 +52,6 @@ def addresses(campaign):
     return [address for (address,) in query(campaign, "SELECT address FROM lease ORDER BY id") if address is not None]
 
 
-def test_a_sheet_is_reserved_for_two_minutes_and_after_an_answer_for_the_lease(campaign):
-    voter, hand, _ = ask_sheet(campaign)
-    assert minutes_left(campaign, voter) == 2
-    answer(campaign, voter, hand, 0)
-    assert minutes_left(campaign, voter) == 30
-
-
 def test_asking_again_prolongs_nothing_before_an_answer(campaign):
     voter, hand, _ = ask_sheet(campaign)
     pass_time(campaign, MINUTE)
@@ -156,9 +149,8 @@ def test_voters_with_an_answer_are_not_limited_by_address(campaign):
     answer(campaign, voter, hand)
     assert [ask_sheet(campaign, "192.0.2.1", 1)[2] for _ in range(3)] == [None, "wait", "wait"]
     assert ask_sheet(campaign, "192.0.2.1", 1, voter)[2] is None
-    assert (
-        len(addresses(campaign)) == 1
-    )  # their sheets do not count for the address, or a class would stop after one sheet
+    # Their sheets do not count for the address, or a class would stop after one sheet.
+    assert len(addresses(campaign)) == 1
 
 
 @pytest.fixture

@@ -285,13 +285,10 @@ def test_items_have_contents(ledger):
     ("content", "message"),
     [
         (("markdown", "[" * 1_001), "at most 10,000 characters and 1,000 opening brackets; got 1,001 and 1,001"),
-        (("text", "a" * 10_001), "content must have at most 10,000 characters"),
         (("image", "a.png", "a" * 10_001), "alt_text must have at most 10,000 characters"),
         (("video", "a"), "text, markdown, image or audio"),
         (("markdown",), "needs its content"),
-        (("image", "a.png"), "alt_text"),
         (("image", "../a.png", "a"), "path of a file"),
-        (("image", "/etc/passwd", "a"), "path of a file"),
         (("audio", "https://a.example/a.mp3", "a"), "path of a file"),
         (("image", "a/.hidden/b.png", "a"), "path of a file"),
     ],

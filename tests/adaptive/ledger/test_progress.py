@@ -167,12 +167,9 @@ def test_the_progress_of_ballots_has_counts_and_times(ledger):
         ({"per_vote": 1, "per_hour": 1, "seconds": 1}, "pay must be per vote or per hour; got both"),
         ({"per_hour": 12}, "pay per hour needs the seconds that an answer takes"),
         ({"per_vote": 0}, "per_vote must be a finite number above 0; got 0"),
-        ({"per_vote": "1"}, "per_vote must be a finite number above 0; got '1'"),
         ({"per_hour": float("inf"), "seconds": 1}, "per_hour must be a finite number above 0; got inf"),
-        ({"per_vote": 1, "seconds": float("nan")}, "seconds must be a finite number above 0; got nan"),
         ({"per_vote": 1, "fee": -0.1}, r"fee must be a finite number from 0 on; got -0\.1"),
         ({"per_vote": 1, "currency": "E\n"}, r"currency must be text of one line; got 'E\\n'"),
-        ({"per_vote": 1, "currency": 978}, "currency must be text of one line; got 978"),
     ],
 )
 def test_invalid_pay_is_refused(values, message):

@@ -334,12 +334,8 @@ def test_a_preview_equals_the_result_of_the_exclusion(campaign):
     campaign.voter(voter).exclude("fast")
     assert_allclose(read(campaign, result_of, interim=True).agreement, preview.tau_w, atol=1e-9)
     back = read(campaign, exclusion_preview, voter)
-    assert (back.excluded, back.tau_w, back.n_votes, back.n_others) == (
-        True,
-        preview.tau_w,
-        preview.n_votes,
-        preview.n_others,
-    )
+    assert back.excluded
+    assert (back.tau_w, back.n_votes, back.n_others) == (preview.tau_w, preview.n_votes, preview.n_others)
     rank, rank_without = expected.rank.tolist(), expected.rank_without.tolist()
     assert preview.changes
     assert all((now, then) == (rank[item], rank_without[item]) for item, now, then in preview.changes)
@@ -453,10 +449,8 @@ def test_flags_state_their_reasons():
     [
         ({"fast_seconds": -1}, "fast_seconds must be a finite number from 0 on; got -1"),
         ({"unlikely": -0.1}, r"unlikely must be a number from 0 to 1; got -0\.1"),
-        ({"fast_share": 1.1}, r"fast_share must be a number from 0 to 1; got 1\.1"),
         ({"side_level": 1}, "side_level must be a finite number above 0 and below 1; got 1"),
         ({"known_wrong": 0}, "known_wrong must be a positive whole number; got 0"),
-        ({"model_votes": 2.5}, r"model_votes must be a positive whole number; got 2\.5"),
     ],
 )
 def test_limits_out_of_range_are_refused(limits, message):

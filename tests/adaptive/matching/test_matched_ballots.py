@@ -105,10 +105,8 @@ def test_the_same_state_draws_the_same_ballot():
     [
         ([0], "places must be indices of at least 2 items; got"),
         ([[0, 1]], "places must be indices of at least 2 items; got"),
-        (["a", "b"], "places must be indices of at least 2 items; got"),
         ([0.0, 1.0], "places must be indices of at least 2 items; got"),
         ([0, 6], "places must be different indices from 0 to 5; got"),
-        ([-1, 0], "places must be different indices from 0 to 5; got"),
         ([1, 1], "places must be different indices from 0 to 5; got"),
     ],
 )

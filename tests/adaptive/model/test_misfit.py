@@ -153,19 +153,6 @@ def test_oversights_missing_in_the_model_are_detected():
     assert abs(bradley_terry(turned, oversight=0.1).misfit.far) < 3
 
 
-def test_neither_the_order_of_items_nor_that_of_votes_matters():
-    votes, _ = simulate_votes(8, 120, seed=3, tie=0.1)
-    rng = np.random.default_rng(4)
-    items, rows_ = rng.permutation(8), rng.permutation(votes.n_comparisons)
-    labels = tuple(f"item {np.flatnonzero(items == place)[0]}" for place in range(8))
-    some = votes.select(rows_)
-    moved = Comparisons(labels, items[some.left], items[some.right], some.winner, some.voters, some.voter)
-    result, again = (bradley_terry(comparisons_, prior=2).misfit for comparisons_ in (votes, moved))
-    for name in ("pairs", "far", "voters"):
-        assert_allclose(getattr(again, name), getattr(result, name), atol=1e-3)
-    assert again.n_repeated == result.n_repeated > 0
-
-
 @pytest.mark.parametrize("winner", [[], [0, 0, 0]])
 def test_without_a_decided_vote_there_is_no_misfit(winner):
     votes = Comparisons(3, [0, 1, 0][: len(winner)], [1, 2, 1][: len(winner)], winner)

@@ -133,31 +133,23 @@ def test_losses_explained_by_oversights_give_no_finite_strength(fit):
 
 def test_unfittable_votes_are_refused():
     votes = Comparisons(3, [0, 1], [1, 2], [LEFT, LEFT])
-    with pytest.raises(ModelError, match=r"^strengths are fitted to Comparisons; got \[\(0, 1\)\]"):
-        bradley_terry([(0, 1)])
-    with pytest.raises(ModelError, match=r"^a ranking needs at least two items; got 1"):
-        thurstone(Comparisons(1, [], [], []))
+    other = bradley_terry(Comparisons(["a", "b", "c"], [0, 1], [1, 2], [LEFT, LEFT]))
+    for options, message in [
+        ({"comparisons": [(0, 1)]}, r"^strengths are fitted to Comparisons; got \[\(0, 1\)\]"),
+        ({"comparisons": Comparisons(1, [], [], [])}, r"^a ranking needs at least two items; got 1"),
+        ({"voters": 1}, r"^voters must be True or False; got 1"),
+        ({"side_bias": "left"}, r"^side_bias must be True or False; got 'left'"),
+        ({"voters": True}, r"^voters=True needs a column of voters, which these votes lack"),
+        *[({"oversight": rate}, r"^oversight must be a number from 0 to below") for rate in (-0.1, 0.5, np.nan, "few")],
+        *[({"tolerance": size}, r"^tolerance must be a number between 0 and 1") for size in (0, 1, np.nan, "small")],
+        *[({"max_iterations": n}, r"^max_iterations must be a positive whole number") for n in (0, -1, 2.5, None)],
+        *[({"start": start}, r"^start must be Strengths of the same items; got ") for start in (other, np.zeros(3))],
+    ]:
+        for fit in (bradley_terry, thurstone):
+            with pytest.raises(ModelError, match=message):
+                fit(**{"comparisons": votes, **options})
     with pytest.raises(OptionError, match=r"^ties must be one of 'davidson', 'half'; got 'win'"):
         bradley_terry(votes, ties="win")
-    with pytest.raises(ModelError, match=r"^voters must be True or False; got 1"):
-        bradley_terry(votes, voters=1)
-    with pytest.raises(ModelError, match=r"^side_bias must be True or False; got 'left'"):
-        thurstone(votes, side_bias="left")
-    with pytest.raises(ModelError, match=r"^voters=True needs a column of voters, which these votes lack"):
-        bradley_terry(votes, voters=True)
-    for oversight in (-0.1, 0.5, np.nan, "few"):
-        with pytest.raises(ModelError, match=r"^oversight must be a number from 0 to below 0"):
-            bradley_terry(votes, oversight=oversight)
-    for tolerance in (0, 1, -1e-9, np.nan, "small"):
-        with pytest.raises(ModelError, match=r"^tolerance must be a number between 0 and 1; got "):
-            bradley_terry(votes, tolerance=tolerance)
-    for most in (0, -1, 2.5, None):
-        with pytest.raises(ModelError, match=r"^max_iterations must be a positive whole number; got "):
-            thurstone(votes, max_iterations=most)
-    other = bradley_terry(Comparisons(["a", "b", "c"], [0, 1], [1, 2], [LEFT, LEFT]))
-    for start in (other, np.zeros(3)):
-        with pytest.raises(ModelError, match=r"^start must be Strengths of the same items; got "):
-            bradley_terry(votes, start=start)
 
 
 def test_a_start_from_another_model_is_ignored():
