@@ -138,13 +138,6 @@ def test_items_in_one_file_only():
         assert line["total"]["n_items"] == n_items
 
 
-def test_ties_are_counted_over_the_compared_items():
-    write_scores("more.csv", {"a": 1, "b": 2, "c": 2, **{f"x{item}": 3 for item in range(9)}})
-    lines = run_ok("compare", "gold.csv", "more.csv", "--missing", "intersection").splitlines()
-    assert lines[1] == "coverage: more.csv has 3 of gold's 5 items, and 9 others"
-    assert lines[-1].split()[-2:] == ["3", "2"]
-
-
 def test_word_pairs_in_either_order_and_twice(tmp_path):
     (tmp_path / "gold.tsv").write_text("a\tb\ts\nsun\tmoon\t3\ngem\tjewel\t2\ncar\tbus\t1\n", encoding="utf-8")
     text = "a\tb\ts\nmoon\tsun\t9\ngem\tjewel\t5\njewel\tgem\t4\nbus\tcar\t5\n"
@@ -274,13 +267,6 @@ def test_the_long_table_has_all_figures():
         assert line.split()[2:] == [*numbers, "20", str(Ranking.from_scores(A).n_ties)]
 
 
-def test_columns_follow_the_options():
-    header = run("compare", *FILES, "--ci", "--resamples", 40).stdout.splitlines()[3]
-    assert header.split() == ["system", "coefficient", "value", "low", "high", "n", "ties"]
-    header = run_ok("compare", *FILES, "--standardize", "--resamples", 1).splitlines()[3]
-    assert header.split() == ["system", "coefficient", "value", "standardized", "percentile", "n", "ties"]
-
-
 def test_all_permutations_of_few_items():
     assert "chance averages 0; percentile: % of chance values below (all permutations)\n" in run_ok(
         "compare", "gold.csv", "system.csv", "--standardize"
@@ -348,19 +334,6 @@ def test_undefined_coefficients_have_no_interval_and_no_costs():
     (note,) = document["warnings"]
     assert (note["system"], note["coefficients"]) == ("constant.csv", list(COEFFICIENTS))
     assert "undefined" in note["message"]
-
-
-def test_excluded_resamples_are_noted_once_for_all_coefficients():
-    result = run("compare", "gold.csv", "system.csv", "--ci", "--method", "percentile", "--resamples", 5000)
-    with pytest.warns(UserWarning, match="resamples, which are left out") as caught:
-        interval = correlation_interval(GOLD, SYSTEM, method="percentile", n_resamples=5000)
-    assert interval.n_undefined > 0
-    left_out = [str(warning.message) for warning in caught if "left out" in str(warning.message)]
-    lines = [line for line in result.stderr.splitlines() if "left out" in line]
-    assert lines == [f"rankcorr: note: system.csv: rho_w, tau_w, rho, tau: {message}" for message in left_out]
-    options = ("--ci", "--method", "percentile", "--resamples", 5000, "--json")
-    document = json.loads(run_ok("compare", "gold.csv", "system.csv", *options))
-    assert {"system": "system.csv", "coefficients": list(COEFFICIENTS), "message": left_out[0]} in document["warnings"]
 
 
 @pytest.mark.parametrize("command", ["compare", "test", "leaderboard"])

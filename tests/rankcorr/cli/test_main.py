@@ -86,18 +86,6 @@ def test_embedded_use_raises():
         cli.main(["weights", "--k", "1"], standalone_mode=False)
 
 
-def test_output_that_cannot_be_written(monkeypatch):
-    def full(*_args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(cli, "print_table", full)
-    result = run("weights")
-    assert (result.exit_code, result.stderr) == (
-        2,
-        "rankcorr: error: cannot write the output: No space left on device\n",
-    )
-
-
 def test_ctrl_c_ends_the_command(monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt

@@ -116,52 +116,9 @@ def test_options_are_typed_and_optional(call, models, ways):
     assert answer.worst["tau_w"][0].label in ("king", "queen", "stone")
 
 
-def test_many_rankings_are_compared(call, models, ways):
-    gold, other = ways["Order"], models.Order(order=["queen", "king", "stone"])
-    systems = models.BatchRequestSystems.from_dict({"bm25": other.to_dict(), "dense": gold.to_dict()})
-    batch = call("correlateBatch", body=models.BatchRequest(gold=gold, systems=systems))
-    assert [row.name for row in batch.systems] == ["dense", "bm25"]
-    assert batch.sort_by is models.Coefficient.RHO_W
-    rankings = models.MatrixRequestRankings.from_dict(systems.to_dict())
-    assert call("correlateMatrix", body=models.MatrixRequest(rankings=rankings)).matrix[0][0] == 1
-    systems = models.LeaderboardRequestSystems.from_dict(systems.to_dict())
-    board = call("rankSystems", body=models.LeaderboardRequest(gold=gold, systems=systems, n_resamples=50, seed=1))
-    assert board.rows[0].system == "dense"
-    assert board.rows[0].total.statistic == 1
-
-
 def test_weights_are_listed(call):
     answer = call("showWeights", n0=2, top=3)
     assert [row.rank for row in answer.ranks] == [1, 2, 3]
-
-
-def test_from_tokens_to_a_ranking(call, models):
-    tokens = [models.Token(token=text, area="fruit") for text in ("apple", "pear", "plum", "fig")]
-    pairing = call("pairTokens", body=models.PairingRequest(tokens=tokens, sample=4, seed=1))
-    plan = call("planBallots", body=models.PlanRequest(n_items=pairing.n_items, n_ballots=2, presentations=2)).plan
-    draw = models.BallotRequest(items=plan.n_items, presentations=plan.presentations, voters=2, seed=1)
-    ballots = []
-    while draw is not None:
-        forms = call("drawBallot", body=draw).comparisons
-        voted = []
-        for form in forms:
-            pairs = zip(form.left, form.right, strict=True)
-            votes = [models.Vote.LEFT if left < right else models.Vote.RIGHT for left, right in pairs]
-            voted.append(models.VotedComparisons(left=form.left, right=form.right, votes=votes))
-        ballots.append(models.VotedBallot(comparisons=voted))
-        request = models.ScoresRequest(plan=plan, items=plan.n_items, seed=1, ballots=ballots)
-        scored = call("scoreBallots", body=request)
-        following = scored.next_ballot
-        draw = following and models.BallotRequest(
-            items=following.items, presentations=following.presentations, number=following.number, voters=1, seed=1
-        )
-    assert [ballot.number for ballot in scored.ballots] == [1, 2]
-    itself = models.CorrelationRequest(gold=scored.ranking, system=scored.ranking)
-    assert call("correlate", body=itself).coefficients["tau_w"] == 1
-    simulation = models.SimulationRequest(
-        plan=plan, similarity=models.SimilarityDistribution.EXPONENTIAL, n_simulations=1, seed=1
-    )
-    assert call("simulatePlan", body=simulation).approaches.adaptive.tau_w.sd is None
 
 
 def test_votes_become_strengths(call, models):

@@ -452,11 +452,7 @@ def test_the_number_needed_for_the_detectable_difference_is_that_of_the_pilot():
         (0.5, (1,), "pilot must be a comparison of two runs or systems, or a leaderboard of scores; got 0.5"),
         (pilot_of(np.arange(20.0)), (0,), "difference must be a finite number other than 0; got 0"),
         (pilot_of(np.arange(20.0)), (math.nan,), "difference must be a finite number"),
-        (
-            pilot_of(np.arange(20.0)),
-            (1e-9,),
-            "difference must be larger; with the noise of this pilot, 1e-09 needs more",
-        ),
+        (pilot_of(np.arange(20.0)), (1e-9,), "difference must be larger; with the noise of this pilot, 1e-09 needs"),
         (pilot_of(np.arange(20.0)), (1e-200,), "difference must be larger"),
         (pilot_of(np.zeros(20)), (1,), "the pilot has no detectable difference"),
     ],
