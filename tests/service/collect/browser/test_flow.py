@@ -128,7 +128,8 @@ def test_a_participant_of_prolific_leaves_and_returns(site, visit):
     page = visit(f"{site.link(campaign, query=query_text)}s1#{secret}")
     expect(page.locator("#agree")).to_be_visible()
     assert page.url == site.link(campaign)
-    assert query(campaign, "SELECT 1 FROM voter") == []  # a visit alone makes no voter
+    # A visit alone makes no voter.
+    assert query(campaign, "SELECT 1 FROM voter WHERE campaign_id = :id", id=campaign.info.id) == []
     page.reload()  # and this tab still knows the participant
     agree(page)
     first = read_pair(page)
