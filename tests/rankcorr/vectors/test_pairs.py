@@ -349,7 +349,6 @@ def test_vectors_in_memory_are_accepted():
 
 
 STEP = Decimal("1e-10")
-SPELLINGS = {"colour": (1, 1, 3), "grey": (1, 1, 2), "tyre": (1, 1, 4), "plough": (1, 1, 5)}
 NUMBERS = st.floats(-5, 5, width=16).map(lambda number: number + math.copysign(0.01, number))
 
 
@@ -448,23 +447,6 @@ def test_cosines_depend_only_on_the_two_vectors(monkeypatch, dtype):
 def test_no_pairs_have_no_cosines():
     words = WordVectors.of({"a": [1.0, 2.0]}, words=["b"])
     assert words.cosines([]).size == 0
-
-
-def test_equal_vectors_tie_in_every_coefficient():
-    twins = {f"{word} again": numbers for word, numbers in SPELLINGS.items()}
-    vectors = {**SPELLINGS, **twins, "sun": (1, 0, 0), "mud": (0, 1, 5)}
-    gold = {(word, f"{word} again"): 9 for word in SPELLINGS} | {("sun", "mud"): 1}
-    with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
-        evaluation = evaluate_vectors(vectors, gold, n_resamples=40)
-    assert [coefficient.statistic for coefficient in evaluation.coefficients] == [1.0] * 4
-
-
-def test_proportional_vectors_tie_among_the_relata_of_a_word():
-    tripled = {f"{word} again": tuple(3 * number for number in row) for word, row in SPELLINGS.items()}
-    vectors = {"stone": (2, 1, 7), **SPELLINGS, **tripled}
-    gold = {("stone", other): rounded_cosine(vectors["stone"], vectors[other]) for other in [*SPELLINGS, *tripled]}
-    evaluation = evaluate_relata(vectors, gold, metrics=["tau_w"], standardized=False)
-    assert evaluation.mean("tau_w") == 1.0
 
 
 def relata_case(seed=0):
