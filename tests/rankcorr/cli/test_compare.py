@@ -138,6 +138,13 @@ def test_items_in_one_file_only():
         assert line["total"]["n_items"] == n_items
 
 
+def test_ties_are_counted_over_the_compared_items():
+    write_scores("more.csv", {"a": 1, "b": 2, "c": 2, **{f"x{item}": 3 for item in range(9)}})
+    lines = run_ok("compare", "gold.csv", "more.csv", "--missing", "intersection").splitlines()
+    assert lines[1] == "coverage: more.csv has 3 of gold's 5 items, and 9 others"
+    assert lines[-1].split()[-2:] == ["3", "2"]
+
+
 def test_word_pairs_in_either_order_and_twice(tmp_path):
     (tmp_path / "gold.tsv").write_text("a\tb\ts\nsun\tmoon\t3\ngem\tjewel\t2\ncar\tbus\t1\n", encoding="utf-8")
     text = "a\tb\ts\nmoon\tsun\t9\ngem\tjewel\t5\njewel\tgem\t4\nbus\tcar\t5\n"
@@ -265,6 +272,13 @@ def test_the_long_table_has_all_figures():
         numbers = [f"{number:.4f}" for number in (value, null.standardize(value), interval.low, interval.high)]
         numbers.insert(2, f"{null.percentile(value):.2f}")
         assert line.split()[2:] == [*numbers, "20", str(Ranking.from_scores(A).n_ties)]
+
+
+def test_columns_follow_the_options():
+    header = run("compare", *FILES, "--ci", "--resamples", 40).stdout.splitlines()[3]
+    assert header.split() == ["system", "coefficient", "value", "low", "high", "n", "ties"]
+    header = run_ok("compare", *FILES, "--standardize", "--resamples", 1).splitlines()[3]
+    assert header.split() == ["system", "coefficient", "value", "standardized", "percentile", "n", "ties"]
 
 
 def test_all_permutations_of_few_items():

@@ -546,6 +546,16 @@ def test_the_report_of_a_fusion(options, how):
 
 
 @pytest.mark.usefixtures("files")
+def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
+    (tmp_path / "other").mkdir()
+    shutil.copy("b.run.gz", "other/a.run.gz")
+    content = run_json("fuse", "a.run.gz", "other/a.run.gz", "--qrels", "qrels.txt", "--resamples", "50")
+    assert content["runs"] == ["a.run.gz", "other/a.run.gz"]
+    named = ["--name", "one", "--name", "two", "-o", "fused.run"]
+    assert run_json("fuse", "a.run.gz", "other/a.run.gz", *named)["runs"] == ["one", "two"]
+
+
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -159,6 +159,7 @@ def test_reports_are_written(arguments, sentence):
     run_ok(*arguments, "--report", "report.md", "--resamples", "100")
     text = Path("report.md").read_text(encoding="utf-8")
     assert sentence in text
+    assert "were not tested" not in text
     assert "```bibtex\n@" in text
     assert "the file name of a report must end in .md, .tex, .txt" in refusal(*arguments, "--report", "report.pdf")
 
