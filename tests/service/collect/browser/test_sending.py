@@ -152,6 +152,16 @@ def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, si
     assert n_events(campaign) == 4
 
 
+def test_messages_about_a_sheet_disappear_with_it(site, visit, campaign):
+    page = voter(site, visit, campaign)
+    for number in range(4):
+        answer(page, n_done=number + 1)
+    page.locator("#more").click()
+    wait_ready(page)
+    expect(page.locator("#count")).to_have_text("0 of 4")
+    expect(page.locator("#status")).to_have_text("")
+
+
 def test_a_choice_undone_before_sending_is_no_longer_being_saved(page, campaign):
     answer(page, n_done=1)
     answer_unsent(page)
