@@ -191,29 +191,15 @@ def test_invalid_systems_are_refused(gold, systems, error, message):
         correlate_many(gold, systems)
 
 
-@pytest.mark.parametrize(
-    ("function", "rankings", "missing", "error", "message"),
-    [
-        (correlation_matrix, ({"p": [1, 2], "q": [1, 2, 3]},), "raise", rankcorr.LengthError, "'p' has 2 .* 'q' has 3"),
-        (
-            correlation_matrix,
-            ({"p": {"a": 1, "b": 2}, "q": {"c": 1, "d": 2}},),
-            "intersection",
-            rankcorr.TooFewItemsError,
-            r"ranking 'p' and ranking 'q' must have .*; they have 2 and 2 items, 0 in common",
-        ),
-        (
-            correlate_many,
-            ({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}),
-            "intersection",
-            rankcorr.TooFewItemsError,
-            "gold and system 's' must have at least two labels in common",
-        ),
-    ],
-)
-def test_rankings_that_do_not_match_are_named(function, rankings, missing, error, message):
-    with pytest.raises(error, match=message):
-        function(*rankings, missing=missing)
+def test_rankings_that_do_not_match_are_named():
+    with pytest.raises(rankcorr.LengthError, match=r"'p' has 2 .* 'q' has 3"):
+        correlation_matrix({"p": [1, 2], "q": [1, 2, 3]})
+    with pytest.raises(
+        rankcorr.TooFewItemsError, match=r"ranking 'p' and ranking 'q' .*; they have 2 and 2 items, 0 in"
+    ):
+        correlation_matrix({"p": {"a": 1, "b": 2}, "q": {"c": 1, "d": 2}}, missing="intersection")
+    with pytest.raises(rankcorr.TooFewItemsError, match="gold and system 's' must have at least two labels in common"):
+        correlate_many({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}, missing="intersection")
 
 
 @pytest.mark.parametrize("missing", ["intersection", "bottom"])

@@ -522,10 +522,7 @@ def test_a_date_is_no_time_and_no_text(dates, missing):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (
-            NANOSECONDS + 1,
-            r"must be whole microseconds of the years 1 to 9999; got: np.datetime64\('2026-01-30T.*001'\)",
-        ),
+        (NANOSECONDS + 1, r"must be whole microseconds of the years 1 to 9999; got:"),
         (np.array([1, 2, 3], "m8[ns]"), "must be whole microseconds .*; got: np.timedelta64"),
         (np.array([1, 2, 3], "m8[Y]"), "must be whole microseconds .*; got: np.timedelta64"),
         (np.array([1, 2, 20000]).astype("M8[Y]"), "must be whole microseconds .*; got: np.datetime64"),
@@ -620,20 +617,6 @@ def test_infinities_are_the_largest_and_smallest_scores():
     assert order_codes(np.array(scores, object)).tolist() == [0, 4, 3, 1, 4, 2]
 
 
-FIRST, SECOND = [BIG + 1, BIG, 5.5, 4], [BIG, BIG + 1, 4.0, 3]
-SYSTEMS = {
-    "lists": (FIRST, SECOND),
-    "tuples": (tuple(FIRST), tuple(SECOND)),
-    "arrays of objects": (np.array(FIRST, object), np.array(SECOND, object)),
-    "pandas": (pd.Series(FIRST, dtype=object), pd.Series(SECOND, dtype=object)),
-    "fractions and decimals": (list(map(Fraction, FIRST)), list(map(Decimal, SECOND))),
-    "unsigned": (np.array([BIG + 1, BIG, 6, 5], np.uint64), SECOND),
-    "numpy's scalars": ([np.uint64(BIG + 1), np.int64(BIG), np.float32(5.5), 4], [*map(np.int64, SECOND[:2]), 4.0, 3]),
-    "long doubles": (FIRST, [np.longdouble(score) if score < BIG else score for score in SECOND]),
-    "mappings": (dict(zip("abcd", FIRST, strict=True)), dict(zip("abcd", SECOND, strict=True))),
-}
-
-
 def exchange_pvalue(gold, first, second):
     """P-value of the difference in tau over all exchanges of scores, as fractions."""
     weights = [1 / len(gold)] * len(gold)
@@ -647,19 +630,6 @@ def exchange_pvalue(gold, first, second):
     first, second = ([Fraction(score) for score in scores] for scores in (first, second))
     values = [(difference(a, b), m) for a, b, m in naive.exchanges(first, second)]
     return naive.share_as_extreme(0, difference(first, second), values)
-
-
-def test_the_oracle_of_exchanges_distinguishes_integers_beyond_2_to_53():
-    assert exchange_pvalue([4, 3, 2, 1], FIRST, SECOND) == 0.375
-
-
-@pytest.mark.parametrize("systems", SYSTEMS.values(), ids=SYSTEMS)
-def test_integers_beyond_2_to_53_do_not_tie_in_exchanges(systems):
-    labels = systems[0].keys() if hasattr(systems[0], "keys") else None
-    gold = [4, 3, 2, 1] if labels is None else dict(zip(labels, [4, 3, 2, 1], strict=True))
-    comparison = compare_systems(gold, *systems, swap="scores", coefficient="tau")
-    scores = [system.values() if isinstance(system, dict) else list(system) for system in systems]
-    assert comparison.pvalue == exchange_pvalue([4, 3, 2, 1], *([*map(to_fraction, row)] for row in scores))
 
 
 DISTINCT = (lambda row: to_fraction(row[0]), lambda row: to_fraction(row[1]))

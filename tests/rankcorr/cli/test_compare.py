@@ -350,19 +350,6 @@ def test_undefined_coefficients_have_no_interval_and_no_costs():
     assert "undefined" in note["message"]
 
 
-def test_excluded_resamples_are_noted_once_for_all_coefficients():
-    result = run("compare", "gold.csv", "system.csv", "--ci", "--method", "percentile", "--resamples", 5000)
-    with pytest.warns(UserWarning, match="resamples, which are left out") as caught:
-        interval = correlation_interval(GOLD, SYSTEM, method="percentile", n_resamples=5000)
-    assert interval.n_undefined > 0
-    left_out = [str(warning.message) for warning in caught if "left out" in str(warning.message)]
-    lines = [line for line in result.stderr.splitlines() if "left out" in line]
-    assert lines == [f"rankcorr: note: system.csv: rho_w, tau_w, rho, tau: {message}" for message in left_out]
-    options = ("--ci", "--method", "percentile", "--resamples", 5000, "--json")
-    document = json.loads(run_ok("compare", "gold.csv", "system.csv", *options))
-    assert {"system": "system.csv", "coefficients": list(COEFFICIENTS), "message": left_out[0]} in document["warnings"]
-
-
 @pytest.mark.parametrize("command", ["compare", "test", "leaderboard"])
 def test_a_column_of_ranks_is_never_read_as_scores(folder, command):
     order = {"x": 9.5, "y": 7, "z": 3, "v": 1}

@@ -123,17 +123,6 @@ def test_an_undefined_system_has_no_rank():
     assert (content["rows"][-1]["rank"], content["rows"][-1]["group"]) == (None, None)
 
 
-@pytest.mark.needs_numba
-@pytest.mark.real_data
-def test_columns_of_one_file_are_gold_sets_and_systems(data_dir):
-    path = data_dir / "EN-RG-65_wordnet30.tsv"
-    columns = ("gold", "lch", "path", "wup")  # GOLD, then --gold, then the systems
-    scores = [argument for column in columns for argument in ("--score", column)]
-    result = document(path, path, path, "--gold", path, "--id", "word1,word2", *scores)
-    assert result["gold_sets"] == [f"{path}:gold", f"{path}:lch"]
-    assert [row["system"] for row in result["rows"]] == [f"{path}:path", f"{path}:wup"]
-
-
 @pytest.mark.parametrize("arguments", [("leaderboard", *FILES), ("compare", *FILES), ("test", *FILES, "--versus")])
 def test_other_formats_print_only_the_table_on_stdout(arguments):
     resample_options = () if arguments[0] == "compare" else ("--resamples", 200)

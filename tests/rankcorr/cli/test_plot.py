@@ -210,15 +210,14 @@ def test_other_warnings_are_not_hidden(monkeypatch):
     assert isinstance(result.exception, UserWarning)  # warnings are errors in the tests
 
 
-@pytest.mark.parametrize("figure", FIGURES)
 @pytest.mark.parametrize(
-    ("out", "message"),
+    ("figure", "out", "message"),
     [
-        ("figure.jpg", "Invalid value for '--out': 'figure.jpg' must end with .png, .svg or .pdf"),
-        ("figure", "Invalid value for '--out': 'figure' must end with .png, .svg or .pdf"),
-        ("", "Invalid value for '--out': '' must end with .png, .svg or .pdf"),
-        ("folder/figure.png", "folder/figure.png: cannot be written: there is no folder folder"),
-        ("taken.svg", "taken.svg: cannot be written: Is a directory"),
+        *((figure, "figure.jpg", "'--out': 'figure.jpg' must end with .png, .svg or .pdf") for figure in FIGURES),
+        ("ranks", "figure", "Invalid value for '--out': 'figure' must end with .png, .svg or .pdf"),
+        ("offset", "", "Invalid value for '--out': '' must end with .png, .svg or .pdf"),
+        ("ranks", "folder/figure.png", "folder/figure.png: cannot be written: there is no folder folder"),
+        ("offset", "taken.svg", "taken.svg: cannot be written: Is a directory"),
     ],
 )
 def test_files_that_cannot_be_written(folder, figure, out, message):

@@ -228,7 +228,3 @@ def test_a_system_is_not_compared_with_itself(command):
     assert message == "each system can be given only once; repeated: system.csv"
     message = refusal(*command.split(), *["gold.csv"] * 3, *("--score", "score") * 3)
     assert message == "each system can be given only once; repeated: gold.csv:score"
-
-
-def test_names_distinguish_two_columns_of_one_file():
-    run_ok("test", "--versus", "gold.csv", "system.csv", "system.csv", "--name", "A", "--name", "B")

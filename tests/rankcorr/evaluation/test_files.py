@@ -215,10 +215,7 @@ def test_a_run_is_read_from_standard_input(monkeypatch):
         ('{"query_id": "q", "results": []}\n[1]', ":2: expected an object with"),
         ('{"query_id": "q", "results": []}\n{', ":2: is not JSON"),
         ('{"query_id": 1.5, "results": []}', ":1: ids must be text or whole numbers; got 1.5"),
-        (
-            '[\n{"query_id": "q", "results": []},\n{"query_id"\n:]',
-            ":4: is not JSON.*, in the value that begins in line 3",
-        ),
+        ('[\n{"query_id": "q", "results": []},\n{"query_id"\n:]', ":4: is not JSON.*, in the value that begins in"),
         ('{"q": {"a": "1"}}', 'query "q", document "a": relevance is not a number'),
         ('{"q": {"a": true}}', "relevance is not a number"),
         ('{"q": {"a": NaN}}', "relevance is not a number"),
@@ -242,17 +239,9 @@ def test_errors_name_file_line_and_column(write, text, message):
 @pytest.mark.parametrize(
     ("read", "text", "message"),
     [
-        (
-            read_qrels,
-            "q1 Q0 a 1 3.5 bm25\n",
-            ":1: expected 4 fields .*; got 6: the file holds a run; are two files swapped",
-        ),
+        (read_qrels, "q1 Q0 a 1 3.5 bm25\n", ":1: expected 4 fields .*; got 6: the file holds a run; are two files"),
         (read_run, "\nq1\t0\ta\t2\n", ":2: expected 6 fields .*; got 4: the file holds qrels; are two files swapped"),
-        (
-            read_run,
-            "q1 Q0 a 1\nq1 Q0 b 0\n",
-            ":1: expected 6 fields .*; got 4: the file holds qrels; are two files swapped",
-        ),
+        (read_run, "q1 Q0 a 1\nq1 Q0 b 0\n", ":1: expected 6 fields .*; got 4: the file holds qrels; are two files"),
         (read_run, "q1 0 a good\n", ":1: expected 6 fields .*; got 4; supported formats: TREC"),
         (read_run, "q1 Q0 a 1 3.5 bm25\nq1 0 a 2\n", ":2: expected 6 fields .*; got 4$"),
     ],

@@ -57,12 +57,7 @@ ONE = {"q": {"a": 2.0, "b": 1.0}}
     [
         ({"a": ONE}, {}, OptionError, "at least two runs are needed to fuse; got 'a'"),
         (ONE, {}, OptionError, "at least two runs are needed to fuse; got 'run'"),
-        (
-            [ONE, ONE],
-            {},
-            SplitQueryError,
-            "more than one: 'q'. A list of dicts is one run in parts; pass several runs as",
-        ),
+        ([ONE, ONE], {}, SplitQueryError, "more than one: 'q'. A list of dicts is one run in parts; pass several runs"),
         ({"a": ONE, "b": {"r": {"a": 1}}}, {}, QueryMismatchError, "'a' lacks queries of other runs: 'r'; missing="),
         ({"a": ONE, "b": ONE}, {"k": math.nan}, OptionError, "k must be a finite number"),
         ({"a": ONE, "b": {"q": {"a": math.nan}}}, {}, MissingValueError, "nan"),

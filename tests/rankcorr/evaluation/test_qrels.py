@@ -107,11 +107,6 @@ def test_an_encoded_column_of_arrow_may_have_its_own_order_and_unused_ids():
     assert run.to_dict() == {"early": {"a": 1.0, "b": 2.0}, "late": {"a": 3.0}}
 
 
-def test_the_suggested_conversion_of_categories_keeps_values():
-    with pytest.raises(NonNumericError, match=r"every score .* in polars by \.cast\(pl\.String\)\.cast\(pl\.Float64\)"):
-        Run.of(pl.DataFrame({"query": ["q"], "document": ["a"], "score": pl.Series(["1"], dtype=pl.Enum(["1"]))}))
-
-
 def test_columns_of_arrow_in_chunks():
     table = pa.concat_tables([pa.table(COLUMNS), pa.table({name: column[:1] for name, column in COLUMNS.items()})])
     with pytest.raises(DuplicateDocumentError, match=r"\('q2', 'a'\)"):

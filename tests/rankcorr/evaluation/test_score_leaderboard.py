@@ -442,12 +442,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
 @pytest.mark.parametrize(
     ("table", "options", "error", "message"),
     [
-        (
-            3,
-            {},
-            ColumnError,
-            "the table must be a data frame, a mapping, a list of dicts, or the path of a CSV or Parquet file; got 3",
-        ),
+        (3, {}, ColumnError, "the table must be a data frame, a mapping, a list of dicts, or the path of a CSV or"),
         ({"a": 3}, {}, ColumnError, "a mapping must hold a mapping of task to score for each system, or columns"),
         ({"a": [1], "b": [1, 2]}, {}, ColumnError, "columns of one length"),
         ({"a": ROWS["a"]}, {}, TooFewItemsError, "at least two systems; got 1"),
@@ -465,12 +460,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         ({n: {"x": [1e308, 1e308], "y": [1, 2]} for n in "ab"}, {}, NonNumericError, "'x': a score must be between"),
         (ROWS | {"b": {"x": math.nan, "y": None}}, {}, MissingValueError, "no score of system: 'b'"),
         ({n: r | {"z": math.nan} for n, r in ROWS.items()}, {}, MissingValueError, "no score of task: 'z'"),
-        (
-            {n: r | {"Average": 1} for n, r in ROWS.items()},
-            {},
-            OptionError,
-            "look like totals of other tasks: 'Average'",
-        ),
+        ({n: r | {"Average": 1} for n, r in ROWS.items()}, {}, OptionError, "totals of other tasks: 'Average'"),
         *(
             ({n: r | {name: 7} for n, r in ROWS.items()}, {}, OptionError, f"totals of other tasks: '{name}'")
             for name in ("All", "final_ranking", "Gesamt", "Rang")
@@ -509,19 +499,9 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             (pd.DataFrame({"model": names, "x": [1, 2], "y": [1, 2]}), {}, LabelError, "the name of a system; got <NA>")
             for names in (pd.array(["a", None], dtype="string"), pd.Series(["a", pd.NA], dtype=object))
         ),
-        (
-            ROWS | {"b": {"x": np.timedelta64(1, "D"), "y": 1}},
-            {},
-            NonNumericError,
-            r"timedelta64\(1,'D'\) is not a num",
-        ),
+        (ROWS | {"b": {"x": np.timedelta64(1, "D"), "y": 1}}, {}, NonNumericError, r"timedelta64\(1,'D'\) is not a"),
         (ROWS | {"b": {"x": np.array(1.0), "y": 1}}, {}, NonNumericError, r"array\(1\.\) is not a number"),
-        (
-            {"model": ["a", "a"], "x": [1, 2], "y": [1, 2]},
-            {},
-            DuplicateLabelError,
-            "unique; .*: 'a' .* name the columns",
-        ),
+        ({"model": ["a", "a"], "x": [1, 2], "y": [1, 2]}, {}, DuplicateLabelError, "unique; .*: 'a' .* name the"),
         ({"p": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "which column holds the systems, or name"),
         ({"model": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "of scores: 'q'; name each task"),
         ({"p": ["a", "b"], "x": [1, 2]}, {"task": "x"}, ColumnError, "which column holds the system, or name it s"),
@@ -541,12 +521,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         (ROWS, {"groups": {"x": "u", "y": "u", "w": "v"}}, OptionError, "groups name tasks that the table does .*'w'"),
         ({7: ROWS["a"], "7": ROWS["b"]}, {}, DuplicateLabelError, "systems must differ as text; got 7 and '7'"),
         ({n: r | {1: 2, "1": 3} for n, r in ROWS.items()}, {}, DuplicateLabelError, "must differ as text; got 1 and"),
-        (
-            pd.DataFrame({"model": ["a", "b"], 1: [1, 2], "1": [2, 1]}),
-            {},
-            ColumnError,
-            "must be unique as text; .*: '1'",
-        ),
+        (pd.DataFrame({"model": ["a", "b"], 1: [1, 2], "1": [2, 1]}), {}, ColumnError, "unique as text; .*: '1'"),
         (
             {"model": ["a", "a "] * 2, "task": ["x", "x", "y", "y"], "score": [1, 2, 3, 4], "seed": [1, 2, 1, 2]},
             {},
@@ -559,12 +534,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             LabelError,
             r"every row needs the name of a system; got \['a'\]",
         ),
-        (
-            ROWS,
-            {"groups": {"x": "mean", "y": "u"}},
-            OptionError,
-            "a group must not have the name of a column .*: 'mean'",
-        ),
+        (ROWS, {"groups": {"x": "mean", "y": "u"}}, OptionError, "must not have the name of .*: 'mean'"),
     ],
 )
 def test_tables_that_cannot_be_ranked(table, options, error, message):

@@ -515,27 +515,6 @@ def test_possible_ranks_and_groups_are_those_of_all_pairs(seed):
     assert ranks[0][1] == 4 - sum(row.corrected_pvalue <= 0.05 for row in board.rows[1:])
 
 
-def test_two_systems_have_the_ranks_of_their_paired_test():
-    gold, systems = gold_and_systems(sizes=(60,), noise={"good": 0.1, "poor": 9.0})
-    rows = leaderboard(gold["set 0"], systems, coefficient="tau", n_resamples=300).rows
-    assert [(row.least_rank, row.largest_rank) for row in rows] == [(1, 1), (2, 2)]
-    rows = leaderboard(gold["set 0"], {"one": systems["good"], "same": systems["good"]}, n_resamples=100).rows
-    assert [(row.least_rank, row.largest_rank) for row in rows] == [(1, 2), (1, 2)]
-
-
-@pytest.mark.wide
-@pytest.mark.needs_numba
-def test_groups_of_systems_without_significant_differences():
-    gold, systems = gold_and_systems(
-        sizes=(150, 150), noise={"good": 0.2, "as good": 0.2, "fair": 1.0, "as fair": 1.0, "poor": 9}
-    )
-    board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
-    groups = {row.system: row.group for row in board.rows}
-    assert groups == {"good": 1, "as good": 1, "fair": 2, "as fair": 2, "poor": 3}
-    for row in board.rows[1:]:
-        assert (row.corrected_pvalue >= 0.05) == (row.group == 1)
-
-
 @pytest.mark.needs_numba
 def test_a_leader_that_is_worse_over_shared_items_does_not_differ_significantly():
     rng = np.random.default_rng(0)

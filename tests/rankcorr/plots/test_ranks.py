@@ -157,11 +157,7 @@ def test_a_series_and_a_mapping_of_scores_are_one_system():
             "ax takes one ranking; got 2: draw each into separate axes",
         ),
         (lambda: plot_ranks([2, 1], {}), rankcorr.TooFewItemsError, "at least two items"),
-        (
-            lambda: plot_offset([2, 1], [[1, 2]], coefficient="tau"),
-            rankcorr.OptionError,
-            "must be one with an offset n0, tau_w or rho_w; got 'tau'",
-        ),
+        (lambda: plot_offset([2, 1], [[1, 2]], coefficient="tau"), rankcorr.OptionError, "must be one with an offset"),
     ],
 )
 def test_invalid_input_is_refused(call, error, message):

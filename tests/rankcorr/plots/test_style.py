@@ -250,15 +250,6 @@ def test_unknown_file_formats_are_refused(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_existing_file_is_replaced_and_keeps_its_mode(tmp_path):
-    path = tmp_path / "figure.svg"
-    path.write_text("old")
-    path.chmod(0o640)
-    save_figure(plot_ranks([2, 1], [2, 1]), path)
-    assert path.read_text().startswith("<?xml")
-    assert path.stat().st_mode & 0o777 == 0o640
-
-
 def test_a_file_that_cannot_be_written(tmp_path):
     with pytest.raises(FileNotFoundError, match="No such file"):
         save_figure(plot_ranks([2, 1], [2, 1]), tmp_path / "missing" / "figure.png")

@@ -234,10 +234,7 @@ def test_published_formats_of_gold_scores(tmp_path, text, options):
         ("# a,b\ngem jewel x\ncord smile 1\nsun moon y\n", r':4: column "x": "y" is not a number'),
         ("gem jewel 3.94\ncord  smile 0.02\n", ":2: expected 3 cells, as in the first row; got 4"),
         ('gem jewel 3.94\n"cord"s smile 0.02\n', ":2: no space after a closing quote"),
-        (
-            "gem\tjewel\tN\t3.94\ncord\tsmile\tN\t0.02\n",
-            r':1: say .*\(--score\) .*; the columns are "1", "2", "3", "4"',
-        ),
+        ("gem\tjewel\tN\t3.94\ncord\tsmile\tN\t0.02\n", r':1: say .*\(--score\) .*; the columns are "1", "2", "3",'),
         ("1984 book 3.94\ncord smile 0.02\n1984 war x\n", r':3: column "3": "x" is not a number'),
         ("gem,jewel,3\n", ":1: .*this line looks like data; use --no-header"),
     ],
@@ -352,7 +349,6 @@ def test_vectors_in_memory_are_accepted():
 
 
 STEP = Decimal("1e-10")
-SPELLINGS = {"colour": (1, 1, 3), "grey": (1, 1, 2), "tyre": (1, 1, 4), "plough": (1, 1, 5)}
 NUMBERS = st.floats(-5, 5, width=16).map(lambda number: number + math.copysign(0.01, number))
 
 
@@ -451,23 +447,6 @@ def test_cosines_depend_only_on_the_two_vectors(monkeypatch, dtype):
 def test_no_pairs_have_no_cosines():
     words = WordVectors.of({"a": [1.0, 2.0]}, words=["b"])
     assert words.cosines([]).size == 0
-
-
-def test_equal_vectors_tie_in_every_coefficient():
-    twins = {f"{word} again": numbers for word, numbers in SPELLINGS.items()}
-    vectors = {**SPELLINGS, **twins, "sun": (1, 0, 0), "mud": (0, 1, 5)}
-    gold = {(word, f"{word} again"): 9 for word in SPELLINGS} | {("sun", "mud"): 1}
-    with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
-        evaluation = evaluate_vectors(vectors, gold, n_resamples=40)
-    assert [coefficient.statistic for coefficient in evaluation.coefficients] == [1.0] * 4
-
-
-def test_proportional_vectors_tie_among_the_relata_of_a_word():
-    tripled = {f"{word} again": tuple(3 * number for number in row) for word, row in SPELLINGS.items()}
-    vectors = {"stone": (2, 1, 7), **SPELLINGS, **tripled}
-    gold = {("stone", other): rounded_cosine(vectors["stone"], vectors[other]) for other in [*SPELLINGS, *tripled]}
-    evaluation = evaluate_relata(vectors, gold, metrics=["tau_w"], standardized=False)
-    assert evaluation.mean("tau_w") == 1.0
 
 
 def relata_case(seed=0):

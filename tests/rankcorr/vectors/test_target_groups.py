@@ -171,11 +171,7 @@ def test_exchanges_of_few_targets_are_exact():
         (CATEGORIES, {("car", "vehicle", "vehicle"): 1}, "'vehicle' is compared with itself for 'car'"),
         (CATEGORIES, {("car", "vehicle", "machine"): 1.5}, "a share must be a number from 0 to 1; .* is 1.5"),
         (CATEGORIES, {("car", "vehicle", "machine"): math.nan}, "a share must be a number from 0 to 1"),
-        (
-            CATEGORIES,
-            {("car", "vehicle", "machine"): 1, ("car", "machine", "vehicle"): 0},
-            "'machine' and 'vehicle' have two shares for 'car'",
-        ),
+        (CATEGORIES, {("car", "vehicle", "machine"): 1, ("car", "machine", "vehicle"): 0}, "have two shares for 'car'"),
     ],
 )
 def test_invalid_groups_are_named(categories, shares, message):

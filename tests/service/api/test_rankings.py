@@ -56,11 +56,6 @@ class TestMergedRankings:
         assert answer.status_code == 422
         assert answer.json["errors"][place][0].startswith(message)
 
-    def test_errors_of_the_library_are_answers(self, client):
-        answer = client.post(self.PATH, json=REQUEST | {"missing": "raise"})
-        assert answer.status_code == 422
-        assert "ranking 'z' lacks items of other rankings: 'c' (accept them with \"missing\"" in answer.json["detail"]
-
 
 class TestRankSets:
     PATH = "/v1/leaderboards/rank-sets"

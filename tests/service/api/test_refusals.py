@@ -122,11 +122,7 @@ GROUPS = {
 # Path -> request, kind of the problem (the class of the library's error), and a part of its text
 LIBRARY_CASES = {
     "/v1/correlations": [
-        (
-            {"gold": GOLD, "system": OTHER_LABELS},
-            "label-mismatch",
-            "labels in gold only: 'cabbage'; labels in system only: ",
-        )
+        ({"gold": GOLD, "system": OTHER_LABELS}, "label-mismatch", "gold only: 'cabbage'; labels in system only")
     ],
     "/v1/leaderboards": [
         (BOARD | {"gold_sets": GOLDS["gold_sets"], "by": "third"}, "option", "by must be one of 'sum', 'mean', 'a'"),
@@ -134,11 +130,7 @@ LIBRARY_CASES = {
     ],
     "/v1/rankings/merged": [
         ({"rankings": {"x": GOLD, "y": OTHER_LABELS}}, "label-mismatch", 'accept them with "missing": "intersection"'),
-        (
-            {"rankings": {"x": GOLD}, "k": 2},
-            "option",
-            "k is an option of reciprocal_rank_fusion; borda does not have it",
-        ),
+        ({"rankings": {"x": GOLD}, "k": 2}, "option", "k is an option of reciprocal_rank_fusion; borda does not have"),
     ],
     "/v1/leaderboards/rank-sets": [
         (ESTIMATES | {"standard_errors": {"a": 1}}, "label-mismatch", "'b'"),

@@ -1,14 +1,12 @@
 """The most expensive requests of each operation of rankcorr-serve within its limits, and absurd requests.
 
-Two are sent at once to a service that stops each after a second of processor time; ``python -m`` prints the cost of
-each with default settings.
+Two are sent at once to a service that stops each after a second of processor time.
 """
 
 import contextlib
 import itertools
 import math
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -352,11 +350,9 @@ class Cost:
 
     statuses: list[int]
     kinds: list[str]
-    seconds: float
     work_seconds: float  # of processor time, of the processes for heavy requests
     server_seconds: float  # of the workers
     work_bytes: int  # at its peak, of the largest of these processes
-    server_growth: int
     probe_seconds: float  # the longest that a probe waited
 
 
@@ -402,10 +398,9 @@ class Watch:
             with contextlib.suppress(OSError):
                 Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets the peak
         workers = self.server.workers()
-        before = processor_seconds(workers), processor_seconds([self.boss, *children(self.boss)]), peak_bytes(workers)
+        before = processor_seconds(workers), processor_seconds([self.boss, *children(self.boss)])
         answers: list[tuple[int, str]] = []
         with self._probing() as waits:
-            start = time.perf_counter()
 
             def send(client: int, worst: WorstRequest) -> None:
                 headers = {"X-Forwarded-For": f"192.0.2.{client}", "Content-Type": "application/json"}
@@ -414,15 +409,12 @@ class Watch:
                 answers.append((status, kind_of(answer) if status >= 400 else f"{len(answer)}"))
 
             run_in_threads(*(partial(send, client, worst) for client, worst in enumerate(requests)))
-            seconds = time.perf_counter() - start
         return Cost(
             [status for status, _ in answers],
             [kind for _, kind in answers],
-            seconds,
             processor_seconds([self.boss, *children(self.boss)]) - before[1],
             processor_seconds(workers) - before[0],
             waits["peak"],
-            peak_bytes(workers) - before[2],
             waits["longest"],
         )
 
@@ -517,25 +509,3 @@ def test_the_worst_requests_end_within_the_limits(watch, requests):
     assert cost.work_seconds < 2 * (SECONDS + 2) + 30
     assert cost.work_bytes < watch.idle_bytes + (1 << 30)
     assert cost.probe_seconds < 5  # on a busy machine
-
-
-def main() -> None:
-    print("path | request | at once | status | seconds | work s | server s | work MB | server MB | probe s")
-    with tempfile.TemporaryDirectory() as folder, run_service(Path(folder), BEHIND_PROXY) as server:
-        watch = Watch(server)
-        for worst, count in itertools.product([*LIGHT, *HEAVY], (1, 2)):
-            cost = watch.measure(*[worst] * count)
-            outcome = ", ".join(f"{status} {kind}" for status, kind in zip(cost.statuses, cost.kinds, strict=True))
-            seconds = (cost.seconds, cost.work_seconds, cost.server_seconds)
-            print(
-                *(worst.path[:24], worst.name, count, outcome),
-                *(f"{number:.2f}" for number in seconds),
-                *(f"{number / 1e6:.0f}" for number in (cost.work_bytes, cost.server_growth)),
-                f"{cost.probe_seconds:.2f}",
-                sep=" | ",
-                flush=True,
-            )
-
-
-if __name__ == "__main__":
-    main()

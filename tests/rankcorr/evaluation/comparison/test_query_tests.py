@@ -145,13 +145,6 @@ def test_an_interval_excludes_0_exactly_if_the_test_rejects(values, test, level)
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_equal_runs_have_no_difference_to_detect(test):
-    result = compute_tests(np.zeros((14, 1)), test, 0.95, DRAWS_99)
-    assert (result.pvalues[0], result.lows[0], result.highs[0]) == (1, 0, 0)
-    assert math.isnan(result.detectable[0])
-
-
-@pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("n", [2, 5, 6, 9])
 @pytest.mark.parametrize("difference", [0.25, -0.25, 0.0, 0.3 - 0.2 - 0.1])  # the last is 0 up to rounding
 def test_equal_differences_have_the_p_value_of_flipped_signs(test, n, difference):
@@ -218,19 +211,6 @@ def test_extreme_inputs_have_the_limits_of_figures():
 def standings_of_runs(values, draws, level=0.95):
     first, second = np.triu_indices(values.shape[1], 1)
     return standings(values, pvalues(values[:, first] - values[:, second], "randomization", draws), level, draws)
-
-
-@pytest.mark.needs_numba
-def test_different_runs_are_significant_and_equal_ones_are_not():
-    rng = np.random.default_rng(4)
-    difficulty = rng.normal(0, 1, (200, 1))
-    values = difficulty + rng.normal([0.5, 0.5, 0.0, 0.0], 0.3, (200, 4))
-    values = values[:, np.argsort(-values.mean(axis=0))]
-    result = standings_of_runs(values, Draws(2_000, 0))
-    assert result.groups == [1, 1, 2, 2]
-    assert list(zip(result.least_ranks, result.largest_ranks, strict=True)) == [(1, 2), (1, 2), (3, 4), (3, 4)]
-    assert (result.corrected[0, 1:] >= result.pvalues[1:]).all()
-    assert result.corrected[0, 3] < 0.01
 
 
 @given(st.one_of(columns(1, 6), columns(13, 15)))
@@ -452,11 +432,7 @@ def test_the_number_needed_for_the_detectable_difference_is_that_of_the_pilot():
         (0.5, (1,), "pilot must be a comparison of two runs or systems, or a leaderboard of scores; got 0.5"),
         (pilot_of(np.arange(20.0)), (0,), "difference must be a finite number other than 0; got 0"),
         (pilot_of(np.arange(20.0)), (math.nan,), "difference must be a finite number"),
-        (
-            pilot_of(np.arange(20.0)),
-            (1e-9,),
-            "difference must be larger; with the noise of this pilot, 1e-09 needs more",
-        ),
+        (pilot_of(np.arange(20.0)), (1e-9,), "difference must be larger; with the noise of this pilot, 1e-09 needs"),
         (pilot_of(np.arange(20.0)), (1e-200,), "difference must be larger"),
         (pilot_of(np.zeros(20)), (1,), "the pilot has no detectable difference"),
     ],

@@ -191,7 +191,7 @@ def test_pages_for_visitors_without_a_link(site, visit):
     check_all(page)
 
 
-def test_the_keyboard_alone_is_enough(site, visit):
+def test_the_keyboard_alone_is_enough_and_buttons_are_named_after_the_items(site, visit):
     campaign = site.campaign(pages={"sheets": 1, "completion_code": "C0DE"})
     page = visit(site.link(campaign))
     page.keyboard.press("Tab")
@@ -204,6 +204,8 @@ def test_the_keyboard_alone_is_enough(site, visit):
     for key, side in (("9", "cannot say"), ("ArrowRight", "right"), ("0", "tie")):
         wait_ready(page)
         before = read_pair(page)
+        for item in before:
+            expect(page.get_by_role("button", name=f"This one: {item}", exact=True)).to_be_visible()
         answers[before] = side
         page.keyboard.press(key)
         page.wait_for_function(
@@ -223,13 +225,6 @@ def test_the_keyboard_alone_is_enough(site, visit):
     expect(page.locator("#code")).to_have_text("C0DE")
     assert votes(campaign) == answers
     assert {row[0] for row in query(campaign, "SELECT given_by FROM vote_event")} >= {"key"}
-
-
-def test_buttons_are_named_after_the_items(site, visit):
-    page = voter(site, visit, site.campaign())
-    left, right = read_pair(page)
-    for name in (f"This one: {left}", f"This one: {right}"):
-        expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
 
 
 def test_keyboard_shortcuts_can_be_switched_off_permanently(site, visit):

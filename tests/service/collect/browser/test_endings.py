@@ -63,20 +63,8 @@ def test_strangers_and_voters_without_an_answer_are_told_of_the_end(site, visit,
     page.goto(site.link(campaign, "finish"))
     expect(page.locator("#missing")).to_have_text("You have not answered any comparisons yet.")
     expect(page.locator("#back")).to_be_hidden()
+    expect(page.locator("#stop")).to_be_hidden()
     expect(page.locator("#withdraw")).to_be_visible()
-
-
-def test_an_answer_after_the_end_is_reported(site, visit, campaign):
-    visit.breaks_requests = True
-    page = voter(site, visit, campaign)
-    answer(page, n_done=1)
-    end(campaign)
-    wait_ready(page)
-    page.locator('[data-answer="left"]').click()
-    expect(heading(page, ENDED)).to_be_visible()
-    expect(page.locator("#message")).to_have_text("Your last answer arrived too late and is not counted.")
-    expect(page.locator("#progress")).to_be_hidden()
-    assert n_events(campaign) == 1
 
 
 def test_an_answer_kept_for_later_is_reported_after_the_end(site, visit, campaign):
@@ -115,18 +103,6 @@ def test_between_ballots_voters_are_told_to_return(site, visit):
     campaign.open_next()
     page.reload()
     wait_ready(page)
-
-
-def test_after_the_completion_code_nothing_can_be_undone(site, visit):
-    page = voter(site, visit, site.campaign(pages={"sheets": 1, "completion_code": "C0DE"}))
-    for _ in range(4):
-        answer(page)
-    expect(page.locator("#undo-done")).to_be_visible()
-    page.locator("#to-finish").click()
-    expect(page.locator("#code")).to_have_text("C0DE")
-    page.go_back()
-    expect(heading(page, "This part is complete")).to_be_visible()
-    expect(page.locator("#undo-done")).to_be_hidden()
 
 
 def test_the_overview_offers_links_until_the_end(site, visit):

@@ -20,7 +20,7 @@ from tests.service.collect.browser.conftest import (
     votes,
     wait_ready,
 )
-from tests.service.collect.browser.test_access import check_targets, check_width
+from tests.service.collect.browser.test_access import check_all, check_targets, check_width
 from tests.service.collect.browsing import change_pages, token_of
 
 pytestmark = pytest.mark.wide
@@ -63,6 +63,9 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     assert votes(campaign) == {first: "left", third: "cannot say", fourth: "left", second: "right"}
     page.get_by_role("link", name="Finish and get the code").click()
     expect(page.locator("#code")).to_have_text("C0DE-1")
+    page.go_back()
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
+    expect(page.locator("#undo-done")).to_be_hidden()  # after the code nothing can be undone
     page.goto(site.link(campaign))  # returning voters who have finished see the code at once
     expect(page.get_by_role("heading", name="We have received your answers")).to_be_visible()
     expect(page.locator("#code")).to_have_text("C0DE-1")
@@ -72,22 +75,6 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     expect(page.locator("#counted")).to_have_text("Answers received: 4")  # without practice
     secret = link.partition("#")[2]
     assert not [site_request for site_request in site.requests if secret in "".join(site_request)]
-
-
-def n_voters(campaign):
-    return query(
-        campaign, "SELECT count(*) FROM voter WHERE campaign_id = :id AND source = 'open'", id=campaign.info.id
-    )
-
-
-def test_a_visit_alone_makes_no_voter(site, visit):
-    campaign = site.campaign()
-    page = visit(site.link(campaign))
-    expect(page.locator("#agree")).to_be_visible()
-    assert n_voters(campaign) == [(0,)]
-    page.reload()
-    agree(page)
-    assert n_voters(campaign) == [(1,)]
 
 
 def test_without_pairs_left_the_page_says_so_before_consent(site, visit):
@@ -131,30 +118,6 @@ def test_voting_continues_on_another_device(site, visit):
     assert votes(campaign) == {first: "right", second: "tie"}
 
 
-def test_voters_who_return_after_a_close_continue_with_the_next_ballot(site, visit):
-    campaign = site.campaign(probing=PRACTICE)
-    page = visit(site.invitation(campaign))
-    agree(page)
-    answer(page)
-    page.locator("#next").click()
-    for _ in range(4):
-        answer(page)
-    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
-    page.reload()
-    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()  # as long as it can be undone
-    expect(page.locator("#undo-done")).to_be_visible()
-    for _ in range(2):
-        vote_as_another(campaign)
-    campaign.close(1)
-    campaign.open_next()
-    page.goto(site.link(campaign))
-    expect(page.locator("#answered")).to_have_text("Answers so far: 4")  # without practice
-    page.get_by_role("link", name="Continue").click()
-    wait_ready(page)
-    expect(page.locator("#count")).to_contain_text("0 of ")
-    expect(page.locator("#message")).to_be_hidden()
-
-
 def test_a_participant_of_prolific_leaves_and_returns(site, visit):
     campaign = site.campaign(
         pages={"open_link": False, "platform": "prolific", "study": "6f0c", "sheets": 1, "completion_code": "CC"}
@@ -165,6 +128,8 @@ def test_a_participant_of_prolific_leaves_and_returns(site, visit):
     page = visit(f"{site.link(campaign, query=query_text)}s1#{secret}")
     expect(page.locator("#agree")).to_be_visible()
     assert page.url == site.link(campaign)
+    # A visit alone makes no voter.
+    assert query(campaign, "SELECT 1 FROM voter WHERE campaign_id = :id", id=campaign.info.id) == []
     page.reload()  # and this tab still knows the participant
     agree(page)
     first = read_pair(page)
@@ -207,25 +172,13 @@ def test_the_code_is_shown_only_after_all_votes_are_saved(site, visit):
     assert n_events(campaign) == 4
 
 
-def test_a_voter_who_stops_is_told_that_the_answers_count(site, visit):
-    campaign = site.campaign()
-    page = voter(site, visit, campaign)
-    page.get_by_role("link", name="Finish or withdraw").click()
-    expect(page.get_by_role("heading", name="Not finished yet")).to_be_visible()
-    expect(page.locator("#stop")).to_be_hidden()  # nothing was answered
-    page.get_by_role("link", name="Back to the comparisons").click()
-    answer(page, n_done=1)
-    page.get_by_role("link", name="Finish or withdraw").click()
-    expect(page.locator("#stop")).to_have_text(
-        "You can stop here: just close this page. The answers you have given count."
-    )
-
-
 def test_withdrawing_needs_confirmation_and_erases_the_voter(site, visit):
     campaign = site.campaign()
     page = voter(site, visit, campaign)
     answer(page, n_done=1)
     page.get_by_role("link", name="Finish or withdraw").click()
+    stop = "You can stop here: just close this page. The answers you have given count."
+    expect(page.locator("#stop")).to_have_text(stop)
     page.locator("#withdraw").click()
     page.keyboard.press("Escape")
     assert len(votes(campaign)) == 1
@@ -239,8 +192,9 @@ def test_withdrawing_needs_confirmation_and_erases_the_voter(site, visit):
     expect(page.locator("#agree")).to_be_visible()  # a stranger again
 
 
-def test_the_preview_of_an_organiser_sends_no_votes(site, visit):
-    campaign = site.campaign(probing=PRACTICE)
+def test_the_preview_of_an_organiser_goes_to_the_last_page_and_sends_no_votes(site, visit):
+    back = {"completion_code": "C0DE", "completion_url": "https://a.example/back"}
+    campaign = site.campaign(probing=PRACTICE, pages=back)
     context = visit.context()
     name = access.cookie_name(access.ORGANISER_COOKIE, campaign, https=False)
     context.add_cookies([{"name": name, "value": token_of(campaign, "organiser session"), "url": site.url}])
@@ -265,11 +219,20 @@ def test_the_preview_of_an_organiser_sends_no_votes(site, visit):
     page.locator("#undo-done").click()
     wait_ready(page)
     expect(page.locator("#practice")).to_be_hidden()
+    answer(page)
+    page.locator("#to-finish").click()
+    expect(page.locator("#code")).to_have_text("C0DE")
+    expect(page.locator("#return")).to_have_attribute("href", "https://a.example/back")
+    expect(page.get_by_text("This is a preview.")).to_be_visible()
+    check_all(page)
+    page.locator("#withdraw").click()
+    page.locator("#go").click()
+    expect(page.get_by_role("heading", name="You have withdrawn")).to_be_visible()
     assert not [site_request for site_request in site.requests[before:] if site_request[1].startswith("/v1/")]
     assert n_events(campaign) == 0
     page.get_by_role("link", name="Back to your campaign").click()
     expect(page).to_have_url(f"{site.url}/o/{campaign.key}")
-    for place in ("", "vote"):
+    for place in ("", "vote", "finish"):
         stranger = visit(site.link(campaign, place, "?preview=1"))
         expect(stranger.locator("#agree")).to_be_visible()
         expect(stranger.get_by_text("This is a preview")).to_be_hidden()

@@ -7,19 +7,9 @@ from playwright.sync_api import expect
 
 from adaptive.ledger._ballots.sheets import MINUTE
 from tests.adaptive.ledger.campaigns import change
-from tests.service.collect.browser.conftest import (
-    agree,
-    answer,
-    n_events,
-    n_unsent,
-    open_advanced,
-    read_pair,
-    voter,
-    votes,
-    wait_ready,
-)
+from tests.service.collect.browser.conftest import agree, answer, n_events, n_unsent, read_pair, voter, votes
 from tests.service.collect.browser.test_access import check, check_all, check_width
-from tests.service.collect.browser.test_organiser import make, page_of
+from tests.service.collect.browser.test_organiser import page_of
 from tests.service.collect.browsing import ADMIN, BACK, PROLIFIC, Organiser, change_pages, new_voter, token_of
 
 pytestmark = pytest.mark.wide
@@ -27,28 +17,6 @@ pytestmark = pytest.mark.wide
 
 VOTES = re.compile(r"/v1/votes/[-0-9a-f]{36}$")
 FAILURE_TIMEOUT = 120_000  # milliseconds, in which five requests fail
-
-
-def test_the_preview_goes_to_the_last_page(site, visit):
-    organiser = Organiser(site.app, ADMIN).make()
-    organiser.change_pages(completion_code="C0DE", completion_url="https://a.example/back")
-    page = page_of(site, visit, organiser)
-    page.goto(f"{site.url}/v/{organiser.key}?preview=1")
-    page.locator("#agree").click()
-    while not page.locator("#to-finish").is_visible():
-        answer(page)
-    page.locator("#to-finish").click()
-    expect(page.get_by_role("heading", name="Thank you!")).to_be_visible()
-    expect(page.locator("#code")).to_have_text("C0DE")
-    expect(page.locator("#return")).to_have_attribute("href", "https://a.example/back")
-    expect(page.get_by_text("This is a preview.")).to_be_visible()
-    check_all(page)
-    page.locator("#withdraw").click()
-    page.locator("#go").click()
-    expect(page.get_by_role("heading", name="You have withdrawn")).to_be_visible()
-    assert organiser.get("/voters").json["n_voters"] == 0
-    stranger = visit(f"{site.url}/v/{organiser.key}/finish?preview=1")
-    expect(stranger).to_have_url(f"{site.url}/v/{organiser.key}")
 
 
 def test_a_vote_that_always_fails_is_kept_and_sent_on_request(site, visit):
@@ -110,80 +78,34 @@ def test_an_incomplete_link_of_mechanical_turk_names_the_missing_part(site, visi
     check_all(page)
 
 
-def test_pairs_of_an_excluded_voter_go_to_others(site, visit):
-    organiser = Organiser(site.app, ADMIN).make()
+def test_a_continuous_campaign_to_its_end(site, visit):
+    items = "item\n" + "\n".join(f"term {number}" for number in range(8)) + "\n"
+    plan, settings = {"mode": "continuous", "budget": 24}, {"sheet_size": 6}
+    organiser = Organiser(site.app, ADMIN).make(items_csv=items, plan=plan, settings=settings)
+    page = visit(f"{site.url}/v/{organiser.key}", viewport={"width": 360, "height": 640})
+    expect(page.get_by_role("heading", name="Voting is not open")).to_be_visible()
     organiser.open()
-    _, n_answers = organiser.answer(3)
-    (row,) = organiser.get("/voters").json["voters"]
-    organiser.post(f"/voters/{row['key']}/exclude", {"reason": "too fast"}, status=204)
-    page = page_of(site, visit, organiser, "/voters")
-    page.locator("#voters").get_by_role("button", name="Ask others").click()
-    check(page)
-    page.get_by_role("button", name="Ask others", exact=True).click()
-    expect(page.locator("#said")).to_have_text(f"Comparisons passed to other voters: {n_answers}")
-    assert organiser.get("/progress").json["status"]["n_answered"] == 0
-
-
-def finish_parts(page):
-    """Answer part after part until no further one is offered."""
-    while True:
-        some = page.locator("#voting:visible, #more:visible, #done-text:visible").first
-        expect(some).to_be_visible(timeout=FAILURE_TIMEOUT)  # a batch may have to be drawn
-        if page.locator("#voting").is_visible():
-            answer(page)
-        elif page.locator("#more").is_visible():
-            page.locator("#more").click()
-            expect(page.locator("#more")).to_be_hidden(timeout=FAILURE_TIMEOUT)
-        else:
-            return
-
-
-def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
-    page = visit(f"{site.url}/o/new#{ADMIN}")
-    table = "item\n" + "\n".join(f"term {number}" for number in range(8)) + "\n"
-    page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": table.encode()})
-    open_advanced(page)
-    page.locator("#budget").fill("24")
-    page.locator("#sheet-size").fill("6")
-    make(page)
-    _, _, rest = page.locator("#created-link input").input_value(timeout=FAILURE_TIMEOUT).rpartition("/o/")
-    key, _, token = rest.partition("#")
-    organiser = Organiser(site.app, token, key)
-    assert organiser.get().json["plan"]["batch"] == 10
-    link = f"{site.url}/v/{key}"
-    one, two = visit(link), visit(link, viewport={"width": 360, "height": 640})
-    expect(one.get_by_role("heading", name="Voting is not open")).to_be_visible()
-    organiser.open()
-    for page in (one, two):
-        page.reload()
-        page.locator("#agree").click()
-        wait_ready(page)
-    n_first = 0
-    while one.locator("#voting").is_visible():
-        answer(one)
-        n_first += 1
-        one.wait_for_function("""() => document.querySelector("#voting").hidden
-                                       || !document.querySelector("#status").textContent.startsWith("Saving")""")
-    expect(one.get_by_role("heading", name="This part is complete")).to_be_visible(timeout=FAILURE_TIMEOUT)
+    page.reload()
+    agree(page)
+    check_width(page)
+    while page.locator("#voting").is_visible():
+        answer(page)
+        page.wait_for_function("""() => document.querySelector("#voting").hidden
+                                        || !document.querySelector("#status").textContent.startsWith("Saving")""")
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible(timeout=FAILURE_TIMEOUT)
     n_counted = organiser.get("/progress").json["status"]["n_counted"]
-    assert n_counted in (4, 5, 6)
-    assert n_first >= n_counted  # the sheet also has pairs that measure the voter
-    check_width(two)
+    assert n_counted in (4, 5, 6)  # the sheet may also have pairs that measure the voter
     overview = page_of(site, visit, organiser)
     expect(overview.locator("#progress-text")).to_contain_text(f"{n_counted} of 24 comparisons")
     expect(overview.locator("#ballots tbody tr")).to_have_count(1)
-    for page in (two, one, two, one):
-        finish_parts(page)
+    for _ in range(3):  # a remaining sheet may have a pair that both have seen, so it is for another voter
+        organiser.answer_all()
     status = organiser.get("/progress").json["status"]
-    if status["n_answered"] < 24:  # the remaining sheet has a pair that both have seen, so it is for another voter
-        three = visit(link)
-        three.locator("#agree").click()
-        finish_parts(three)
-        status = organiser.get("/progress").json["status"]
     assert (status["n_comparisons"], status["n_answered"]) == (24, 24)
+    page.locator("#more").click()
+    expect(page.locator("#done-text")).to_have_text("There are no comparisons left for you at the moment. Thank you!")
     review = overview.get_by_role("link", name="Review or end the campaign")
     expect(review).to_have_class(re.compile("button-primary"))  # the next step
-    expect(one.locator("#done-text")).to_have_text("There are no comparisons left for you at the moment. Thank you!")
     ballots = page_of(site, visit, organiser, "/ballots")
     ballots.get_by_role("button", name="End …").click(timeout=FAILURE_TIMEOUT)
     expect(ballots.get_by_role("heading", name="End the campaign?")).to_be_visible()
@@ -324,12 +246,6 @@ def test_an_organiser_sees_participants_to_approve_and_to_reject(site, visit, si
         box.get_by_role("link", name="Save as CSV").last.click()
     assert download.value.path().read_text() == f"{2:024x}\n"
     check_all(page)
-
-
-def test_a_campaign_without_platform_has_no_lists(site, visit):
-    page = page_of(site, visit, organiser_of(site, site.campaign()), "/voters")
-    expect(page.locator("#voters")).to_be_visible()
-    expect(page.locator("#participants")).to_be_hidden()
 
 
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)

@@ -49,26 +49,6 @@ def answer_unsent(page):
     expect(page.locator(WARNING)).to_contain_text("No connection")
 
 
-def test_a_vote_is_sent_again_if_the_response_is_lost(page, campaign):
-    sent = []
-
-    def lose_the_first(route):
-        sent.append(route.request.url)
-        if len(sent) == 1:
-            route.fetch()  # the server has it
-            route.abort()
-        else:
-            route.continue_()
-
-    page.route(VOTES, lose_the_first)
-    pair = read_pair(page)
-    answer(page, n_done=1)
-    assert len(sent) == 2
-    assert len(set(sent)) == 1  # the same event
-    assert (votes(campaign), n_events(campaign)) == ({pair: "left"}, 1)
-    assert n_unsent(page) == 0
-
-
 def test_a_bad_network_loses_and_duplicates_no_vote(site, visit):
     visit.breaks_requests = True
     campaign = site.campaign(voters=1, sheet_size=12)
@@ -119,21 +99,6 @@ def test_a_vote_without_network_is_stored_and_the_next_one_waits(page, campaign)
     expect(page.locator(WARNING)).to_be_hidden()
     assert votes(campaign) == {first: "left", second: "right"}
     assert (n_unsent(page), n_events(campaign)) == (0, 2)
-
-
-def test_a_reload_sends_stored_votes(page, campaign):
-    first = read_pair(page)
-    answer_unsent(page)
-    page.unroute(VOTES)
-    page.reload()
-    wait_ready(page)
-    assert read_pair(page) != first
-    expect(page.locator("#count")).to_have_text("1 of 4")
-    assert (votes(campaign), n_unsent(page)) == ({first: "left"}, 0)
-    page.locator("#undo").click()
-    expect(page.locator("#status")).to_contain_text("Answer undone")
-    assert read_pair(page) == first
-    assert votes(campaign) == {}
 
 
 def test_the_page_respects_retry_after_of_a_busy_server(page, campaign):
