@@ -3,6 +3,7 @@
 A new process reads the sources with test entries, as a contributor would add them.
 """
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -11,10 +12,14 @@ from typing import get_args
 import pytest
 
 import rankcorr
+from adaptive._cli.run.ledgers import init
 from adaptive._formats import votes
+from adaptive.ledger import CampaignSettings
 from adaptive.ledger._votes import exports
 from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 from rankcorr._weights import WEIGHERS
+from service.collect.api.campaigns import SettingsRequest
+from tests.repository import ROOT
 
 # By module: text of its source, and the text to insert after it
 EDITS = {
@@ -130,3 +135,14 @@ def test_types_list_the_registered_names():
 
 def test_weighers_are_public():
     assert {kind.__name__ for kind in WEIGHERS.values()} <= set(rankcorr.__all__)
+
+
+def test_each_setting_of_a_campaign_is_an_option_everywhere():
+    declared = {field.name for field in dataclasses.fields(CampaignSettings) if field.metadata}
+    of_the_web = {"lease_minutes", "first_minutes"}  # there, voters claim sheets
+    assert declared - of_the_web - {parameter.name for parameter in init.params} == set(), (
+        "add it to `ballots run init`"
+    )
+    assert declared - set(SettingsRequest().fields) == set(), "add it to SettingsRequest"
+    form = (ROOT / "service/collect/static/organiser/new.js").read_text("utf-8")
+    assert [name for name in SettingsRequest().fields if f"{name}:" not in form and f".{name} " not in form] == []
