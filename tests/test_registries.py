@@ -3,7 +3,9 @@
 A new process reads the sources with test entries, as a contributor would add them.
 """
 
+import dataclasses
 import json
+import re
 import subprocess
 import sys
 from typing import get_args
@@ -11,10 +13,14 @@ from typing import get_args
 import pytest
 
 import rankcorr
+from adaptive._cli.run.ledgers import init
 from adaptive._formats import votes
+from adaptive.ledger import CampaignSettings
 from adaptive.ledger._votes import exports
 from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 from rankcorr._weights import WEIGHERS
+from service.collect.api.campaigns import SettingsRequest
+from tests.repository import ROOT
 
 # By module: text of its source, and the text to insert after it
 EDITS = {
@@ -130,3 +136,15 @@ def test_types_list_the_registered_names():
 
 def test_weighers_are_public():
     assert {kind.__name__ for kind in WEIGHERS.values()} <= set(rankcorr.__all__)
+
+
+def test_each_setting_of_a_campaign_is_an_option_everywhere():
+    """`ballots run init` has no times for sheets: there, voters do not claim them."""
+    settings = {field.name for field in dataclasses.fields(CampaignSettings) if field.metadata}
+    form = (ROOT / "service/collect/static/organiser/new.js").read_text("utf-8")
+    options = {
+        "ballots run init": {parameter.name for parameter in init.params} | {"lease_minutes", "first_minutes"},
+        "SettingsRequest": SettingsRequest().fields.keys(),
+        "readSettings in new.js": set(re.findall(r"\b[a-z_]+(?=:| = )", form)),
+    }
+    assert {place: settings - names for place, names in options.items() if settings - names} == {}

@@ -299,7 +299,7 @@ def read_votes(
     ----------
     path : str or path-like
         ``"-"`` is standard input, ``"./-"`` a file of that name.
-    format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"}
+    format : Format
         "auto" detects it from the names of the columns.
     columns : mapping of str to str or sequence of str, optional
         Columns of left, right, winner and voter whose names differ from those of the format.

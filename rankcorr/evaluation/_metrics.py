@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias, get_args
@@ -20,11 +20,10 @@ from rankcorr.measures._rank_correlations import ApTies
 # query for 1,000 grades, 28 ms for 10,000.
 LARGEST_GRADE: Final = 1_000
 LARGEST_CUTOFF: Final = 2**31 - 1
-# Lower-case names of metrics from 0 to 1, built-in and of ir_measures.
-SHARES: Final = {
-    *("accuracy", "alpha_ndcg", "ap", "ap_ia", "bpref", "compat", "err", "err_ia", "infap", "iprec", "judged"),
-    *("map", "mrr", "ndcg", "p", "p_ia", "precision", "r", "rbo", "rbp", "recall", "rprec", "rr", "setap", "setf"),
-    *("setp", "setr", "strecall", "success"),
+# Lower-case names of metrics from 0 to 1 of ir_measures, without those that are built in too.
+_IR_MEASURES_TO_1: Final = {
+    *("accuracy", "alpha_ndcg", "ap_ia", "bpref", "compat", "err", "err_ia", "infap", "iprec", "judged", "map", "mrr"),
+    *("p_ia", "precision", "r", "rbp", "recall", "rprec", "rr", "setap", "setf", "setp", "setr", "strecall", "success"),
 }
 
 
@@ -278,7 +277,8 @@ METRICS_BY_NAME: Final[dict[str, Metric]] = {
     "tau_ap": TauAP(),
     "rbo": RBO(),
 }
-METRIC_NAMES: Final = (*METRICS_BY_NAME, "p@K", "ndcg@K")
+METRICS_AT_K: Final[dict[str, Callable[[int], Metric]]] = {"p": PrecisionAt, "ndcg": NDCG}
+METRIC_NAMES: Final = (*METRICS_BY_NAME, *(f"{name}@K" for name in METRICS_AT_K))
 _TREC_EVAL_NAMES: Final = {"ndcg_cut": "ndcg", "p": "p", "map_cut": "ap", "recall": "r", "success": "success"}
 _TREC_EVAL_FORM: Final = re.compile(f"({'|'.join(_TREC_EVAL_NAMES)})_([0-9]{{1,9}})")
 
@@ -310,8 +310,9 @@ def as_metric(metric: MetricLike) -> Metric:
             return as_metric("rr" if match is None else f"{_TREC_EVAL_NAMES[match[1]]}@{match[2]}")
         if lower in METRICS_BY_NAME or lower == "map":
             return METRICS_BY_NAME["ap" if lower == "map" else lower]
-        if match := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):
-            return (NDCG if match[1] == "ndcg" else PrecisionAt)(int(match[2]))
+        name, _, depth = lower.replace("precision@", "p@").partition("@")
+        if name in METRICS_AT_K and re.fullmatch("[0-9]{1,9}", depth):
+            return METRICS_AT_K[name](int(depth))
         return ir_measure_named(metric.strip())
     if type(metric).__module__.partition(".")[0] == "ir_measures":
         return checked_measure(metric, str(metric))
@@ -408,7 +409,7 @@ def largest_difference(name: str) -> float:
     [1.0, 1.0, 2.0, inf]
     """
     kind = name.lower().split("@")[0].split("(")[0]
-    if kind in SHARES:
-        return 1.0
     coefficients = {repr(coefficient).lower().split("(")[0] for coefficient in BY_NAME.values()}
-    return 2.0 if kind in {"tau_ap", *BY_NAME, *coefficients} else math.inf
+    if kind in {"tau_ap", *BY_NAME, *coefficients}:
+        return 2.0
+    return 1.0 if kind in {*METRICS_BY_NAME, *METRICS_AT_K, *_IR_MEASURES_TO_1} else math.inf

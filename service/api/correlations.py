@@ -124,13 +124,12 @@ class CorrelationRequest(CoefficientRequest):
 
 class CorrelationAnswer(
     NoticedAnswer,
-    **properties_of(gold_comparison.GoldComparison, "n_items", "n_missing"),
+    **properties_of(gold_comparison.GoldComparison, "n_items", "n_missing", ties=at_least(gold=WHOLE, system=WHOLE)),
     optional=["n_missing", "worst", "inference"],
 ):
     """Coefficients of two rankings; null where undefined."""
 
     coefficients = map_of(fields.STATISTIC)
-    ties = at_least("Number of items that share their rank with another.", gold=WHOLE, system=WHOLE)
     worst = WORST
     inference = INFERENCE.read_from("tests")
 

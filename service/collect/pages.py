@@ -77,7 +77,7 @@ class Texts:
 def interface_language(language: str) -> str:
     """Return the language of locales/ that serves a tag.
 
-    >>> interface_language("de-CH"), interface_language("fr")
+    >>> interface_language("de-CH"), interface_language("tlh")
     ('de', 'en')
     """
     main = language.lower().split("-")[0]

@@ -20,7 +20,7 @@ from rankcorr._correlation import correlate
 from rankcorr._weights import TIED_WEIGHTS
 from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate, leaderboard_of_scores
 from rankcorr.evaluation._comparison.query_tests import TESTS
-from rankcorr.evaluation._metrics import METRICS_BY_NAME
+from rankcorr.evaluation._metrics import METRIC_NAMES
 from rankcorr.evaluation._query_kernels import MOST_PAIRED
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
@@ -140,7 +140,7 @@ def _evaluate() -> None:
     }
     policies: tuple[dict[str, Any], ...] = ({}, {"depth": 5, "unjudged": "omit", "unretrieved": "omit"})
     for options in policies:
-        metrics = ["p@5", "ndcg@5", *METRICS_BY_NAME]
+        metrics = [name.replace("@K", "@5") for name in METRIC_NAMES]
         evaluation = evaluate(gold, runs, metrics=metrics, n_resamples=N_RESAMPLES, workers=1, **options)
     long = {"long": {f"d{d}": d % 7 for d in range(MOST_PAIRED + 1)}}  # other kernels than those of short lists
     evaluate(long, long, metrics=COEFFICIENTS, n_resamples=N_RESAMPLES, workers=1)

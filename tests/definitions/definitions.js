@@ -35,9 +35,9 @@ function aligned(x, y, missing) {
 const WEIGHERS = {
   hyperbolic: () => (r) => 1 / r,
   logarithmic: () => (r) => 1 / Math.log2(r + 1),
-  "top-k": ({ k }) => (r) => (r <= k ? 1 : 0),
+  "top-k": (k) => (r) => (r <= k ? 1 : 0),
   uniform: () => () => 1,
-  "inverse-square": ({ n0 = 2 }) => (r) => 1 / (r + n0) ** 2,
+  "inverse-square": (n0) => (r) => 1 / (r + n0) ** 2,
 };
 const SCHEMES = {
   additive: (u, v) => u + v,
@@ -59,7 +59,10 @@ function weightsOfRanks(ranks, f, tiedWeights) {
 /** Weights that sum to 1; null if every one is 0. */
 function itemWeights(a, b, options) {
   const plain = options.coefficient === "rho" || options.coefficient === "tau";
-  const f = WEIGHERS[plain ? "uniform" : (options.weigher ?? "inverse-square")](options);
+  const weigher = plain ? "uniform" : (options.weigher ?? `inverse-square:${options.n0 ?? 2}`);
+  const [name, number] = weigher.split(":");
+  if (!(name in WEIGHERS)) throw new Error(`add ${name} to WEIGHERS`);
+  const f = WEIGHERS[name](Number(number));
   const u = weightsOfRanks(a, f, options.tied_weights ?? "midrank");
   const v = weightsOfRanks(b, f, options.tied_weights ?? "midrank");
   const c = u.map((own, i) => SCHEMES[options.scheme ?? "additive"](own, v[i]));

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import warnings
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -49,13 +50,14 @@ def draw_scores(rng, n_items):
 
 
 def draw_options(rng):
-    weigher = rng.choice([None, None, None, *WEIGHERS])
+    names = [":".join([name, *("2" for _ in fields(kind))]) for name, kind in WEIGHERS.items()]
+    weigher = rng.choice([None, None, None, *names])
     return {
         "coefficient": rng.choice(COEFFICIENTS),
         "scheme": rng.choice(SCHEMES),
         "tied_weights": rng.choice(TIED_WEIGHTS),
         "variant": rng.choice(VARIANTS),
-        **({"n0": rng.choice([-0.9, 0, 2, 10, 300.5])} if weigher is None else {"weigher": weigher, "k": 2}),
+        **({"n0": rng.choice([-0.9, 0, 2, 10, 300.5])} if weigher is None else {"weigher": weigher}),
     }
 
 
@@ -100,12 +102,10 @@ def answers():
 
 
 def coefficient_of(question):
-    weigher = question.get("weigher")
-    named = {"top-k": f"top-k:{question.get('k')}"}.get(weigher, weigher)
     names = ("scheme", "tied_weights", "variant", "n0")
     options = {name: question[name] for name in names if name in question}
-    if named is not None:
-        options["weigher"] = named_weigher(named)
+    if "weigher" in question:
+        options["weigher"] = named_weigher(question["weigher"])
     return named_coefficient(question["coefficient"], **options)
 
 

@@ -132,7 +132,7 @@ class ContinuousPlan:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         # These fields are omitted if they have their defaults, so that earlier releases can read the plan.
-        return omit_defaults(asdict(self), n_pairs=None, set_size=2)
+        return omit_defaults(ContinuousPlan, asdict(self), "n_pairs", "set_size")
 
 
 def items_of_targets(targets: Targets) -> list[Hashable]:

@@ -261,9 +261,9 @@ class Probing:
         return cls(**{**data, "known": known})
 
 
-def omit_defaults(fields: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
-    """Return fields without those whose value is their default."""
-    return {name: value for name, value in fields.items() if name not in defaults or value != defaults[name]}
+def omit_defaults(owner: type, content: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return the fields of a dataclass without those of these names whose value is their default."""
+    return {name: value for name, value in content.items() if name not in names or value != getattr(owner, name)}
 
 
 def n_repeatable(size: int) -> int:
@@ -362,7 +362,7 @@ class CampaignSettings:
         """Return the fields, ready for JSON."""
         parts = {name: part.to_dict() for name in ("probing", "pay") if (part := getattr(self, name)) is not None}
         # These fields are omitted if they have their defaults, so that earlier releases can read the settings.
-        return omit_defaults({**vars(self), **parts}, targets=None, grades=1)
+        return omit_defaults(CampaignSettings, {**vars(self), **parts}, "targets", "grades")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CampaignSettings:

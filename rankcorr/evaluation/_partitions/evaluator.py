@@ -22,7 +22,7 @@ from rankcorr.evaluation._columns import Codes, places_in_groups
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
 from rankcorr.evaluation._metric_values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
-from rankcorr.evaluation._metrics import NDCG, AveragePrecision, IrMeasure, Metric, MetricLike, PrecisionAt, as_metrics
+from rankcorr.evaluation._metrics import RBO, Metric, MetricLike, TauAP, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
 from rankcorr.evaluation._partitions.joined_columns import (
     Documents,
@@ -142,8 +142,7 @@ class QueryEvaluator:
         for field, value in checked.items():
             object.__setattr__(self, field, value)
         checks.check_unique((self.query, N_DOCUMENTS, *self.columns), "names of columns of the result", OptionError)
-        by_id = AveragePrecision | PrecisionAt | NDCG | IrMeasure
-        tied = [name for name, metric in named.items() if isinstance(metric, by_id)]
+        tied = [name for name, metric in named.items() if not isinstance(metric, Coefficient | TauAP | RBO)]
         if tied and self.document is None:
             raise MetricError(
                 f"{', '.join(tied)}: documents with equal scores are ordered by id; give the column of ids as document="

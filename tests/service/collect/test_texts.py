@@ -140,7 +140,7 @@ def test_texts_are_found_by_key_and_filled_in():
         text("voter.vote")
     with pytest.raises(KeyError, match="of"):
         text("voter.vote.count", done=3)
-    assert json.loads(Texts("fr").section("voter"))["vote"]["undo"] == "Undo"
+    assert json.loads(Texts("tlh").section("voter"))["vote"]["undo"] == "Undo"
 
 
 @pytest.mark.parametrize(

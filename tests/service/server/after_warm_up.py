@@ -14,6 +14,7 @@ from adaptive._plan import plan_ballots
 from adaptive.ledger import ContinuousPlan, Ledger
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._closing import close_batches
+from rankcorr.evaluation._metrics import METRIC_NAMES
 from service import create_app
 from service.server.warm_up import warm_up, warm_up_campaigns
 from tests.adaptive.ledger.campaigns import campaign_of, comparisons_of, vote
@@ -123,7 +124,7 @@ def evaluations():
         run: {query: {name: place * step % 7 for place, name in enumerate("lkjihgfedz")} for query in queries}
         for run, step in (("x", 2), ("y", 3), ("z", 5))
     }
-    metrics = ["tau_w", "rho_w", "tau", "rho", "tau_ap", "rbo", "ap", "p@5", "ndcg@5"]
+    metrics = [name.replace("@K", "@5") for name in METRIC_NAMES]
     request = {"qrels": qrels, "runs": runs, "metrics": metrics}
     drawing = {"seed": 1, "n_resamples": 50}
     for options, policy in itertools.product(

@@ -1,5 +1,6 @@
 import math
 import pickle
+from contextlib import suppress
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 from rankcorr import RhoW, TauW, null_distribution
 from rankcorr._checks import collected_notices
+from rankcorr.errors import MetricError
 from rankcorr.evaluation import QueryEvaluator, UndefinedQueryError, evaluate
+from rankcorr.evaluation._metrics import METRIC_NAMES
 from rankcorr.measures import rank_biased_overlap, tau_ap
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, joined_rows
 
@@ -155,6 +158,14 @@ def test_lists_need_no_ids():
     rows = pd.DataFrame({"query": "q", "relevance": x, "score": y})
     (values,) = QueryEvaluator(["tau_ap", "rbo"]).frame(rows)[["tau_ap", "rbo"]].to_numpy().tolist()
     assert values == pytest.approx([tau_ap(x, y), rank_biased_overlap(x, y).extrapolated])
+
+
+@pytest.mark.parametrize("name", [name.replace("@K", "@1") for name in METRIC_NAMES])
+def test_without_ids_no_value_depends_on_the_order_of_rows(name):
+    rows = pd.DataFrame({"query": "q", "relevance": [1, 0, 2], "score": [2, 2, 1]})
+    with suppress(MetricError):  # it needs ids
+        evaluator = QueryEvaluator([name])
+        assert evaluator.frame(rows)[name].tolist() == pytest.approx(evaluator.frame(rows[::-1])[name].tolist())
 
 
 @pytest.mark.parametrize("relevance", [[None, None], [math.nan, math.nan]])
