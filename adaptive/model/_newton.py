@@ -204,7 +204,8 @@ class JointFit:
         n_solved = 0
         for (step,) in self.solutions(point, [slope]):
             n_solved += 1
-            largest, of_others = float(np.abs(step.theta).max()), max(float(np.abs(step.groups).max()), abs(step.log_nu))
+            largest = float(np.abs(step.theta).max())
+            of_others = max(float(np.abs(step.groups).max()), abs(step.log_nu))
             change = 2.0 * largest  # at most
             if change > _LARGEST_STEP:
                 # The likelihood is curved in differences only: the ends of a long chain may move far.

@@ -100,9 +100,10 @@ def encode_ids(column: Any, noun: str) -> Ids:
         codes = np.fromiter(map(places.__getitem__, identifiers), np.int64, len(identifiers))
     except TypeError:
         raise ColumnError(f"each {noun} id must be text or a whole number; one cannot be hashed") from None
+    kinds = set(map(type, identifiers))
     # 1, 1.0 and True are the same key of a dict, so all ids are checked if their types differ.
-    check_identifiers(places if len(set(map(type, identifiers))) == 1 else identifiers, noun)
-    return Ids(codes, tuple(map(plain_identifier, places)))
+    check_identifiers(places if len(kinds) == 1 else identifiers, noun)
+    return Ids(codes, tuple(places if kinds <= {str, int} else map(plain_identifier, places)))
 
 
 def checked_values(column: Any, noun: str) -> NDArray[np.float64]:

@@ -440,7 +440,7 @@ def _step_down_pvalues(
         ratios = noise[one]
         ratios -= noise[other]
         ratios /= np.where(errors > 0, errors, math.inf)
-        return ratios[:, np.newaxis]
+        return np.asarray(ratios[:, np.newaxis])
 
     return step_down(statistics[pairs], draw_ratios)
 

@@ -499,7 +499,7 @@ def corrected_pvalues(
             flipped = sums[first[part]] - sums[second[part]]
         else:
             flipped = np.ascontiguousarray(_flip_signs(differences[:, part], signs, draws).T)
-        return (np.abs(flipped) / scales[part][:, np.newaxis])[:, np.newaxis]
+        return np.asarray((np.abs(flipped) / scales[part][:, np.newaxis])[:, np.newaxis])
 
     observed = np.abs(differences.sum(axis=0)) / scales
     return np.maximum(step_down(observed, exchanged, is_exact=is_exact), paired)  # nan stays nan
