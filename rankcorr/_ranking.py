@@ -386,7 +386,11 @@ def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, 
         raise errors.LabelError(
             f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}"
         )
-    names = tuple(plain_times(python_values(labels)))
+    names = tuple(python_values(labels))
+    kinds = set(map(type, names))
+    if not kinds <= {str, int}:
+        names = tuple(plain_times(names))
+        kinds = set(map(type, names))
     if len(names) != n_items:
         raise errors.LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
     try:
@@ -399,7 +403,6 @@ def checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, 
         raise errors.DuplicateLabelError(
             checks.offending("labels must be unique; more than once", checks.repeated(names))
         )
-    kinds = set(map(type, names))
     if any(map(is_array, kinds)):
         raise errors.LabelError(f"labels must be text or numbers, not arrays; got {checks.shown(names)}")
     if twins := [] if kinds in ({str}, {int}) else type_twins(names):

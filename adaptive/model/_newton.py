@@ -54,7 +54,7 @@ class Move:
     log_nu: float
 
     def __matmul__(self, other: Move) -> float:
-        return float(self.theta @ other.theta + np.sum(self.groups * other.groups) + self.log_nu * other.log_nu)
+        return float(self.theta @ other.theta + (self.groups * other.groups).sum() + self.log_nu * other.log_nu)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +204,13 @@ class JointFit:
         n_solved = 0
         for (step,) in self.solutions(point, [slope]):
             n_solved += 1
-            # The likelihood is curved in differences only: the ends of a long chain may move far.
-            change = float(np.ptp(step.theta))
-            if change > _LARGEST_STEP:
-                change = float(np.abs(step.theta[rows.left] - step.theta[rows.right]).max(initial=0.0))
+            largest = float(np.abs(step.theta).max())
             of_others = max(float(np.abs(step.groups).max()), abs(step.log_nu))
-            size = max(1.0, float(np.abs(at.theta).max(initial=0.0)))
-            largest = max(float(np.abs(step.theta).max(initial=0.0)) / size, of_others)
+            change = 2.0 * largest  # at most
+            if change > _LARGEST_STEP:
+                # The likelihood is curved in differences only: the ends of a long chain may move far.
+                change = float(np.abs(step.theta[rows.left] - step.theta[rows.right]).max(initial=0.0))
+            largest = max(largest / max(1.0, float(np.abs(at.theta).max())), of_others)
             part = 1.0 / max(1.0, change / _LARGEST_STEP, of_others)
             for _ in range(30):
                 ahead = self.point(self.take_step(at, step, part))
@@ -272,25 +272,26 @@ class JointFit:
         LinAlgError
             The curvature is not positive definite, which cannot happen to expected ones.
         """
-        n_items, at, n_targets = self.rows.n_items, point.at, len(targets)
+        n_items, n_groups, n_targets = self.rows.n_items, self.rows.n_groups, len(targets)
+        at, free = point.at, self.is_free
         voters, weight = self._eliminate(point, is_observed)
-        log_nu = np.array([target.log_nu for target in targets])
-        is_at_end = at.nu in _NU_RANGE and bool(((log_nu > 0) == (at.nu == _NU_RANGE[1])).all())
-        columns = [np.concatenate([target.theta, target.groups[:, self.is_free].ravel()]) for target in targets]
+        columns = [np.concatenate([target.theta, target.groups[:, free].ravel()]) for target in targets]
+        is_largest = at.nu == _NU_RANGE[1]
+        is_at_end = at.nu in _NU_RANGE and all((target.log_nu > 0) == is_largest for target in targets)
         fits_nu = self.fits_nu and not is_at_end
         if fits_nu:
             border, corner = self._border(point)
             columns.append(border)
-        solved = self._solve_blocks(voters, weight, at.precision, np.column_stack(columns)).T
+        solved = self._solve_blocks(voters, weight, at.precision, np.array(columns).T.copy()).T
         solutions, moves = solved[:n_targets], np.zeros(n_targets)
         if fits_nu:
             rest = corner - float(border @ solved[-1])  # of log nu, once the others are eliminated
             if rest <= 0:
                 raise np.linalg.LinAlgError
-            moves = (log_nu - solutions @ border) / rest
-            solutions = solutions - np.outer(moves, solved[-1])
-        groups = np.zeros((n_targets, self.rows.n_groups, 3))
-        groups[..., self.is_free] = solutions[:, n_items:].reshape(groups[..., self.is_free].shape)
+            moves = (np.array([target.log_nu for target in targets]) - solutions @ border) / rest
+            solutions = solutions - np.multiply.outer(moves, solved[-1])
+        groups = np.zeros((n_targets, n_groups, 3))
+        groups[..., free] = solutions[:, n_items:].reshape(n_targets, n_groups, -1)
         return [Move(x[:n_items], y, float(z)) for x, y, z in zip(solutions, groups, moves, strict=True)]
 
     def _border(self, point: Point) -> tuple[Array, float]:
@@ -375,12 +376,12 @@ class JointFit:
         # Far below the curvature of the votes, a prior cannot be told from rounding errors. The common level, which
         # only the prior limits, is then solved for separately. Elsewhere, items never compared remain exactly tied.
         is_flat = precision <= _FLAT * weight.max(initial=0.0)
-        level = target.mean(axis=0) if is_flat else np.zeros(target.shape[1])
+        level = target.mean(axis=0) if is_flat else 0.0
         target = target - level
         if rows.has_dense_steps:
             matrix = laplacian(rows, weight)
             most = float(matrix.diagonal().max()) if is_flat else 0.0
-            matrix[np.diag_indices(n_items)] += precision + _LEAST_PART * most
+            matrix.flat[:: n_items + 1] += precision + _LEAST_PART * most
             if voters.shares.size:
                 matrix -= voters.absorbed_matrix()
             if is_flat:

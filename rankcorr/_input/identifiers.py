@@ -8,7 +8,7 @@ with a zone differs from all without one, as in Python, and no list may have lab
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import date, timedelta
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -136,15 +136,15 @@ def check_identifiers(identifiers: Iterable[Hashable], noun: str) -> None:
     rankcorr.errors.ColumnError: query ids must be all text or all whole numbers; got both, such as 'a' and 1: ...
     """
     identifiers = list(identifiers)
-    kinds = set(map(_kind, identifiers))
+    kinds = set(map(_kind, set(map(type, identifiers))))
     if not kinds <= {str, int}:
-        others = [identifier for identifier in identifiers if _kind(identifier) is None]
+        others = [identifier for identifier in identifiers if _kind(type(identifier)) is None]
         message = offending(f"each {noun} id must be text or a whole number; got", others)
         raise ColumnError(f"{message}, of type {type(others[0]).__name__}")
-    if str in kinds and any(isinstance(identifier, str) and not identifier for identifier in identifiers):
+    if str in kinds and "" in identifiers:
         raise ColumnError(f"each {noun} needs an id; one is empty")
     if len(kinds) > 1:
-        text, number = (next(one for one in identifiers if _kind(one) is kind) for kind in (str, int))
+        text, number = (next(one for one in identifiers if _kind(type(one)) is kind) for kind in (str, int))
         raise ColumnError(
             f"{noun} ids must be all text or all whole numbers; got both, such as {plain_identifier(text)!r} and "
             f"{plain_identifier(number)!r}: write all of them in one way"
@@ -173,7 +173,7 @@ def unicode_twins(identifiers: Iterable[Hashable]) -> list[tuple[str, str]]:
     [("'caf\\xe9'", "'cafe\\u0301'")]
     """
     identifiers = list(identifiers)
-    others = {text for text in _texts(identifiers) if not text.isascii()}
+    others = set(filterfalse(str.isascii, _texts(identifiers)))
     if not others:  # as nearly always
         return []
     texts = set(_texts(identifiers))
@@ -201,10 +201,10 @@ def warn_unicode_twins(identifiers: Iterable[Hashable], noun: str, *, stacklevel
         )
 
 
-def _kind(identifier: object) -> type | None:
-    if isinstance(identifier, str):
+def _kind(of_type: type) -> type | None:
+    if issubclass(of_type, str):
         return str
-    is_number = isinstance(identifier, int | np.integer) and not isinstance(identifier, bool | np.timedelta64)
+    is_number = issubclass(of_type, int | np.integer) and not issubclass(of_type, bool | np.timedelta64)
     return int if is_number else None
 
 

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final, NoReturn, cast
@@ -85,7 +86,7 @@ class Source:
     data: bytes | None = None
     form: str = "CSV"
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name in messages."""
         return "<stdin>" if self.path == "-" else printable(self.path, limit=None)

@@ -1,7 +1,9 @@
 """Encode ids as codes, and check columns of numbers, for `Qrels` and `Run`."""
 
 import sys
+from collections import defaultdict
 from collections.abc import Hashable, Iterable
+from itertools import count
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -93,14 +95,15 @@ def encode_ids(column: Any, noun: str) -> Ids:
     if isinstance(column, str | bytes | set | frozenset) or not isinstance(column, Iterable):
         raise ColumnError(f"the column of {noun} ids must be a list or a series; got {shown(column)}")
     identifiers = list(column)
-    places: dict[Hashable, int] = {}
+    places: dict[Hashable, int] = defaultdict(count().__next__)
     try:
-        rows = [places.setdefault(identifier, len(places)) for identifier in identifiers]
+        codes = np.fromiter(map(places.__getitem__, identifiers), np.int64, len(identifiers))
     except TypeError:
         raise ColumnError(f"each {noun} id must be text or a whole number; one cannot be hashed") from None
+    kinds = set(map(type, identifiers))
     # 1, 1.0 and True are the same key of a dict, so all ids are checked if their types differ.
-    check_identifiers(places if len(set(map(type, identifiers))) == 1 else identifiers, noun)
-    return Ids(np.array(rows, np.int64), tuple(map(plain_identifier, places)))
+    check_identifiers(places if len(kinds) == 1 else identifiers, noun)
+    return Ids(codes, tuple(places if kinds <= {str, int} else map(plain_identifier, places)))
 
 
 def checked_values(column: Any, noun: str) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count, islice, repeat
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -227,7 +227,7 @@ def join_run(
             f"qrels and {name} share no query; qrels have {_some(qrels.queries)}, {name} has {_some(run.queries)}"
         )
     known = qrels.document_places
-    code_of = np.array([known.get(document, -1) for document in run.documents], np.int64)
+    code_of = np.fromiter(map(known.get, run.documents, repeat(-1)), np.int64, len(run.documents))
     unjudged = np.flatnonzero(code_of < 0)
     code_of[unjudged] = len(known) + np.arange(unjudged.size)
     documents = (*qrels.documents, *(run.documents[code] for code in unjudged.tolist()))
@@ -259,10 +259,9 @@ def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
         to_text = isinstance(run.documents[0], str)
         queries = [str(query) if to_text else _number(str(query)) for query in queries]
     query_codes = np.full(len(queries), -1, np.int64)
-    place_of = {query: place for place, query in enumerate(queries)}  # smaller than a mapping of documents
-    for document, code in zip(run.documents, codes.tolist(), strict=True):
-        if document in place_of:
-            query_codes[place_of[document]] = code
+    place_of = dict(zip(queries, count()))  # smaller than a mapping of documents
+    places = np.fromiter(map(place_of.get, run.documents, repeat(-1)), np.int64, len(run.documents))
+    query_codes[places[places >= 0]] = codes[places >= 0]
     is_self_hit = np.zeros(joint.codes.size, bool)
     if (query_codes >= 0).any():
         rows = _rows(joint)

@@ -180,13 +180,14 @@ class JointTest:
         n_numbers = 2 * self.n_systems * sum(exchange.n_items for exchange in exchanges)
         draws = self._draws.of_part(JOINT)
         totals = np.concatenate(draws.in_blocks(partial(_draw_totals, exchanges), n_numbers), axis=1)
+        totals = np.ascontiguousarray(np.moveaxis(totals, 2, 0))
         sums = np.array([system.total for system in self._systems])
         leads = sums[:, np.newaxis] - sums
         first, second = np.triu_indices(self.n_systems, 1)
         scaled = np.abs(leads) * _scales(exchanges)
 
         def leads_after(pairs: NDArray[np.intp]) -> Values:
-            return np.asarray(np.abs(totals[:, :, first[pairs]] - totals[:, :, second[pairs]]))
+            return np.asarray(np.abs(totals[first[pairs]] - totals[second[pairs]]))
 
         corrected = np.full(leads.shape, math.nan)
         corrected[first, second] = step_down(scaled[first, second], leads_after)

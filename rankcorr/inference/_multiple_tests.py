@@ -24,7 +24,7 @@ from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import DimensionError, LabelMismatchError, LengthError, NonNumericError, OptionError
 
 TESTED: Final = ("pvalue", "corrected_pvalue")
-MOST_PAIRS: Final = 256  # kept in memory at a time, with all their exchanges
+MOST_PAIRS: Final = 64  # kept in memory at a time, with all their exchanges
 _SYMMETRY_ERROR: Final = 1e-8  # of a covariance matrix, relative to its largest entry
 _LARGEST_EXPONENT: Final = 1_000  # of two; 20 times such a number is still a float
 
@@ -98,8 +98,8 @@ def step_down(
     statistics : ndarray of float64, shape (n_pairs,)
         Statistic of each pair; larger is more extreme. nan has the p-value 1.
     draw_statistics : callable
-        Takes the numbers of some pairs, and returns their statistics after each exchange, shape (n_scales,
-        n_exchanges, n_pairs); nan counts as the most extreme.
+        Takes the numbers of some pairs, and returns their statistics after each exchange, shape (n_pairs, n_scales,
+        n_exchanges); nan counts as the most extreme.
     is_exact : bool
         Whether all exchanges were enumerated. If they were drawn, the observed statistics count as one of them.
 
@@ -119,14 +119,11 @@ def step_down(
     pvalues, order, largest = np.ones(observed.size), np.argsort(observed, kind="stable"), None
     for start in range(0, order.size, MOST_PAIRS):
         part = order[start : start + MOST_PAIRS]
-        values = draw_statistics(part)
-        values = np.where(np.isnan(values), np.inf, values)
-        if largest is not None:
-            np.maximum(values[:, :, 0], largest, out=values[:, :, 0])
-        np.maximum.accumulate(values, axis=2, out=values)
-        largest = values[:, :, -1]
-        counts = (values >= observed[part] - ROUNDING).sum(axis=1).max(axis=0)
-        pvalues[part] = counts / values.shape[1] if is_exact else (1 + counts) / (1 + values.shape[1])
+        for pair, values in zip(part.tolist(), draw_statistics(part), strict=True):
+            largest = values if largest is None else np.maximum(largest, values, out=values)  # nan stays nan
+            is_smaller = largest < observed[pair] - ROUNDING
+            count = is_smaller.shape[1] - min(map(np.count_nonzero, is_smaller))
+            pvalues[pair] = count / is_smaller.shape[1] if is_exact else (1 + count) / (1 + is_smaller.shape[1])
     pvalues[order] = np.maximum.accumulate(pvalues[order][::-1])[::-1]
     return pvalues
 
@@ -398,6 +395,7 @@ def rank_sets(
     exponent = max(0, int(np.frexp(max(np.abs(values).max(), np.abs(root).max()))[1]) - _LARGEST_EXPONENT)
     scaled, root = np.ldexp(values, -exponent), np.ldexp(root, -exponent)
     noise = np.random.default_rng(draws.seed).standard_normal((draws.n_resamples, values.size)) @ root.T
+    noise = np.ascontiguousarray(noise.T)
     spread = np.array([np.hypot.reduce(root - row, axis=1) for row in root])
     order = np.argsort(-values, kind="stable")
     ranks, _, _ = midranks(values, descending=True)
@@ -438,8 +436,11 @@ def _step_down_pvalues(
     def draw_ratios(part: NDArray[np.intp]) -> Values:
         report(0)
         one, other = first[part], second[part]
-        errors = spread[one, other]
-        return ((noise[:, one] - noise[:, other]) / np.where(errors > 0, errors, math.inf))[np.newaxis]
+        errors = spread[one, other][:, np.newaxis]
+        ratios = noise[one]
+        ratios -= noise[other]
+        ratios /= np.where(errors > 0, errors, math.inf)
+        return np.asarray(ratios[:, np.newaxis])
 
     return step_down(statistics[pairs], draw_ratios)
 

@@ -81,8 +81,9 @@ def _words(entry: object) -> Iterator[str | None]:
 
 def tied_groups(ranking: Ranking) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Start, from 0, and size of each group of tied items, from best to worst."""
-    starts = np.flatnonzero(np.diff(ranking.ranks[ranking.best_first], prepend=0.0))  # ranks are at least 1
-    return starts, np.diff(starts, append=ranking.n_items)
+    ranks = ranking.ranks[ranking.best_first]
+    bounds = np.concatenate([[0], np.flatnonzero(ranks[1:] != ranks[:-1]) + 1, [ranks.size]])
+    return bounds[:-1], bounds[1:] - bounds[:-1]
 
 
 def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = "raise") -> float:

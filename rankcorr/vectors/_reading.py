@@ -258,8 +258,7 @@ class Record(NamedTuple):
 
 
 def _has_huge(numbers: Numbers) -> bool:
-    sizes = np.abs(numbers)
-    return bool(sizes.max(where=np.isfinite(sizes), initial=0) > _LARGEST)
+    return bool(((np.abs(numbers) > _LARGEST) & np.isfinite(numbers)).any())
 
 
 def _read_header(source: VectorSource, line: bytes) -> tuple[int, int]:

@@ -492,14 +492,14 @@ def corrected_pvalues(
     signs = np.asarray(1.0 - 2.0 * all_swaps(len(differences)), np.float64) if is_exact else None
     # If no value is missing, the difference of the sums of two runs is the sum of their differences.
     centred = values - values.mean(axis=1, keepdims=True)
-    sums = _flip_signs(by_cluster(centred, clusters), signs, draws) if is_complete else None
+    sums = np.ascontiguousarray(_flip_signs(by_cluster(centred, clusters), signs, draws).T) if is_complete else None
 
     def exchanged(part: NDArray[np.intp]) -> Values:
         if sums is not None:
-            flipped = sums[:, first[part]] - sums[:, second[part]]
+            flipped = sums[first[part]] - sums[second[part]]
         else:
-            flipped = _flip_signs(differences[:, part], signs, draws)
-        return np.abs(flipped)[np.newaxis] / scales[part]
+            flipped = np.ascontiguousarray(_flip_signs(differences[:, part], signs, draws).T)
+        return np.asarray((np.abs(flipped) / scales[part][:, np.newaxis])[:, np.newaxis])
 
     observed = np.abs(differences.sum(axis=0)) / scales
     return np.maximum(step_down(observed, exchanged, is_exact=is_exact), paired)  # nan stays nan
