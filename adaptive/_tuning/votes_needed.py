@@ -46,9 +46,9 @@ class VotesNeeded(TableResult):
         The target.
     coefficient, approach : str
     votes : float
-        Votes needed, interpolated between checkpoints; nan if even the last checkpoint is below the target.
+        Votes needed, interpolated between checkpoints; nan if the mean is below the target at all of them.
     interval : pair of float
-        Interval of `votes`; its upper end is inf if even the last checkpoint may be below the target.
+        Interval of `votes`; its upper end is inf if all checkpoints may be below the target.
     budgets : ndarray of int64, shape (n_checkpoints,), read-only
         Number of votes cast at each checkpoint. Ballots cast as many as a plan of whole presentations has.
     means, ses : ndarray of float64, shape (n_checkpoints,), read-only
@@ -98,13 +98,13 @@ class VotesNeeded(TableResult):
 
     @property
     def reached(self) -> bool:
-        """Whether the mean accuracy reaches the target at the last checkpoint."""
+        """Whether the mean accuracy reaches the target at a checkpoint."""
         return not math.isnan(self.votes)
 
     @property
     def possible(self) -> bool:
-        """Whether these voters may reach the target: it is not above the interval of the bound."""
-        return self.reached or self.accuracy <= self.bound_interval[1]
+        """Whether these voters may reach the target: it is not above the interval of the bound, which may be nan."""
+        return self.reached or not self.accuracy > self.bound_interval[1]
 
     @property
     def verdict(self) -> str:

@@ -47,10 +47,12 @@ BELOW_ALL: Final = np.iinfo(np.int64).max
 STAY: Final = np.uint32(2**32 - 1)
 GO: Final = np.uint32(0)
 
-# The test for a common scale: its level, its number of exchanges, and the number of points at which distribution
+# The test for a common scale: its level, its number of exchanges, the number of places that a block of them moves
+# (20 exchanges of 50 systems on 20,000 items would take 450 MB), and the number of points at which distribution
 # functions are compared.
 SCALE_LEVEL: Final = 0.01
 N_SCALE_EXCHANGES: Final = 1_999
+BLOCK_PLACES: Final = 1 << 17
 MOST_CODES: Final = 256
 
 Places: TypeAlias = NDArray[np.int64]
@@ -407,8 +409,9 @@ def on_one_scale(codes: Places) -> bool:
     if 2 * n_systems * n_codes * np.exp(-2 * (observed / n_systems) ** 2 / n_items) < SCALE_LEVEL / 10:
         return False
     rng, number = np.random.default_rng(n_items), 0
-    for start in range(0, N_SCALE_EXCHANGES, 20):  # the fewest after which a test can stop
-        n_exchanges = min(20, N_SCALE_EXCHANGES - start)
+    block = max(1, min(20, BLOCK_PLACES // places.size))  # a test can stop after 20 exchanges at the earliest
+    for start in range(0, N_SCALE_EXCHANGES, block):
+        n_exchanges = min(block, N_SCALE_EXCHANGES - start)
         exchanges = rng.permuted(np.broadcast_to(places, (n_exchanges, *places.shape)), axis=1)
         number += int(np.count_nonzero(distances(exchanges) >= observed))
         if number > SCALE_LEVEL * N_SCALE_EXCHANGES:

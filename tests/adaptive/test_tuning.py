@@ -15,6 +15,7 @@ from adaptive import (
     ModelError,
     PlanError,
     SimilarityError,
+    VoterPool,
     VoterPopulation,
     candidates_for,
     draw_ballot,
@@ -32,7 +33,7 @@ from adaptive.matching._matched_ballots import MatchedBallots
 from adaptive.matching._matching import Matching
 from adaptive.simulation._approaches import simulate_ranking
 from adaptive.simulation._simulate import simulate
-from rankcorr import TauW, weighted_tau
+from rankcorr import TauW, UndefinedCorrelationWarning, weighted_tau
 from tests.processes import two_workers
 
 pytestmark = pytest.mark.wide
@@ -223,6 +224,14 @@ def test_an_accuracy_beyond_the_voters_is_not_reached():
     assert not few.reached
     assert few.possible
     assert "takes more than 12 votes" in few.verdict
+    # Two voters of opposite opinions have no mean ranking, so nothing tells that the accuracy cannot be reached.
+    opposite = VoterPool(nonconformity=[1.0, 1.0], oversight=[0.0, 0.0])
+    options = {"similarity": [0.9, 0.5, 0.1], "voters": opposite, "approach": "uniform", "most": 6, "seed": 1}
+    with pytest.warns(UndefinedCorrelationWarning):
+        undefined = find_votes(0.99, **options)
+    assert math.isnan(undefined.bound)
+    assert undefined.possible
+    assert "takes more than 5 votes" in undefined.verdict
 
 
 def test_a_low_accuracy_is_reached_by_the_fewest_votes():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 import warnings
 from dataclasses import replace
 
@@ -315,6 +316,15 @@ def test_long_lists_are_compared_in_steps():
     for stretch, expected in ((1.0, True), (1.6, False)):
         codes = np.unique(-scores * [[1], [stretch]], return_inverse=True)[1].reshape(scores.shape)
         assert on_one_scale(codes) is expected
+
+
+def test_the_test_of_scales_holds_few_exchanges_of_many_scores():
+    codes = np.random.default_rng(0).integers(0, 200, (20, 10_000))
+    tracemalloc.start()
+    assert on_one_scale(codes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30 * codes.nbytes  # 20 exchanges at once take 62 times as much
 
 
 def test_permutations_of_the_same_numbers_are_ranks_unless_some_are_tied():
