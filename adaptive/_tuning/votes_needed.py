@@ -73,7 +73,7 @@ class VotesNeeded(TableResult):
     >>> similarity = exponential_similarity(20)
     >>> estimate = votes_needed(0.5, similarity=similarity, approach="adaptive", most=200, simulations=2)
     >>> estimate.budgets[-1].item(), estimate.interval[0] <= estimate.votes <= estimate.interval[1]
-    (200, True)
+    (185, True)
     >>> estimate.reached, estimate.possible, estimate.bound > estimate.accuracy
     (True, True, True)
     """
