@@ -15,11 +15,16 @@ from adaptive._record import label_from_json
 from adaptive._tables import item_cells, items_csv
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr._checks import shell_options
-from rankcorr._cli.console import print_json, print_rows, whole, write_whole
+from rankcorr._cli.console import print_json, print_rows, text_option, whole, write_whole
 from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import Verified
+
+
+def out_option(content: str) -> Any:
+    """Make the option --out of a command that writes to standard output without it."""
+    return text_option("FILE", f"Write the {content} here.  [default: standard output]", "--out")
 
 
 def emit(text: str, out: str | None, note: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._cli.output import print_note, quiet_executor
-from adaptive._cli.plan import PlanArguments, plan_options, print_advice
+from adaptive._cli.plan import PlanArguments, print_advice
 from adaptive._plan import BallotPlan
 from adaptive._tuning.candidates import CANDIDATES, candidates_for
 from adaptive._tuning.tune import Search, TunedPlan, tune_plan, tuning_runs
@@ -30,39 +30,36 @@ from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 
 _SIMILARITY_HELP = f"Name of a distribution, {', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
 Judge: TypeAlias = Literal["relatedness", "similarity"]
-_judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge abs(z), or z itself.")
-_workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
+
+
+def _judge_option() -> Any:
+    return console.choice_option(get_args(Judge), "Voters judge abs(z), or z itself.")
+
+
+def _workers_option() -> Any:
+    return console.option(type=click.IntRange(min=1), default=1, help="Number of processes.")
 
 
 @console.command("simulate", short_help="Simulate the accuracy of a plan.")
-@click.option("--n-items", type=int, metavar="N", help="Number of items (default: from the file of --similarity).")
-@plan_options
-@console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
-@_judge_option
-@console.option(
-    "--approach",
-    "approaches",
-    type=click.Choice(APPROACHES),
-    multiple=True,
-    default=PAPER_APPROACHES,
-    help="How votes are collected and counted; repeat it to compare several.",
-)
-@console.declared_option(VoterPopulation, "n_voters", "--voters", metavar="V")
-@console.option("--simulations", type=int, default=50, metavar="S", help="Number of simulations.")
-@console.seed_option()
-@_workers_option
-@console.json_option()
 def simulate_command(
-    n_items: int | None,
-    options: PlanArguments,
-    similarity: str,
-    judge: Judge,
-    approaches: tuple[Approach, ...],
-    voters: int,
-    simulations: int,
-    seed: int,
-    workers: int,
-    as_json: bool,
+    n_items: int | None = console.text_option(
+        "N", "Number of items (default: from the file of --similarity).", type=int
+    ),
+    options: PlanArguments = console.options_of(PlanArguments),
+    similarity: str = console.text_option("NAME|FILE", _SIMILARITY_HELP, default="exponential"),
+    judge: Judge = _judge_option(),
+    approaches: tuple[Approach, ...] = console.option(
+        "--approach",
+        type=click.Choice(APPROACHES),
+        multiple=True,
+        default=PAPER_APPROACHES,
+        help="How votes are collected and counted; repeat it to compare several.",
+    ),
+    voters: int = console.declared_option(VoterPopulation, "n_voters", metavar="V"),
+    simulations: int = console.text_option("S", "Number of simulations.", type=int, default=50),
+    seed: int = console.seed_option(),
+    workers: int = _workers_option(),
+    as_json: bool = console.json_option(),
 ) -> None:
     """Simulate a plan, and a uniform ballot or other approaches of equal cost.
 
@@ -157,20 +154,18 @@ def given_similarity(source: str, n_items: int | None) -> NDArray[np.float64]:
 class Shared:
     """Options of `ballots tune` and `ballots votes-needed`, as they were given."""
 
-    n_items: int | None = console.setting(
-        "--n-items", type=int, metavar="N", help="Number of items (default: from the file)."
+    n_items: int | None = console.text_option("N", "Number of items (default: from the file).", type=int)
+    coefficient: CoefficientName = console.choice_option(
+        COEFFICIENTS, "Coefficient that measures accuracy.", default="tau_w"
     )
-    coefficient: CoefficientName = console.setting(
-        "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."
+    judge: Judge = _judge_option()
+    voters: int | None = console.declared_option(
+        VoterPopulation, "n_voters", default=None, show_default="100", metavar="V"
     )
-    judge: Judge = console.setting(_judge_option)
-    voters: int | None = console.declared_setting(
-        VoterPopulation, "n_voters", "--voters", default=None, show_default="100", metavar="V"
-    )
-    batch: int | None = console.declared_setting(Matching, "batch")
-    seed: int = console.setting(console.seed_option())
-    workers: int = console.setting(_workers_option)
-    as_json: bool = console.setting(console.json_option())
+    batch: int | None = console.declared_option(Matching, "batch")
+    seed: int = console.seed_option()
+    workers: int = _workers_option()
+    as_json: bool = console.json_option()
 
     @property
     def population(self) -> VoterPopulation:
@@ -184,33 +179,23 @@ class Shared:
 
 
 @console.command("tune", short_help="Find the best plan for a budget, with simulated voters.")
-@click.option("--budget", type=int, required=True, metavar="COMPARISONS", help="Maximum number of comparisons.")
-@click.option("--similarity", metavar="NAME|FILE", help=f"{_SIMILARITY_HELP} Default: exponential, or from --pilot.")
-@click.option(
-    "--pilot",
-    type=click.Path(path_type=Path),
-    metavar="VOTES",
-    help="File of votes on similar items, to which voters and similarities are fitted.",
-)
-@click.option(
-    "--approach",
-    "approaches",
-    type=click.Choice(CANDIDATES),
-    multiple=True,
-    help="Only these approaches (default: all).",
-)
-@console.declared_option(Search, "simulations", metavar="S")
-@console.declared_option(Search, "fresh", metavar="S")
-@console.gathered("shared", Shared)
 def tune_command(
     *,
-    shared: Shared,
-    budget: int,
-    similarity: str | None,
-    pilot: Path | None,
-    approaches: tuple[Approach, ...],
-    simulations: int,
-    fresh: int,
+    budget: int = console.text_option("COMPARISONS", "Maximum number of comparisons.", type=int, required=True),
+    similarity: str | None = console.text_option(
+        "NAME|FILE", f"{_SIMILARITY_HELP} Default: exponential, or from --pilot."
+    ),
+    pilot: Path | None = console.text_option(
+        "VOTES",
+        "File of votes on similar items, to which voters and similarities are fitted.",
+        type=click.Path(path_type=Path),
+    ),
+    approaches: tuple[Approach, ...] = console.option(
+        "--approach", type=click.Choice(CANDIDATES), multiple=True, help="Only these approaches (default: all)."
+    ),
+    simulations: int = console.declared_option(Search, "simulations", metavar="S"),
+    fresh: int = console.declared_option(Search, "fresh", metavar="S"),
+    shared: Shared = console.options_of(Shared),
 ) -> None:
     """Find the best plan for a budget: fraction, presentations and number of ballots, or matching.
 
@@ -261,19 +246,20 @@ def tune_command(
 
 
 @console.command("votes-needed", short_help="Find how many votes an accuracy takes.")
-@click.option("--accuracy", type=float, required=True, metavar="A", help="Mean of the coefficient to reach.")
-@console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
-@console.option(
-    "--approach",
-    type=click.Choice([name for name in APPROACHES if name != "full_rankings"]),
-    default="matched",
-    help="How comparisons are chosen.",
-)
-@click.option("--most", type=int, metavar="VOTES", help="Maximum number of votes to try (default: 20 for each item).")
-@console.declared_option(Repetitions, "simulations", metavar="S")
-@console.gathered("shared", Shared)
 def votes_needed_command(
-    *, shared: Shared, accuracy: float, similarity: str, approach: Approach, most: int | None, simulations: int
+    *,
+    accuracy: float = console.text_option("A", "Mean of the coefficient to reach.", type=float, required=True),
+    similarity: str = console.text_option("NAME|FILE", _SIMILARITY_HELP, default="exponential"),
+    approach: Approach = console.option(
+        type=click.Choice([name for name in APPROACHES if name != "full_rankings"]),
+        default="matched",
+        help="How comparisons are chosen.",
+    ),
+    most: int | None = console.text_option(
+        "VOTES", "Maximum number of votes to try (default: 20 for each item).", type=int
+    ),
+    simulations: int = console.declared_option(Repetitions, "simulations", metavar="S"),
+    shared: Shared = console.options_of(Shared),
 ) -> None:
     """Estimate how many votes a mean accuracy takes, or report that these voters cannot reach it.
 

@@ -39,22 +39,18 @@ TEST_RESAMPLES: Final = default_of(compare_systems, "n_resamples")
 class Details:
     """Optional parts of the output of `rankcorr compare`."""
 
-    worst: int | None = console.count_setting("--worst", "List the K items that cost each system most.")
-    coefficient: Any = console.setting(options.coefficient_option("Coefficient of --worst."))
-    ci: bool = console.flag_setting("--ci", "Add the confidence interval of each coefficient.")
-    standardize: bool = console.flag_setting(
-        "--standardize",
-        "Add each coefficient on a scale where chance averages 0, and its percentile among random orders.",
+    worst: int | None = console.count_option("List the K items that cost each system most.", metavar="K")
+    coefficient: Any = options.coefficient_option("Coefficient of --worst.")
+    ci: bool = console.flag_option("Add the confidence interval of each coefficient.")
+    standardize: bool = console.flag_option(
+        "Add each coefficient on a scale where chance averages 0, and its percentile among random orders."
     )
-    level: float = console.setting(options.level_option("Confidence level of --ci."))
-    method: Any = console.choice_setting("--method", METHODS, "Method of --ci.")
-    resamples: int | None = console.setting(
-        options.resamples_option(
-            None,
-            f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]",
-        )
+    level: float = options.level_option("Confidence level of --ci.")
+    method: Any = console.choice_option(METHODS, "Method of --ci.")
+    resamples: int | None = options.resamples_option(
+        None, f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]"
     )
-    seed: int = console.setting(console.seed_option("Random seed of --ci and --standardize."))
+    seed: int = console.seed_option("Random seed of --ci and --standardize.")
 
     def check(self) -> None:
         """Raise an error for an option that has no effect because the option it belongs to is missing."""
@@ -165,13 +161,13 @@ class Details:
 
 
 @console.command(short_help="Compute the coefficients of systems with gold.")
-@options.gold_and_systems
-@options.file_options
-@options.weight_options
-@console.gathered("details", Details)
-@console.output_options
 def compare(
-    gold: str, systems: tuple[str, ...], files: Files, weights: Weights, details: Details, as_json: bool
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = options.systems_argument(),
+    files: Files = console.options_of(Files),
+    weights: Weights = console.options_of(Weights),
+    details: Details = console.options_of(Details),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Compare the rankings in the SYSTEM files with the one in GOLD.
 
@@ -230,34 +226,25 @@ def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 @console.command("test", short_help="Test systems against chance, or against each other.")
-@options.gold_and_systems
-@click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
-@options.file_options
-@options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)
-@options.weight_options
-@options.alternative_option("the system beats chance, or with --versus the first one beats the other")
-@options.swap_option("a test with --versus")
-@options.clusters_option()
-@options.level_option("Confidence level of the intervals of --versus.")
-@options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
-@console.seed_option()
-@console.report_option()
-@console.output_options
 def run_tests(
-    gold: str,
-    systems: tuple[str, ...],
-    versus: bool,
-    files: Files,
-    coefficient: str,
-    weights: Weights,
-    alternative: Any,
-    swap: Any,
-    clusters: str | None,
-    level: float,
-    resamples: int,
-    seed: int,
-    report_path: str | None,
-    as_json: bool,
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = options.systems_argument(),
+    versus: bool = console.flag_option("Test the first SYSTEM against each other one, over the same items."),
+    files: Files = console.options_of(Files),
+    coefficient: str = options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS),
+    weights: Weights = console.options_of(Weights),
+    alternative: Any = options.alternative_option(
+        "the system beats chance, or with --versus the first one beats the other"
+    ),
+    swap: Any = options.swap_option("a test with --versus"),
+    clusters: str | None = options.clusters_option(),
+    level: float = options.level_option("Confidence level of the intervals of --versus."),
+    resamples: int = options.resamples_option(
+        TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus."
+    ),
+    seed: int = console.seed_option(),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Test whether the SYSTEM rankings agree with GOLD better than chance does.
 

@@ -47,94 +47,88 @@ class Level(click.types.FloatParamType):
     name = "level; to use the option without a level, put it after the files"
 
 
+def repeated_documents_option() -> Any:
+    """Option --duplicates of runs and qrels."""
+    return console.choice_option(
+        DUPLICATES, "Documents repeated in a query: report an error, or use the first or the largest value."
+    )
+
+
 @dataclass(frozen=True)
 class QueryOptions:
     """Metrics and options for the evaluation of runs."""
 
-    metrics: tuple[str, ...] = console.several_setting(
+    metrics: tuple[str, ...] = console.several_option(
         "--metric",
         "NAME",
         f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
         default=("tau_w",),
     )
-    unjudged: Any = console.declared_setting(Policies, "unjudged")
-    unretrieved: Any = console.declared_setting(Policies, "unretrieved")
-    depth: int | None = console.declared_setting(Policies, "depth", metavar="K")
-    self_hits: Any = console.declared_setting(Policies, "self_hits")
-    undefined: Any = console.declared_setting(QueryEvaluator, "undefined")
-    standardized: bool = console.flag_setting(
-        "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
+    unjudged: Any = console.declared_option(Policies, "unjudged")
+    unretrieved: Any = console.declared_option(Policies, "unretrieved")
+    depth: int | None = console.declared_option(Policies, "depth", metavar="K")
+    self_hits: Any = console.declared_option(Policies, "self_hits")
+    undefined: Any = console.declared_option(QueryEvaluator, "undefined")
+    standardized: bool = console.flag_option(
+        "Also standardize rank correlations, so that chance averages 0 for each query."
     )
-    by_query: bool = console.flag_setting(
-        "--by-query",
-        "Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
+    by_query: bool = console.flag_option(
+        "Print the values of each query, a column for each run; with --table csv only this table goes to stdout."
     )
-    folds: tuple[str, ...] = console.several_setting(
+    folds: tuple[str, ...] = console.several_option(
         "--fold",
         "QRELS",
         "Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
         "and RUN files of the same name are parts of one run.",
     )
-    versus: str | None = console.setting(
-        "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
+    versus: str | None = console.text_option(
+        "RUN", "Test the other runs against this one: a file or its name in tables."
     )
-    fail_if_worse: float | None = console.setting(
-        "--fail-if-worse",
+    fail_if_worse: float | None = console.text_option(
+        "[LEVEL]",
+        f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric (corrected p "
+        "at most LEVEL, by default 0.05), or lacks a value for a query where that run has one. Put the option after "
+        "the files.",
         type=Level(),
         is_flag=False,
         flag_value=0.05,
-        metavar="[LEVEL]",
-        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric "
-        "(corrected p at most LEVEL, by default 0.05), or lacks a value for a query where that run has one. Put the "
-        "option after the files.",
     )
-    names: tuple[str, ...] = console.setting(options.names_option("run"))
-    test: Any = console.choice_setting("--test", TESTS, "Paired test over queries.")
-    groups: str | None = console.setting(
-        "--groups",
-        metavar="FILE",
-        help="Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group.",
+    names: tuple[str, ...] = options.names_option("run")
+    test: Any = console.choice_option(TESTS, "Paired test over queries.")
+    groups: str | None = console.text_option(
+        "FILE", "Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group."
     )
-    clusters: str | None = console.setting(
-        "--clusters",
-        metavar="FILE",
-        help="Queries that are not independent, such as variants: CSV or TSV with the columns query and cluster. Tests "
-        "flip whole clusters.",
+    clusters: str | None = console.text_option(
+        "FILE",
+        "Queries that are not independent, such as variants: CSV or TSV with the columns query and cluster. Tests flip "
+        "whole clusters.",
     )
-    worst: int | None = console.count_setting(
-        "--worst",
+    worst: int | None = console.count_option(
         "List the K queries where each run is worst, and the K where it is best, compared with the run of --versus, "
         "with the documents that cause the differences.",
+        metavar="K",
     )
-    equivalent_within: float | None = console.setting(
-        "--equivalent-within",
+    equivalent_within: float | None = console.text_option(
+        "MARGIN",
+        "Give a verdict on each difference from the run of --versus: equivalent if one-sided tests show that it is "
+        "smaller than MARGIN, else better, worse or undecided.",
         type=float,
-        metavar="MARGIN",
-        help="Give a verdict on each difference from the run of --versus: equivalent if one-sided tests show that it "
-        "is smaller than MARGIN, else better, worse or undecided.",
     )
-    needed: float | None = console.setting(
-        "--needed",
+    needed: float | None = console.text_option(
+        "DIFFERENCE",
+        "Estimate how many queries a test needs to find this difference from the run of --versus (power 0.8).",
         type=float,
-        metavar="DIFFERENCE",
-        help="Estimate how many queries a test needs to find this difference from the run of --versus (power 0.8).",
     )
-    plot: str | None = console.setting(
-        console.figure_option("--plot", "Draw the differences from the run of --versus by query")
-    )
-    level: float = console.setting(options.level_option())
-    resamples: int = console.setting(options.resamples_option(RESAMPLES))
-    seed: int = console.setting(console.seed_option())
-    form: Any = console.setting(
+    plot: str | None = console.figure_option("Draw the differences from the run of --versus by query")
+    level: float = options.level_option()
+    resamples: int = options.resamples_option(RESAMPLES)
+    seed: int = console.seed_option()
+    form: Any = console.option(
         *("--form", "--format"),
         type=click.Choice(FORMATS),
         help="Format of all text files; scores is for runs only.  [default: detected for each file]",
     )
-    duplicates: Any = console.choice_setting(
-        "--duplicates",
-        DUPLICATES,
-        "Documents repeated in a query: report an error, or use the first or the largest value.",
-    )
+    duplicates: Any = repeated_documents_option()
 
     def __post_init__(self) -> None:
         flags = ("--worst", "--plot", "--fail-if-worse", "--equivalent-within", "--needed")
@@ -195,15 +189,14 @@ def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str
 
 
 @console.command("evaluate", short_help="Evaluate runs by query against qrels.")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@console.gathered("settings", QueryOptions)
-@console.theme_option
-@options.weight_options
-@console.report_option()
-@console.output_options
 def evaluate_command(
-    qrels: str, runs: tuple[str, ...], settings: QueryOptions, weights: Weights, report_path: str | None, as_json: bool
+    qrels: str = console.argument(),
+    runs: tuple[str, ...] = console.argument(nargs=-1, required=True, metavar="RUN..."),
+    settings: QueryOptions = console.options_of(QueryOptions),
+    look: console.Look = console.options_of(console.Look),
+    weights: Weights = console.options_of(Weights),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Evaluate the RUN files by query against QRELS.
 
@@ -229,7 +222,7 @@ def evaluate_command(
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
         worse = _worse(pairs, settings.fail_if_worse)
         needed = _needed(comparisons, settings.needed)
-        font_warnings = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
+        font_warnings = [] if settings.plot is None else look.save(lambda: plot_pairs(pairs), settings.plot)
     notes = [*console.notes_of(notices, []), *({"message": message} for message in font_warnings)]
     if report_path is not None:
         of_tests = (comparison.report() for comparison in comparisons)

@@ -43,36 +43,30 @@ MODELS: Final = re.compile(r"(model|method|submission|team|participant)s?([ _-]?
 class BoardOptions:
     """The options of a leaderboard, except for the files of gold and systems."""
 
-    golds: tuple[str, ...] = console.several_setting(
+    golds: tuple[str, ...] = console.several_option(
         "--gold", "FILE", "Another gold set; may be repeated. In --score, it comes after GOLD."
     )
-    by: str = console.setting(
-        "--by",
+    by: str = console.text_option(
+        "sum|mean|NAME",
+        "Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
         default=SUM,
-        metavar="sum|mean|NAME",
-        help="Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
     )
-    standardized: bool = console.flag_setting(
-        "--standardized", "Standardize coefficients, so that chance gives 0 in each gold set."
-    )
-    groups: str | None = console.setting(
-        "--groups",
-        metavar="FILE",
-        help="Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the "
-        "group. Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise. "
+    standardized: bool = console.flag_option("Standardize coefficients, so that chance gives 0 in each gold set.")
+    groups: str | None = console.text_option(
+        "FILE",
+        "Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the group. "
+        "Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise. "
         "With a table of scores: groups of tasks, with columns of tasks and groups; systems are ranked by the mean.",
     )
-    unranked: tuple[str, ...] = console.several_setting(
+    unranked: tuple[str, ...] = console.several_option(
         "--unranked", "SYSTEM", "Show this system without a rank or a test, such as a late submission; may be repeated."
     )
-    swap: Any = console.setting(options.swap_option())
-    clusters: str | None = console.setting(options.clusters_option())
-    coefficient: Any = console.setting(options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS))
-    level: float = console.setting(
-        options.level_option(help_text="Confidence level of the intervals, and of the tests that form the groups.")
-    )
-    resamples: int = console.setting(options.resamples_option(RESAMPLES))
-    seed: int = console.setting(console.seed_option())
+    swap: Any = options.swap_option()
+    clusters: str | None = options.clusters_option()
+    coefficient: Any = options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)
+    level: float = options.level_option("Confidence level of the intervals, and of the tests that form the groups.")
+    resamples: int = options.resamples_option(RESAMPLES)
+    seed: int = console.seed_option()
 
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
@@ -150,43 +144,34 @@ def _rows_are_models(path: str, benchmarks: Sequence[str]) -> str:
     )
 
 
-board_options: console.Decorator = console.gathered("settings", BoardOptions)
-
-
 @dataclass(frozen=True)
 class ScoreOptions:
     """How a table of scores is read and ranked."""
 
-    aggregate: Any = console.choice_setting(
-        "--aggregate", AGGREGATES, "With a table of scores: rank by the mean score, Borda points or the mean rank."
+    aggregate: Any = console.choice_option(
+        AGGREGATES, "With a table of scores: rank by the mean score, Borda points or the mean rank."
     )
-    tasks: tuple[str, ...] = console.several_setting(
+    tasks: tuple[str, ...] = console.several_option(
         "--tasks", "NAME", "With a table of scores: use this task; may be repeated.  [default: all]"
     )
-    lower_is_better: tuple[str, ...] = console.several_setting(
+    lower_is_better: tuple[str, ...] = console.several_option(
         "--lower-is-better", "NAME", "With a table of scores: smaller is better on this task; may be repeated."
     )
-    missing_scores: Any = console.choice_setting(
-        "--missing-scores",
+    missing_scores: Any = console.choice_option(
         MISSING_SCORES,
         "With a table of scores: if one is missing, report an error, leave out its task, or use the task's worst.",
     )
-    equivalent_within: float | None = console.setting(
-        "--equivalent-within",
+    equivalent_within: float | None = console.text_option(
+        "MARGIN",
+        "With a table of scores: give a verdict on the difference from the best: equivalent if one-sided tests show "
+        "that it is smaller than MARGIN, else worse or undecided.",
         type=float,
-        metavar="MARGIN",
-        help="With a table of scores: give a verdict on the difference from the best: equivalent if one-sided tests "
-        "show that it is smaller than MARGIN, else worse or undecided.",
     )
-    needed: float | None = console.setting(
-        "--needed",
+    needed: float | None = console.text_option(
+        "DIFFERENCE",
+        "With a table of scores: estimate how many tasks a test needs to find this true difference (power 0.8).",
         type=float,
-        metavar="DIFFERENCE",
-        help="With a table of scores: estimate how many tasks a test needs to find this true difference (power 0.8).",
     )
-
-
-score_options: console.Decorator = console.gathered("score_settings", ScoreOptions)
 
 
 def refuse_options(is_table: bool) -> None:
@@ -287,23 +272,15 @@ def _standing_columns(
 
 
 @console.command("leaderboard", short_help="Rank systems by gold sets, or by a table of scores.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, metavar="SYSTEM...")
-@board_options
-@options.file_options
-@options.weight_options
-@score_options
-@console.report_option()
-@console.output_options
 def leaderboard_command(
-    gold: str,
-    systems: tuple[str, ...],
-    settings: BoardOptions,
-    files: Files,
-    weights: Weights,
-    score_settings: ScoreOptions,
-    report_path: str | None,
-    as_json: bool,
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = console.argument(nargs=-1, metavar="SYSTEM..."),
+    settings: BoardOptions = console.options_of(BoardOptions),
+    files: Files = console.options_of(Files),
+    weights: Weights = console.options_of(Weights),
+    score_settings: ScoreOptions = console.options_of(ScoreOptions),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets, or the rows of a table of scores.
 
@@ -378,27 +355,16 @@ def _resampling_text(board: Leaderboard, seed: int) -> str:
 
 
 @console.command("rank-sets", short_help="Find the ranks that estimates may have.")
-@click.argument("estimates", metavar="ESTIMATES")
-@console.option("--id", "id_column", default="name", metavar="COLUMN", help="Column of the names.")
-@console.option("--estimate", default="estimate", metavar="COLUMN", help="Column of the estimates: larger is better.")
-@console.option("--error", default="standard_error", metavar="COLUMN", help="Column of their standard errors.")
-@console.option(
-    "--best", type=click.IntRange(min=1), metavar="TAU", help="Also list those that may be among the TAU best."
-)
-@options.level_option(help_text="Probability that the sets hold all true ranks together.")
-@options.resamples_option(default_of(rank_sets, "n_resamples"), "Number of draws of the noise.")
-@console.seed_option()
-@console.output_options
 def rank_sets_command(
-    estimates: str,
-    id_column: str,
-    estimate: str,
-    error: str,
-    best: int | None,
-    level: float,
-    resamples: int,
-    seed: int,
-    as_json: bool,
+    estimates: str = console.argument(),
+    id_column: str = console.text_option("COLUMN", "Column of the names.", "--id", default="name"),
+    estimate: str = console.text_option("COLUMN", "Column of the estimates: larger is better.", default="estimate"),
+    error: str = console.text_option("COLUMN", "Column of their standard errors.", default="standard_error"),
+    best: int | None = console.count_option("Also list those that may be among the TAU best.", metavar="TAU"),
+    level: float = options.level_option("Probability that the sets hold all true ranks together."),
+    resamples: int = options.resamples_option(default_of(rank_sets, "n_resamples"), "Number of draws of the noise."),
+    seed: int = console.seed_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Find the ranks that estimates may have, from a table of ESTIMATES with standard errors: CSV or TSV.
 

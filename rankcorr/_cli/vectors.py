@@ -44,69 +44,61 @@ Results: TypeAlias = dict[tuple[str, str], VectorEvaluation | RelataEvaluation] 
 class VectorOptions:
     """Options to read vectors and gold scores, and to compute correlations."""
 
-    golds: tuple[str, ...] = console.several_setting(
-        "--gold", "FILE", "Gold scores of pairs of words; may be repeated."
+    golds: tuple[str, ...] = console.several_option("--gold", "FILE", "Gold scores of pairs of words; may be repeated.")
+    groups: str | None = console.text_option(
+        "FILE",
+        "Target groups instead of --gold: comparisons of candidates, each weighted by the agreement of its annotators.",
     )
-    groups: str | None = console.setting(
-        "--groups",
-        metavar="FILE",
-        help="Target groups instead of --gold: comparisons of candidates, each weighted by the agreement of its "
-        "annotators.",
+    versus: str | None = console.text_option(
+        "VECTORS", "Compare all other VECTORS with this file.  [default: all with each other]"
     )
-    versus: str | None = console.setting(
-        "--versus", metavar="VECTORS", help="Compare all other VECTORS with this file.  [default: all with each other]"
-    )
-    words: list[str] = console.several_setting(
+    words: list[str] = console.several_option(
         "--words",
         "COLUMN,COLUMN",
         "Columns of the two words, in all files of --gold.  [default: the first two]",
         callback=options.split_columns,
     )
-    scores: tuple[str, ...] = console.several_setting(
+    scores: tuple[str, ...] = console.several_option(
         "--score", "COLUMN", "Column of the scores: once, or once for each --gold."
     )
-    no_header: bool = console.setting(options.header_option())
-    duplicates: Any = console.choice_setting(
-        "--duplicates",
+    no_header: bool = options.header_option()
+    duplicates: Any = console.choice_option(
         DUPLICATES,
         "Pairs repeated in a file, in either order unless --relata: report an error, or use the mean or the first of "
         "their scores.",
     )
-    form: Any = console.setting("--form", type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
-    encoding: str = console.setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
-    undecodable: Any = console.choice_setting(
-        "--undecodable", UNDECODABLE, "Words in VECTORS that are invalid in this encoding: an error, or left out."
+    form: Any = console.option(type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
+    encoding: str = console.option(default="utf-8", help="Encoding of the words in VECTORS.")
+    undecodable: Any = console.choice_option(
+        UNDECODABLE, "Words in VECTORS that are invalid in this encoding: an error, or left out."
     )
-    lower: bool = console.flag_setting("--lower", "Look words up in lower case.")
-    oov: Any = console.choice_setting(
-        "--oov", OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
+    lower: bool = console.flag_option("Look words up in lower case.")
+    oov: Any = console.choice_option(
+        OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
     )
-    self_pairs: Any = console.choice_setting(
-        "--self-pairs", SELF_PAIRS, "Pairs of a word with itself, whose cosine is always 1: kept, or left out."
+    self_pairs: Any = console.choice_option(
+        SELF_PAIRS, "Pairs of a word with itself, whose cosine is always 1: kept, or left out."
     )
-    relata: bool = console.flag_setting(
-        "--relata",
-        "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS.",
+    relata: bool = console.flag_option(
+        "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS."
     )
-    candidates: Any = console.choice_setting(
-        "--candidates", CANDIDATES, "With --relata: rank the word's own entries in gold, or all relata of gold."
+    candidates: Any = console.choice_option(
+        CANDIDATES, "With --relata: rank the word's own entries in gold, or all relata of gold."
     )
-    depth: int | None = console.count_setting("--depth", "With --relata: keep the K nearest neighbours.")
-    metrics: tuple[str, ...] = console.several_setting(
+    depth: int | None = console.count_option("With --relata: keep the K nearest neighbours.", metavar="K")
+    metrics: tuple[str, ...] = console.several_option(
         "--metric",
         "NAME",
         "Coefficient, or with --relata a metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
         "rho, tau; with --relata tau_w, ap]",
     )
-    level: float = console.setting(options.level_option())
-    resamples: int | None = console.setting(
-        options.resamples_option(
-            None,
-            f"Number of permutations, resamples and swaps behind each figure.  [default: {RESAMPLES}, and "
-            f"{TEST_RESAMPLES} swaps for each comparison]",
-        )
+    level: float = options.level_option()
+    resamples: int | None = options.resamples_option(
+        None,
+        f"Number of permutations, resamples and swaps behind each figure.  [default: {RESAMPLES}, and {TEST_RESAMPLES} "
+        "swaps for each comparison]",
     )
-    seed: int = console.setting(console.seed_option())
+    seed: int = console.seed_option()
 
     def read_gold(self) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
@@ -150,11 +142,12 @@ class VectorOptions:
 
 
 @console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
-@click.argument("vectors", nargs=-1, required=True, metavar="VECTORS...")
-@console.gathered("settings", VectorOptions)
-@options.weight_options
-@console.output_options
-def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: Weights, as_json: bool) -> None:
+def vectors_command(
+    vectors: tuple[str, ...] = console.argument(nargs=-1, required=True, metavar="VECTORS..."),
+    settings: VectorOptions = console.options_of(VectorOptions),
+    weights: Weights = console.options_of(Weights),
+    as_json: bool = console.output_options(),
+) -> None:
     """Evaluate the word vectors in each VECTORS on the pairs of words in the files of --gold, by cosine.
 
     Several VECTORS are evaluated on the pairs that all of them have, and compared. The p-values of all comparisons,
