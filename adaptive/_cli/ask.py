@@ -216,7 +216,7 @@ def ask_command(
         with _votes_file(out, pairs, questions, both_sides) as (votes, file):
             left = [row for row in selected_rows if row.answer is None and row.comparison not in votes]
             n_before = len(votes)
-            stopped = _ask_all(judge, left, limits, out, file, votes, both_sides=both_sides)
+            stopped = _ask_all(judge, left, out, file, votes, both_sides=both_sides)
             n_asked = len(votes) - n_before
         judge.end(_GRACE)
     _print_summary(list(votes.values()), n_asked, len(selected_rows) - len(left), judge.n_retries)
@@ -227,21 +227,14 @@ def ask_command(
 
 
 def _ask_all(
-    judge: Judge,
-    rows: Sequence[VoteRow],
-    limits: AskLimits,
-    out: str,
-    file: IO[bytes],
-    votes: dict[str, VoteRow],
-    *,
-    both_sides: bool,
+    judge: Judge, rows: Sequence[VoteRow], out: str, file: IO[bytes], votes: dict[str, VoteRow], *, both_sides: bool
 ) -> str | None:
     """Ask the comparisons, and add each vote to the file before the next; return the option that stopped it, if any."""
     costs = [_cost(vote) or 0.0 for vote in votes.values()]
     spent, dearest, start = math.fsum(costs), max(costs, default=0.0), time.monotonic()
     with progress_bar(len(rows), "comparison", "answers of the judge") as advance:
         for n_asked, row in enumerate(rows):
-            if stopped := limits.find_limit(n_asked, spent, dearest, start):
+            if stopped := judge.limits.find_limit(n_asked, spent, dearest, start):
                 return stopped
             try:
                 vote = _vote(judge, row, both_sides)

@@ -129,7 +129,7 @@ def fit_command(
     notes = _notes(fitted)
     if as_json:
         content["better"] = [pair.to_dict() for pair in better]
-        counts = {name: getattr(comparisons, name) for name in ("n_items", "n_comparisons", "n_ties", "n_unanswered")}
+        counts = console.values_of(comparisons, "n_items", "n_comparisons", "n_ties", "n_unanswered")
         n_voters = None if comparisons.voters is None else comparisons.n_voters
         console.print_json({**counts, "n_voters": n_voters, "model": model, **content})
     elif out is not None:
@@ -152,7 +152,7 @@ _MEASURES: Final = ("separation", "scale_separation", "split_half", "unit", "n_s
 
 def _summary_of(measures: Reliability) -> dict[str, Any]:
     """Return the measures as JSON has them, with the infit of voters."""
-    summary: dict[str, Any] = json_ready({name: getattr(measures, name) for name in _MEASURES})
+    summary: dict[str, Any] = json_ready(console.values_of(measures, *_MEASURES))
     if measures.voters is None or measures.voter_infit is None:
         return {**summary, "voters": None}
     rows = zip(map(json_label, measures.voters), json_ready(measures.voter_infit), strict=True)
@@ -320,8 +320,7 @@ def _command(short_help: str, of_choices: Any) -> Callable[[Draw], Draw]:
     def add(draw: Draw) -> Draw:
         def run(
             votes: tuple[str, ...] = vote_files.votes_argument(),
-            out: str = console.figure_option("Write the figure here", required=True),
-            look: console.Look = console.options_of(console.Look),
+            file: console.FigureFile = console.options_of(console.FigureFile),
             items: str | None = vote_files.items_option(),
             reading: Reading = console.options_of(Reading),
             fitting: dict[str, Any] = vote_files.model_options(STRENGTH_MODELS),
@@ -340,7 +339,7 @@ def _command(short_help: str, of_choices: Any) -> Callable[[Draw], Draw]:
                 selection = options.get("only", ()), options.get("without", ())
                 fitted = cast("Strengths", fit_named(vote_files.select_voters(comparisons, *selection), **fitting))
                 warnings = fitted.warnings
-            for message in [*look.write(lambda: draw(fitted, **of_figure), out), *warnings]:
+            for message in [*file.write(lambda: draw(fitted, **of_figure)), *warnings]:
                 print_note(message)
 
         plot.command(draw.__name__, help=draw.__doc__, more=vote_files.FILES_HELP, short_help=short_help)(run)

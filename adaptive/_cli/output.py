@@ -45,7 +45,7 @@ def print_items(rows: Sequence[Mapping[str, Any]], n_items: int, texts: Mapping[
     """Print the best of some items; `texts` are the formats of columns, by default three decimals or a whole number."""
     headings = {name: name.replace("_", " ") for name in rows[0] if name != "item"}
     columns = {heading: (name, texts.get(name, _number_text)) for name, heading in headings.items()}
-    print_rows(rows, {"item": ("item", item_text), **columns})
+    print_rows(rows, {"item": item_text, **columns})
     if n_items > len(rows):
         click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
 

@@ -39,6 +39,7 @@ from rankcorr._cli.console import (
     print_json,
     seed_option,
     text_option,
+    values_of,
 )
 from rankcorr._io.source import printable
 
@@ -110,7 +111,7 @@ class PlanArguments:
         has_checks = settings is not None and settings.probing is not None
         if self.euros is not None or (self.hours is not None and has_checks):
             return self.affordable(lambda n: PlanOptions(**shape, comparisons=n).plan(n_items), voters, settings)
-        ways = {name: getattr(self, name) for name in ("presentations", "top_presentations", "comparisons", "hours")}
+        ways = values_of(self, "presentations", "top_presentations", "comparisons", "hours")
         return PlanOptions(**shape, **ways, seconds_per_comparison=self.seconds).plan(n_items)
 
     def affordable(self, plan_of: Callable[[int], Plan], voters: int, settings: CampaignSettings | None) -> Plan:
@@ -376,7 +377,7 @@ def _score(votes: VoteColumns, number: int, rows: dict[Hashable, dict[str, Any]]
         scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous)
     except VoteError as error:
         raise VoteError(f"{name}: {error}") from error
-    counts = {name: getattr(scores.tally, name) for name in ("presentations", "wins", "ties", "losses")}
+    counts = values_of(scores.tally, "presentations", "wins", "ties", "losses")
     for place, item in enumerate(items):
         before = rows.get(item, {})
         totals = {name: before.get(name, 0) + int(count[place]) for name, count in counts.items()}

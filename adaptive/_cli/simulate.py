@@ -1,6 +1,8 @@
 """The commands `ballots simulate`, `tune` and `votes-needed`: accuracy of a plan, best plan, votes for an accuracy."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -40,6 +42,13 @@ def _workers_option() -> Any:
     return console.option(type=click.IntRange(min=1), default=1, help="Number of processes.")
 
 
+@contextmanager
+def _simulating(workers: int, total: int, unit: str, of: str) -> Iterator[dict[str, Any]]:
+    """Give the arguments `executor` and `progress` of a simulation."""
+    with quiet_executor(workers) as executor, progress_bar(total, unit, of) as advance:
+        yield {"executor": executor, "progress": advance}
+
+
 @console.command("simulate", short_help="Simulate the accuracy of a plan.")
 def simulate_command(
     n_items: int | None = console.text_option(
@@ -77,25 +86,14 @@ def simulate_command(
     """
     values = given_similarity(similarity, n_items)
     planned, population = options.plan(values.size), VoterPopulation(voters)
-    with (
-        quiet_executor(workers) as executor,
-        progress_bar(simulations, "simulation", "accuracy of the plan") as advance,
-    ):
-        result = simulate(
-            planned,
-            population,
-            values,
-            n_simulations=simulations,
-            seed=seed,
-            relatedness=judge == "relatedness",
-            approaches=tuple(dict.fromkeys(approaches)),
-            executor=executor,
-            progress=advance,
-        )
+    of_voters: dict[str, Any] = {"n_simulations": simulations, "seed": seed, "relatedness": judge == "relatedness"}
+    different = tuple(dict.fromkeys(approaches))
+    with _simulating(workers, simulations, "simulation", "accuracy of the plan") as running:
+        result = simulate(planned, population, values, approaches=different, **of_voters, **running)
     if as_json:
-        inputs = {"similarity": similarity, "judge": judge, "voters": voters}
-        document = {**inputs, "simulations": simulations, "seed": seed, "ties": TIES}
-        content = {"plan": planned.to_dict(), "options": document, "coefficients": result.to_dict()}
+        option_values = {"similarity": similarity, "judge": judge, "voters": voters}
+        option_values |= {"simulations": simulations, "seed": seed, "ties": TIES}
+        content = {"plan": planned.to_dict(), "options": option_values, "coefficients": result.to_dict()}
         console.print_json({**content, "advice": [asdict(note) for note in result.advice]})
         return
     click.echo(
@@ -110,9 +108,8 @@ def simulate_command(
     click.echo(f"\n{LEGEND}")
     print_advice(result.advice)
     if any(np.isnan(values).any() for named in result.statistics.values() for values in named.values()):
-        print_note(
-            "some simulations have no coefficient, because their ranking does not tell the items apart; it is nan"
-        )
+        why = "because their ranking does not tell the items apart"
+        print_note(f"some simulations have no coefficient, {why}; it is nan")
 
 
 def _presentations(plan: BallotPlan) -> dict[str, str]:
@@ -193,8 +190,9 @@ def tune_command(
     approaches: tuple[Approach, ...] = console.option(
         "--approach", type=click.Choice(CANDIDATES), multiple=True, help="Only these approaches (default: all)."
     ),
-    simulations: int = console.declared_option(Search, "simulations", metavar="S"),
-    fresh: int = console.declared_option(Search, "fresh", metavar="S"),
+    search: dict[str, Any] = console.options_of(
+        dict, **{name: console.declared_option(Search, name, metavar="S") for name in ("simulations", "fresh")}
+    ),
     shared: Shared = console.options_of(Shared),
 ) -> None:
     """Find the best plan for a budget: fraction, presentations and number of ballots, or matching.
@@ -208,21 +206,10 @@ def tune_command(
     """
     votes, values, size = _items(pilot, similarity, shared.n_items)
     candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
-    total = tuning_runs(len(candidates), simulations=simulations, fresh=fresh)
-    with quiet_executor(shared.workers) as executor, progress_bar(total, "run", "search for a plan") as advance:
-        voters = None if votes is not None and shared.voters is None else shared.population
-        tuned = tune_plan(
-            budget,
-            similarity=values,
-            pilot=votes,
-            voters=voters,
-            candidates=candidates,
-            simulations=simulations,
-            fresh=fresh,
-            executor=executor,
-            progress=advance,
-            **shared.simulated,
-        )
+    voters = None if votes is not None and shared.voters is None else shared.population
+    inputs: dict[str, Any] = {"similarity": values, "pilot": votes, "voters": voters, "candidates": candidates}
+    with _simulating(shared.workers, tuning_runs(len(candidates), **search), "run", "search for a plan") as running:
+        tuned = tune_plan(budget, **inputs, **search, **shared.simulated, **running)
     if shared.as_json:
         console.print_json(_tuned_dict(tuned))
         return
@@ -268,19 +255,14 @@ def votes_needed_command(
       ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100
     """
     values = given_similarity(similarity, shared.n_items)
-    with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run", "votes needed") as advance:
-        needed = votes_needed(
-            accuracy,
-            similarity=values,
-            voters=shared.population,
-            approach=approach,
-            matching=Matching(batch=shared.batch),
-            most=most,
-            simulations=simulations,
-            executor=executor,
-            progress=advance,
-            **shared.simulated,
-        )
+    inputs: dict[str, Any] = {
+        "similarity": values,
+        "voters": shared.population,
+        "matching": Matching(batch=shared.batch),
+    }
+    choice: dict[str, Any] = {"approach": approach, "most": most, "simulations": simulations}
+    with _simulating(shared.workers, 2 * simulations, "run", "votes needed") as running:
+        needed = votes_needed(accuracy, **inputs, **choice, **shared.simulated, **running)
     if shared.as_json:
         console.print_json({**needed.to_dict(), "reached": needed.reached, "verdict": needed.verdict})
         return

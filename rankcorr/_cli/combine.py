@@ -13,7 +13,6 @@ from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.table import parse_number
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
-from rankcorr._output.tables import significance_notes
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, OFFSET_METHOD, MergedRanking, merge
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
@@ -103,23 +102,18 @@ def _print_merged(merged: MergedRanking) -> None:
     search = "" if merged.exact else ", by local search: a better ranking may exist"
     size = f"{counted(len(merged.weights), 'ranking')}, {counted(merged.ranking.n_items, 'item')}"
     click.echo(f"{merged.method}: {size}{search}\n")
-    has_scores = merged.scores is not None
-    score_text = (
-        "{:.6f}" if merged.method == OFFSET_METHOD else console.number_text
-    )  # sums of 1/(60 + rank) differ by little
-    columns: dict[str, console.Column] = {"rank": ("rank", console.rank_text), "item": ("item", console.label_text)}
-    console.print_rows(merged.table(), columns | ({"score": ("score", score_text)} if has_scores else {}))
+    columns: dict[str, console.Column] = {"rank": console.rank_text, "item": console.label_text}
+    if merged.scores is not None:  # sums of 1/(60 + rank) differ by little
+        columns["score"] = "{:.6f}" if merged.method == OFFSET_METHOD else console.number_text
+    console.print_rows(merged.table(), columns)
     click.echo(f"\n{merged.coefficient} of each ranking with the result\n")
     rows = [
         {"ranking": name, "agreement": agreement, "weight": merged.weights[name]}
         for name, agreement in merged.agreements.items()
     ]
-    columns = {
-        "ranking": ("ranking", console.whole),
-        merged.coefficient: ("agreement", "{:z.4f}"),
-        "weight": ("weight", "{:.4f}"),
-    }
-    console.print_rows(rows, columns)
+    console.print_rows(
+        rows, {"ranking": console.whole, merged.coefficient: ("agreement", "{:z.4f}"), "weight": "{:.4f}"}
+    )
 
 
 RESAMPLES = default_of(compare_evaluated, "n_resamples")
@@ -205,9 +199,8 @@ def fuse_command(
         console.write_whole(out, text)
     if as_json:
         content = {"runs": list(parts), "method": method, "n_queries": fused.n_queries, "n_documents": len(fused)}
-        content |= fusion
-        content["comparisons"] = {comparison.metric: comparison.to_dict() for comparison in comparisons} or None
-        console.print_json({**content, "warnings": notes})
+        tests = {comparison.metric: comparison.to_dict() for comparison in comparisons}
+        console.print_json({**content, **fusion, "comparisons": tests or None, "warnings": notes})
         return
     if out != "-":
         size = f"{counted(fused.n_queries, 'query', 'queries')}, {counted(len(fused), 'document')}"
@@ -224,18 +217,12 @@ def _print_differences(comparison: RunComparison, explanation: str) -> None:
         f"{comparison.metric}: difference from {fused}, {percent_text(comparison.level)} intervals, "
         f"{comparison.test} test ({console.resamples_text(comparison.n_resamples, comparison.seed, 'queries')})"
     )
-    click.echo(f"\n{heading}\n{explanation}")
     empty = dict.fromkeys(("difference", "low", "high", "pvalue", "corrected_pvalue", "detectable"), float("nan"))
     rows: list[dict[str, Any]] = [
         {"run": row.run, "mean": row.mean, "queries": row.n_queries, **empty}
         | (vars(differences[row.run]) if row.run in differences else {})
         for row in comparison.rows
     ]
-    columns: dict[str, console.Column] = {
-        "run": ("run", console.whole),
-        **console.text_columns(console.number_text, "mean", "difference", "low", "high"),
-        **test_columns(comparison.correction),
-        "queries": ("queries", "{:,}"),
-    }
-    pvalues = [row["corrected_pvalue"] for row in rows]
-    console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))
+    columns = {"run": console.whole, **console.text_columns(console.number_text, "mean", "difference", "low", "high")}
+    columns |= {**test_columns(comparison.correction), "queries": "{:,}"}
+    console.print_tests(heading, rows, columns, comparison.level, explanation)

@@ -32,7 +32,7 @@ from rankcorr._io.source import printable, write_atomically
 from rankcorr._io.table import parse_number
 from rankcorr._output.report import check_ending, percent_text
 from rankcorr._output.results import json_ready
-from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
+from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, significance_notes, text_table
 from rankcorr._workers import silent
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError, TableError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, Paper, figure_class, save_figure, theme
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Note: TypeAlias = dict[str, Any]
 CellText: TypeAlias = Callable[..., str] | str  # a function of the values, or a format of the value
-Column: TypeAlias = tuple[str | tuple[str, ...], CellText]  # names of the values in a row, and their format
+Column: TypeAlias = CellText | tuple[str | tuple[str, ...], CellText]  # the format, after names unlike the heading
 
 _ASIDE: Final = f"{__name__}.aside"
 _OUTPUTS: Final = frozenset({"out", "report_path"})  # parameters that name a file to write
@@ -297,6 +297,11 @@ def seed_option(help_text: str = "Random seed: the same seed gives the same numb
     return option("--seed", **{"type": click.IntRange(min=0), "default": 0, "help": help_text, **settings})
 
 
+def values_of(owner: object, *names: str) -> dict[str, Any]:
+    """Return attributes of options or of a result by their names."""
+    return {name: getattr(owner, name) for name in names}
+
+
 def needed_text(needed: Mapping[str, Any] | None, units: str) -> str:
     """Describe how many queries or tasks a test needs for a difference; `needed` is None if a pilot is too small."""
     if needed is None:
@@ -386,20 +391,38 @@ def print_table(
 
 def text_columns(text: CellText, *names: str) -> dict[str, Column]:
     """Make columns of the same format whose headings are the names of the values."""
-    return {name: (name, text) for name in names}
+    return dict.fromkeys(names, text)
 
 
 def print_rows(rows: Iterable[Any], columns: Mapping[str, Column], notes: TableNotes = NO_NOTES) -> None:
     """Print rows, which are mappings or objects, as a table; names and labels are left-aligned."""
-    left = [place for place, (_, text) in enumerate(columns.values()) if text in (whole, label_text)]
-    cells = [[_cell(row, *column) for column in columns.values()] for row in rows]
+    sources = [column if isinstance(column, tuple) else (name, column) for name, column in columns.items()]
+    left = [place for place, (_, text) in enumerate(sources) if text in (whole, label_text)]
+    cells = [[_cell(row, *source) for source in sources] for row in rows]
     print_table(list(columns), cells, left=left, notes=notes)
 
 
+def print_tests(
+    heading: str,
+    rows: Sequence[Any],
+    columns: Mapping[str, Column],
+    level: float,
+    below: str = "",
+    of: str = "difference",
+) -> None:
+    """Print a table of tests with a heading and a text below it; LaTeX marks significant values in the column `of`."""
+    click.echo(f"\n{heading}\n{below}")
+    pvalues = [_value(row, "corrected_pvalue") for row in rows]
+    print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, list(columns).index(of), level))
+
+
 def _cell(row: Any, source: str | tuple[str, ...], text: CellText) -> str:
-    names = (source,) if isinstance(source, str) else source
-    values = [row[name] if isinstance(row, Mapping) else attrgetter(name)(row) for name in names]
+    values = [_value(row, name) for name in ((source,) if isinstance(source, str) else source)]
     return text.format(*values) if isinstance(text, str) else text(*values)
+
+
+def _value(row: Any, name: str) -> Any:
+    return row[name] if isinstance(row, Mapping) else attrgetter(name)(row)
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
@@ -429,9 +452,9 @@ def resamples_text(number: int, seed: int, of: str | None = None) -> str:
     return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
 
 
-def print_too_few(intervals: Iterable[tuple[float, float, int]], result: Any, noun: str) -> None:
-    """Print why intervals, each with its ends and its number of units, are unbounded: the units are too few."""
-    sizes = sorted({size for low, high, size in intervals if math.isinf(low) or math.isinf(high)})
+def print_too_few(intervals: Iterable[Any], result: Any, noun: str, size: str) -> None:
+    """Print why intervals are unbounded: their numbers of units, in the attribute `size`, are too small."""
+    sizes = sorted({getattr(row, size) for row in intervals if math.isinf(row.low) or math.isinf(row.high)})
     if sizes:
         numbers = "the " if result.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
         units = "query is" if (result.unit, sizes) == ("queries", [1]) else f"{result.unit} are"
@@ -500,26 +523,27 @@ def figure_option(help_text: str, **settings: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Look:
-    """How figures look, and how they are written."""
+class FigureFile:
+    """Where to write a figure, and how it looks."""
 
+    out: str = figure_option("Write the figure here", required=True)
     theme: Any = choice_option(THEMES, "Background of the figure.")
     width: float | None = declared_option(Paper, "width", metavar="INCHES")
     dpi: int = declared_option(Paper, "dpi")
     no_title: bool = flag_option("Draw no title, for a figure with a caption.")
 
-    def save(self, draw: Callable[[], Figure], out: str) -> list[str]:
+    def save(self, draw: Callable[[], Figure]) -> list[str]:
         """Draw a figure, write it, and return matplotlib's warnings about letters that the font lacks."""
         with warnings.catch_warnings(record=True) as font_warnings:
             warnings.filterwarnings("always", "Glyph", UserWarning)
-            with named_errors(out), theme(self.theme, width=self.width, has_title=not self.no_title):
-                save_figure(draw(), out, dpi=self.dpi)
+            with named_errors(self.out), theme(self.theme, width=self.width, has_title=not self.no_title):
+                save_figure(draw(), self.out, dpi=self.dpi)
         return list(dict.fromkeys(str(warning.message) for warning in font_warnings))
 
-    def write(self, draw: Callable[[], Figure], out: str) -> list[str]:
+    def write(self, draw: Callable[[], Figure]) -> list[str]:
         """Write a figure as `save` does, print its path, and return the warnings."""
-        font_warnings = self.save(draw, out)
-        click.echo(whole(Path(out)))
+        font_warnings = self.save(draw)
+        click.echo(whole(Path(self.out)))
         return font_warnings
 
 

@@ -1,8 +1,9 @@
 """`rankcorr evaluate`: runs against qrels by query, with tests over queries."""
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,12 +12,12 @@ import numpy as np
 
 from rankcorr import _checks as checks
 from rankcorr._cli import console, options
-from rankcorr._cli.console import label_text, number_text, progress_bar, pvalue_text, text_columns, whole
+from rankcorr._cli.console import FigureFile, label_text, number_text, progress_bar, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
-from rankcorr._output.tables import TableNotes, best_places, significance_notes
+from rankcorr._output.tables import TableNotes, best_places
 from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError, RankingError
@@ -193,7 +194,7 @@ def evaluate_command(
     qrels: str = console.argument(),
     runs: tuple[str, ...] = console.argument(nargs=-1, required=True, metavar="RUN..."),
     settings: QueryOptions = console.options_of(QueryOptions),
-    look: console.Look = console.options_of(console.Look),
+    figure: FigureFile = console.options_of(FigureFile, "out"),
     weights: Weights = console.options_of(Weights),
     report_path: str | None = console.report_option(),
     as_json: bool = console.output_options(),
@@ -217,28 +218,36 @@ def evaluate_command(
         groups = _groups_of(settings.groups, gold.queries)
         with progress_bar(len(joined_runs), "run", "evaluation") as advance:
             evaluation, pairs_of_runs = _evaluate(gold, joined_runs, metrics, settings, advance)
-        comparisons = [] if baseline is None else _comparisons(evaluation, baseline, groups, settings)
-        worst = [] if baseline is None else _worst(gold, pairs_of_runs, evaluation, metrics, baseline, settings.worst)
+        comparisons = () if baseline is None else _comparisons(evaluation, baseline, groups, settings)
+        worst = []
+        if baseline is not None and settings.worst is not None:
+            find = partial(compare.worst_evaluated, gold, pairs_of_runs, evaluation, k=settings.worst)
+            worst = _worst(find, evaluation, metrics, baseline)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
         worse = _worse(pairs, settings.fail_if_worse)
         needed = _needed(comparisons, settings.needed)
-        font_warnings = [] if settings.plot is None else look.save(lambda: plot_pairs(pairs), settings.plot)
+        font_warnings = []
+        if settings.plot is not None:
+            font_warnings = replace(figure, out=settings.plot).save(lambda: plot_pairs(pairs))
     notes = [*console.notes_of(notices, []), *({"message": message} for message in font_warnings)]
     if report_path is not None:
         of_tests = (comparison.report() for comparison in comparisons)
         save_reports(reports_of_tests(evaluation.report(), of_tests), report_path)
     if as_json:
         content = evaluation.to_dict()
-        content["groups"] = None if groups is None else evaluation.group_table(groups)
         shared = ("values", "queries", "coverage", "metric")  # with the evaluation
-        content["options"] = {**content["options"], "clusters": settings.clusters}
-        content["comparisons"] = {
+        of_metrics = {
             comparison.metric: {name: value for name, value in comparison.to_dict().items() if name not in shared}
             for comparison in comparisons
-        } or None
-        content["worst"] = worst or None
-        content["needed"] = needed or None
-        content["worse"] = None if settings.fail_if_worse is None else worse
+        }
+        content |= {
+            "groups": None if groups is None else evaluation.group_table(groups),
+            "options": {**content["options"], "clusters": settings.clusters},
+            "comparisons": of_metrics or None,
+            "worst": worst or None,
+            "needed": needed or None,
+            "worse": None if settings.fail_if_worse is None else worse,
+        }
         console.print_json({**content, "weights": weights.to_dict(), "warnings": notes})
         _fail_if(worse)
         return
@@ -256,20 +265,7 @@ def evaluate_command(
     _print_chance(pairs_of_runs, evaluation, metrics)
     for comparison in comparisons:
         explanation = f"{console.DETECTABLE}\n" if comparison is comparisons[0] else ""
-        click.echo(f"\n{_heading(comparison)}\n{explanation}")
-        pvalues = [pair.corrected_pvalue for pair in comparison.pairs]
-        emphasis = significance_notes(f"{_heading(comparison)}.", pvalues, 1, comparison.level)
-        columns = _difference_columns(comparison.correction, has_verdict=settings.equivalent_within is not None)
-        console.print_rows(comparison.pairs, columns, emphasis)
-        intervals = [(pair.low, pair.high, pair.n_queries) for pair in comparison.pairs]
-        console.print_too_few(intervals, comparison, "difference")
-        for pair in comparison.pairs:
-            if pair.fragile:
-                decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
-                click.echo(f"{whole(pair.first)}: {decides}")
-        for entry in needed:
-            if entry["metric"] == comparison.metric:
-                click.echo(f"{whole(entry['first'])}: {console.needed_text(entry['queries'], 'queries')}")
+        _print_differences(comparison, needed, explanation, has_verdict=settings.equivalent_within is not None)
     if groups is not None:
         click.echo()
         _print_rows(evaluation.group_table(groups), ("group", "run", "metric"), "Means of each group of queries.")
@@ -344,8 +340,7 @@ def _fail_if(worse: Sequence[str]) -> None:
 def _comparisons(
     evaluation: Evaluation, baseline: str, groups: dict[str, str] | None, settings: QueryOptions
 ) -> tuple[RunComparison, ...]:
-    names = ("test", "level", "seed", "equivalent_within", "standardized")
-    shared: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    shared = console.values_of(settings, "test", "level", "seed", "equivalent_within", "standardized")
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
     shared["clusters"] = _groups_of(settings.clusters, evaluation.queries)
     with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
@@ -353,28 +348,16 @@ def _comparisons(
 
 
 def _worst(
-    gold: Qrels,
-    pairs: Mapping[str, Matched],
-    evaluation: Evaluation,
-    metrics: Sequence[Metric],
-    baseline: str,
-    k: int | None,
+    find: Callable[..., Any], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str
 ) -> list[dict[str, Any]]:
     """Find the queries on which each other run loses most against the baseline, and gains most, by each metric."""
-    if k is None:
-        return []
     return [
         {
             "metric": name_of(metric),
             "coefficient": name_of(metric if isinstance(metric, Coefficient) else TauW()),
             "first": run,
             "second": baseline,
-            **{
-                direction: compare.worst_evaluated(
-                    gold, pairs, evaluation, metric, run, baseline, k=k, direction=direction
-                )
-                for direction in WORSE_AND_BETTER
-            },
+            **{direction: find(metric, run, baseline, direction=direction) for direction in WORSE_AND_BETTER},
         }
         for metric in metrics
         for run in evaluation.runs
@@ -420,11 +403,8 @@ def _print_rows(
     significant: set[tuple[int, int]] = set()
     for place, column in enumerate(columns, start=len(names)):
         best |= best_places([row[column] for row in rows], place, [(row.get("group"), row["metric"]) for row in rows])
-        significant |= {
-            (number, place)
-            for number, row in enumerate(rows)
-            if (row["run"], row["metric"], column == "standardized") in differing
-        }
+        tests = [(row["run"], row["metric"], column == "standardized") for row in rows]
+        significant |= {(number, place) for number, test in enumerate(tests) if test in differing}
     if best:
         caption += " Bold: best by each metric."
     table_columns = text_columns(whole, *names) | text_columns(number_text, *columns)
@@ -478,23 +458,36 @@ def _difference_columns(correction: str, *, has_verdict: bool = False) -> dict[s
     return {
         "run": ("first", whole),
         **text_columns(number_text, "difference", "low", "high"),
-        **({"verdict": ("verdict", "{}")} if has_verdict else {}),
+        **({"verdict": "{}"} if has_verdict else {}),
         **test_columns(correction),
         "effect size": ("effect_size", number_text),
         **{name: (f"n_{name}", "{:,}") for name in ("better", "worse", "queries")},
     }
 
 
+def _print_differences(
+    comparison: RunComparison, needed: Sequence[Mapping[str, Any]], explanation: str, *, has_verdict: bool
+) -> None:
+    """Print the differences from the baseline, with what makes them uncertain."""
+    columns = _difference_columns(comparison.correction, has_verdict=has_verdict)
+    console.print_tests(_heading(comparison), comparison.pairs, columns, comparison.level, explanation)
+    console.print_too_few(comparison.pairs, comparison, "difference", "n_queries")
+    for pair in comparison.pairs:
+        if pair.fragile:
+            decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
+            click.echo(f"{whole(pair.first)}: {decides}")
+    for entry in needed:
+        if entry["metric"] == comparison.metric:
+            click.echo(f"{whole(entry['first'])}: {console.needed_text(entry['queries'], 'queries')}")
+
+
 def _print_group_differences(comparison: RunComparison) -> None:
     """Differences within each group; p-values are corrected over all of them."""
-    heading = _heading(comparison, " of each group")
-    click.echo(f"\n{heading}\n")
-    pairs = [pair for group in comparison.groups for pair in group.pairs]
     rows = [{"group": group.group, **vars(pair)} for group in comparison.groups for pair in group.pairs]
     columns = {**text_columns(label_text, "group"), **_difference_columns(HOLM)}
-    pvalues = [pair.corrected_pvalue for pair in pairs]
-    console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))
-    console.print_too_few([(pair.low, pair.high, pair.n_queries) for pair in pairs], comparison, "difference")
+    console.print_tests(_heading(comparison, " of each group"), rows, columns, comparison.level)
+    pairs = [pair for group in comparison.groups for pair in group.pairs]
+    console.print_too_few(pairs, comparison, "difference", "n_queries")
 
 
 def _print_worst(entry: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import read_clusters
 from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS, group_items
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
-from rankcorr.inference._multiple_tests import RankSets, rank_sets
+from rankcorr.inference._multiple_tests import rank_sets
 
 SETTINGS: Final = ("groups", "level", "resamples", "seed")  # of both kinds of leaderboards
 SHARED: Final = frozenset(
@@ -72,9 +73,7 @@ class BoardOptions:
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
     ) -> tuple[Leaderboard, list[Named], list[Named], list[console.Note]]:
         """Read the files and rank the systems; return also gold sets, systems, and the library's warnings."""
-        computation: dict[str, Any] = {
-            name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")
-        }
+        computation = console.values_of(self, "by", "standardized", "swap", "level", "seed")
         computation |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
         computation["clusters"] = files.read_clusters(self.clusters)
         n_golds = 1 + len(self.golds)
@@ -98,12 +97,9 @@ class BoardOptions:
             gold_sets = [Named(label, part, label) for label, part in golds.items()]
         with console.progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **computation, n_resamples=self.resamples, progress=advance)
-        about = [
-            f"{gold} has a row for each model, but this ranks its columns; to rank the models, give the file alone"
-        ]
-        about = about if benchmarks else []
-        if self.clusters is not None:
-            about.append("tests respect the clusters, but intervals do not, and may be too narrow")
+        advice = f"{gold} has a row for each model, but this ranks its columns; to rank the models, give the file alone"
+        caveat = "tests respect the clusters, but intervals do not, and may be too narrow"
+        about = [advice] * bool(benchmarks) + [caveat] * (self.clusters is not None)
         notes = options.reading_notes(read) + console.notes_of(about, [])
         notes += console.notes_of(notices, [self.coefficient])
         return board, gold_sets, read[n_golds:], notes
@@ -187,28 +183,18 @@ def refuse_options(is_table: bool) -> None:
 def rank_table(path: str, scores: ScoreOptions, settings: BoardOptions) -> tuple[ScoreLeaderboard, list[console.Note]]:
     """Rank the systems of a table of scores; return also the notes on it."""
     refuse_options(is_table=True)
+    ranking = console.values_of(scores, "aggregate", "lower_is_better", "equivalent_within")
+    ranking |= {"tasks": scores.tasks or None, "missing": scores.missing_scores}
+    ranking |= {"groups": None if settings.groups is None else dict(read_clusters(settings.groups))}
+    draws: dict[str, Any] = {"level": settings.level, "n_resamples": settings.resamples, "seed": settings.seed}
     with console.progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
         try:
-            board = leaderboard_of_scores(
-                path,
-                aggregate=scores.aggregate,
-                groups=None if settings.groups is None else dict(read_clusters(settings.groups)),
-                lower_is_better=scores.lower_is_better,
-                missing=scores.missing_scores,
-                equivalent_within=scores.equivalent_within,
-                tasks=scores.tasks or None,
-                level=settings.level,
-                n_resamples=settings.resamples,
-                seed=settings.seed,
-                progress=advance,
-            )
+            board = leaderboard_of_scores(path, **ranking, **draws, progress=advance)
         except MissingValueError as error:
             raise OptionError(str(error).replace("missing=", "missing_scores=")) from error
         except (ColumnError, TooFewItemsError) as error:
-            message = (
-                f"{path}, as a table of scores: {error}; to rank systems by it as gold, add at least one SYSTEM file"
-            )
-            raise OptionError(message) from error
+            advice = "to rank systems by it as gold, add at least one SYSTEM file"
+            raise OptionError(f"{path}, as a table of scores: {error}; {advice}") from error
     return board, console.notes_of(notices, [])
 
 
@@ -222,20 +208,17 @@ def _print_score_leaderboard(
     if report_path is not None:
         board.report().save(report_path)
     if as_json:
-        option_values = asdict(scores) | {name: getattr(settings, name) for name in SETTINGS}
+        option_values = asdict(scores) | console.values_of(settings, *SETTINGS)
         console.print_json({**board.to_dict(), "needed": needed, "options": option_values, "warnings": notes})
         return
-    click.echo(
-        f"scores: {console.whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})"
-    )
+    size = f"{counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')}"
+    click.echo(f"scores: {console.whole(path)} ({size})")
     if board.left_out:
         click.echo(f"left out: {', '.join(map(console.whole, board.left_out))}")
-    resamples, resampled_swaps = (
-        console.resamples_text(board.n_resamples, settings.seed, units) for units in ("tasks", "swaps of tasks")
-    )
-    swaps = "all swaps of tasks" if board.exact else resampled_swaps
+    draw_text = partial(console.resamples_text, board.n_resamples, settings.seed)
+    swaps = "all swaps of tasks" if board.exact else draw_text("swaps of tasks")
     direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
-    intervals = f"{percent_text(board.level)} intervals ({resamples})"
+    intervals = f"{percent_text(board.level)} intervals ({draw_text('tasks')})"
     click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")
     detectable = "none" if math.isnan(board.detectable) else console.score_text(board.detectable)
     click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
@@ -248,10 +231,10 @@ def _print_score_leaderboard(
         for row, (verdict, *_) in zip(rows, board.verdicts, strict=True):
             row["verdict"] = verdict
         rows[0]["verdict"] = "-"
-    more: dict[str, console.Column] = {} if board.verdicts is None else {"verdict": ("verdict", "{}")}
+    more: dict[str, console.Column] = {} if board.verdicts is None else {"verdict": "{}"}
     columns = _standing_columns(rows, console.text_columns(console.score_text, *groups, "mean", "low", "high"), more)
     console.print_rows(rows, columns, board.notes_of(list(columns)))
-    console.print_too_few([(row.mean.low, row.mean.high, row.mean.n_items) for row in board.rows], board, "mean")
+    console.print_too_few([row.mean for row in board.rows], board, "mean", "n_items")
     console.print_notes(notes)
 
 
@@ -260,10 +243,10 @@ def _standing_columns(
 ) -> dict[str, console.Column]:
     """Columns of the table of a leaderboard: ranks, systems, `scores` with their interval, the test, and `more`."""
     return {
-        "rank": ("rank", console.rank_text),
+        "rank": console.rank_text,
         "ranks": (("least_rank", "largest_rank"), console.ranks_text),
-        "group": ("group", lambda group: "-" if group is None else str(group)),
-        "system": ("system", console.whole),
+        "group": lambda group: "-" if group is None else str(group),
+        "system": console.whole,
         **scores,
         "p (two-sided, step-down)": ("corrected_pvalue", console.pvalue_text),
         **more,
@@ -306,9 +289,8 @@ def leaderboard_command(
     if report_path is not None:
         board.report().save(report_path)
     if as_json:
-        option_values = {**files.to_dict(), **weights.to_dict(settings.coefficient), "clusters": settings.clusters}
-        option_values |= {"groups": settings.groups, "unranked": list(settings.unranked)}
-        option_values["seed"] = settings.seed
+        option_values = {**files.to_dict(), **weights.to_dict(settings.coefficient)}
+        option_values |= console.values_of(settings, "clusters", "groups", "unranked", "seed")
         console.print_json({**board.to_dict(), "options": option_values, "warnings": notes})
         return
     _print_leaderboard(board, golds, settings)
@@ -333,16 +315,16 @@ def _print_leaderboard(board: Leaderboard, golds: list[Named], settings: BoardOp
         columns = [*board.gold_sets, *totals]
         headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), *totals]
     rows = board.table()
+    for row, board_row in zip(rows, board.rows, strict=True):
+        row["n_items"] = board.column_score(board_row).n_items
     scores: dict[str, console.Column] = {
         **{title: (column, "{:z.4f}") for title, column in zip(headings, columns, strict=True)},
         **console.text_columns("{:z.4f}", "low", "high"),
     }
     table_columns = _standing_columns(rows, scores, {"n": ("n_items", "{}")})
-    sizes = [board.column_score(row).n_items for row in board.rows]
-    sized_rows = [row | {"n_items": size} for row, size in zip(rows, sizes, strict=True)]
     first = list(table_columns).index(headings[0])
     notes = board.emphasis(heading, {column: place for place, column in enumerate(columns, first)})
-    console.print_rows(sized_rows, table_columns, notes)
+    console.print_rows(rows, table_columns, notes)
 
 
 def _resampling_text(board: Leaderboard, seed: int) -> str:
@@ -384,31 +366,24 @@ def rank_sets_command(
         )
     except TableError as refusal:  # this command cannot merge repeats
         raise OptionError(str(refusal).partition(": merge repeats with")[0]) from refusal
+    draws: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed}
     with console.progress_bar(None, "draw", "rank sets") as advance:
-        sets = rank_sets(
-            numbers, standard_errors=errors, level=level, n_resamples=resamples, seed=seed, progress=advance
-        )
+        sets = rank_sets(numbers, standard_errors=errors, **draws, progress=advance)
     if as_json:
         content: dict[str, Any] = {**sets.to_dict(), "best": None if best is None else list(sets.best(best))}
         console.print_json({**content, "options": {"id": id_column, "estimate": estimate, "error": error}})
         return
-    click.echo(
-        f"{percent_text(level)} sets of ranks of {len(sets.names)} estimates "
-        f"({console.resamples_text(resamples, seed)})\n"
-    )
-    _print_rank_sets(sets)
+    draw_text = console.resamples_text(resamples, seed)
+    click.echo(f"{percent_text(level)} sets of ranks of {len(sets.names)} estimates ({draw_text})\n")
+    columns: dict[str, console.Column] = {
+        "rank": console.rank_text,
+        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
+        "marginal ranks": (("marginal_least_rank", "marginal_largest_rank"), console.ranks_text),
+        "group": "{}",
+        "name": console.label_text,
+        "estimate": console.score_text,
+    }
+    console.print_rows(sets.table(), columns, TableNotes("Estimates and the ranks that they leave possible."))
     if best is not None:
         names = ", ".join(map(console.label_text, sets.best(best)))
         click.echo(f"\nmay be among the {best} best: {names}" if best > 1 else f"\nmay be the best: {names}")
-
-
-def _print_rank_sets(sets: RankSets) -> None:
-    columns: dict[str, console.Column] = {
-        "rank": ("rank", console.rank_text),
-        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
-        "marginal ranks": (("marginal_least_rank", "marginal_largest_rank"), console.ranks_text),
-        "group": ("group", "{}"),
-        "name": ("name", console.label_text),
-        "estimate": ("estimate", console.score_text),
-    }
-    console.print_rows(sets.table(), columns, TableNotes("Estimates and the ranks that they leave possible."))

@@ -301,7 +301,7 @@ class Files:
         """The options, ready for JSON."""
         read: dict[str, Any] = {"id": self.ids or None, "score": list(self.scores) or None}
         read |= {"ranks": self.ranks, "header": not self.no_header}
-        return read | {name: getattr(self, name) for name in ("missing", "unordered", "duplicates")}
+        return read | console.values_of(self, "missing", "unordered", "duplicates")
 
 
 @dataclass(frozen=True)

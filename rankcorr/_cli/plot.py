@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from rankcorr._checks import collected_notices
 from rankcorr._cli import console, leaderboard, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import Look, Note, progress_bar
+from rankcorr._cli.console import FigureFile, Note, progress_bar
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr.errors import OptionError
@@ -21,6 +21,8 @@ from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    Drawing: TypeAlias = Callable[[], Figure]
 
 
 @click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw figures as PNG, SVG or PDF.")
@@ -33,9 +35,6 @@ def plot() -> None:
       rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg
       rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf
     """
-
-
-OUT: Final = "Write the figure here"
 
 
 def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, list[Named]]:
@@ -51,8 +50,7 @@ def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, l
 def ranks(
     gold: str = console.argument(),
     systems: tuple[str, ...] = options.systems_argument(),
-    out: str = console.figure_option(OUT, required=True),
-    look: Look = console.options_of(Look),
+    figure: FigureFile = console.options_of(FigureFile),
     files: Files = console.options_of(Files),
     coefficient: str = options.coefficient_option(),
     weights: Weights = console.options_of(Weights),
@@ -79,15 +77,14 @@ def ranks(
             coefficient=coefficient_value,
         )
 
-    _write(look, draw, out, coefficient, [reference, *others])
+    _write(figure, draw, coefficient, [reference, *others])
 
 
 @plot.command(short_help="Draw coefficients as functions of n0.")
 def offset(
     gold: str = console.argument(),
     systems: tuple[str, ...] = options.systems_argument(),
-    out: str = console.figure_option(OUT, required=True),
-    look: Look = console.options_of(Look),
+    figure: FigureFile = console.options_of(FigureFile),
     files: Files = console.options_of(Files),
     coefficient: Any = options.coefficient_option(
         choices=tuple(name for name in COEFFICIENTS if name not in options.PLAIN)
@@ -107,15 +104,14 @@ def offset(
     def draw() -> Figure:
         return plot_offset(reference.ranking, named, coefficient=weights.of(coefficient), missing=files.missing)
 
-    _write(look, draw, out, coefficient, [reference, *others])
+    _write(figure, draw, coefficient, [reference, *others])
 
 
 @plot.command("leaderboard", short_help="Draw systems with intervals and groups.")
 def leaderboard_figure(
     gold: str = console.argument(),
     systems: tuple[str, ...] = console.argument(nargs=-1, metavar="SYSTEM..."),
-    out: str = console.figure_option(OUT, required=True),
-    look: Look = console.options_of(Look),
+    figure: FigureFile = console.options_of(FigureFile),
     settings: leaderboard.BoardOptions = console.options_of(leaderboard.BoardOptions),
     files: Files = console.options_of(Files),
     weights: Weights = console.options_of(Weights),
@@ -135,7 +131,7 @@ def leaderboard_figure(
         if score_settings.needed is not None or score_settings.equivalent_within is not None:
             raise OptionError("--needed and --equivalent-within have no effect on a figure; use rankcorr leaderboard")
         of_scores, notes = leaderboard.rank_table(gold, score_settings, settings)
-        _write(look, lambda: plot_leaderboard(of_scores), out, settings.coefficient, notes=notes)
+        _write(figure, lambda: plot_leaderboard(of_scores), settings.coefficient, notes=notes)
         return
     leaderboard.refuse_options(is_table=False)
     board, golds, others, notes = settings.compute(gold, systems, files, weights)
@@ -161,15 +157,14 @@ def leaderboard_figure(
         )
         return plot_leaderboard(renamed, chance=chance)
 
-    _write(look, draw, out, settings.coefficient, notes=notes)
+    _write(figure, draw, settings.coefficient, notes=notes)
 
 
 @plot.command(short_help="Draw what chance gives, and where systems lie.")
 def null(
     gold: str = console.argument(),
     systems: tuple[str, ...] = options.systems_argument(),
-    out: str = console.figure_option(OUT, required=True),
-    look: Look = console.options_of(Look),
+    figure: FigureFile = console.options_of(FigureFile),
     files: Files = console.options_of(Files),
     coefficient: str = options.coefficient_option(),
     weights: Weights = console.options_of(Weights),
@@ -198,21 +193,15 @@ def null(
         nulls = {name: test.null for name, test in named.items()}
         return plot_null(nulls, {name: test.statistic for name, test in named.items()}, alternative=alternative)
 
-    _write(look, draw, out, coefficient, [reference, *others])
+    _write(figure, draw, coefficient, [reference, *others])
 
 
 def _write(
-    look: Look,
-    draw: Callable[[], Figure],
-    out: str,
-    coefficient: str,
-    files: Sequence[Named] = (),
-    *,
-    notes: Sequence[Note] = (),
+    figure: FigureFile, draw: Drawing, coefficient: str, files: Sequence[Named] = (), *, notes: Sequence[Note] = ()
 ) -> None:
     """Draw a figure, write it, and print its path and any notes; errors name its files, and notes a single system."""
     with collected_notices() as notices, options.errors_of(*files):
-        lacking = look.write(draw, out)
+        lacking = figure.write(draw)
     system = files[1].name if len(files) == 2 else None
     interval_notes = console.notes_of(notices, [coefficient], system)
     console.print_notes([*notes, *interval_notes, *({"message": message} for message in lacking)])

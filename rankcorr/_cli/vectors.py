@@ -103,33 +103,24 @@ class VectorOptions:
     def read_gold(self) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
         paths = self.golds
-        gold_scores: dict[str, dict[Pair, float]] = {}
-        for path, column in zip(paths, options.columns_of(self.scores, len(paths)), strict=True):
-            name = path if paths.count(path) == 1 else f"{path}:{column}"
-            if name in gold_scores:
-                raise OptionError(f"each gold file can be given only once; repeated: {name}")
-            gold_scores[name] = read_pairs(
-                path,
-                word_columns=self.words or None,
-                score_column=column,
-                header=not self.no_header,
-                unordered=not self.relata,
-                duplicates=self.duplicates,
-            )
-        return gold_scores
-
-    def read(self, path: str, golds: dict[str, dict[Pair, float]]) -> WordVectors:
-        """Vectors of the words of the gold scores."""
-        return self.read_words(path, {word for pairs in golds.values() for pair in pairs for word in pair})
+        columns = options.columns_of(self.scores, len(paths))
+        names = [
+            path if paths.count(path) == 1 else f"{path}:{column}" for path, column in zip(paths, columns, strict=True)
+        ]
+        options.check_repeats(names, "gold file")
+        reading: dict[str, Any] = {"word_columns": self.words or None, "header": not self.no_header}
+        reading |= {"unordered": not self.relata, "duplicates": self.duplicates}
+        return {
+            name: read_pairs(path, score_column=column, **reading)
+            for name, path, column in zip(names, paths, columns, strict=True)
+        }
 
     def read_words(self, path: str, listed_words: Collection[str]) -> WordVectors:
         """Vectors of words."""
         words = {word.lower() for word in listed_words} if self.lower else set(listed_words)
         try:
             with progress_bar(None, "word", f"reading {whole(path)}") as advance:
-                file_options: dict[str, Any] = {
-                    name: getattr(self, name) for name in ("form", "encoding", "undecodable")
-                }
+                file_options = console.values_of(self, "form", "encoding", "undecodable")
                 return read_vectors(path, words=words, progress=advance, **file_options)
         except MissingGensimError as error:
             raise click.ClickException(str(error)) from error
@@ -138,7 +129,7 @@ class VectorOptions:
         """The options of the files, ready for JSON."""
         read: dict[str, Any] = {"versus": self.versus, "words": self.words or None}
         read |= {"score": list(self.scores) or None, "header": not self.no_header}
-        return read | {name: getattr(self, name) for name in ("duplicates", "encoding", "undecodable")}
+        return read | console.values_of(self, "duplicates", "encoding", "undecodable")
 
 
 @console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
@@ -180,7 +171,8 @@ def vectors_command(
     with collected_notices() as notices:
         golds = settings.read_gold()
     notes = console.notes_of(notices, [])
-    loaded = {path: settings.read(path, golds) for path in vectors}
+    words = {word for pairs in golds.values() for pair in pairs for word in pair}
+    loaded = {path: settings.read_words(path, words) for path in vectors}
     results: Results = {}
     for gold, pairs in golds.items():
         with collected_notices() as notices, options.errors_of(gold):
@@ -262,8 +254,7 @@ def _evaluate(
     vectors: WordVectors, gold: dict[Pair, float], metrics: list[Any], settings: VectorOptions
 ) -> VectorEvaluation | RelataEvaluation:
     n_resamples = settings.resamples or RESAMPLES
-    shared: dict[str, Any] = {name: getattr(settings, name) for name in ("oov", "lower", "seed")}
-    shared["n_resamples"] = n_resamples
+    shared = {**console.values_of(settings, "oov", "lower", "seed"), "n_resamples": n_resamples}
     if settings.relata:
         shared |= {"candidates": settings.candidates, "depth": settings.depth}
         return evaluate_relata(vectors, gold, metrics=metrics, **shared)
@@ -337,7 +328,6 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
         f"Differences, {percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
         f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}"
     )
-    click.echo(f"\n{heading}\n")
     figures = {"a - b": "difference", "low": "low", "high": "high"}
     columns: dict[str, console.Column] = {
         "gold": ("gold_set", whole),
@@ -347,8 +337,7 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
         "p (Holm)": ("corrected_pvalue", pvalue_text),
         "n": ("comparison.n_items", "{:,}"),
     }
-    pvalues = [row.corrected_pvalue for row in compared.rows]
-    console.print_rows(compared.rows, columns, significance_notes(f"{heading}.", pvalues, 4, settings.level))
+    console.print_tests(heading, compared.rows, columns, settings.level, of="a - b")
 
 
 def _hubness_of(vectors: WordVectors, result: VectorEvaluation | RelataEvaluation) -> dict[str, Any]:
@@ -356,7 +345,7 @@ def _hubness_of(vectors: WordVectors, result: VectorEvaluation | RelataEvaluatio
     if not isinstance(result, RelataEvaluation) or len(vectors.words) <= NEIGHBOURS:
         return {}
     hubs = hubness(vectors, k=NEIGHBOURS)
-    return {"hubness": {name: getattr(hubs, name) for name in ("k", "skewness", "orphan_share")}}
+    return {"hubness": console.values_of(hubs, "k", "skewness", "orphan_share")}
 
 
 def _print_relata(results: dict[str, RelataEvaluation], vectors: WordVectors) -> None:
@@ -383,7 +372,7 @@ def _print_words(title: str, words: tuple[str, ...]) -> None:
 
 def _evaluate_groups(vectors: tuple[str, ...], path: str, settings: VectorOptions, as_json: bool) -> None:
     """Score vectors on target groups, compare them, and print both."""
-    draws: dict[str, Any] = {name: getattr(settings, name) for name in ("oov", "lower", "level", "seed")}
+    draws = console.values_of(settings, "oov", "lower", "level", "seed")
     if settings.resamples is not None:
         draws["n_resamples"] = settings.resamples
     with collected_notices() as notices:

@@ -89,8 +89,8 @@ _OF_VOTER: Final[dict[str, console.Column]] = {
     "": (("excluded", "withdrawn"), lambda *states: " ".join(itertools.compress(("excluded", "withdrawn"), states))),
 }
 _OF_BALLOT: Final[dict[str, console.Column]] = {
-    "ballot": ("ballot", "{}"),
-    "state": ("state", "{}"),
+    "ballot": "{}",
+    "state": "{}",
     "items": ("n_items", "{:,}"),
     "answered": (("n_counted", "n_comparisons"), _ANSWERED),
     "sheets done": (("n_sheets_done", "n_sheets"), _ANSWERED),
@@ -98,7 +98,7 @@ _OF_BALLOT: Final[dict[str, console.Column]] = {
     "closed": ("closed_at", _to_seconds),
 }
 _OF_ITEM: Final[dict[str, console.Column]] = {
-    "item": ("item", " ".join),
+    "item": " ".join,
     "answered": (("n_answered", "presentations"), _ANSWERED),
 }
 
@@ -142,7 +142,7 @@ def close(
         about: dict[str, Any] = {"batches": now.ballot}
         text = describe_status(now)
     else:
-        record = {name: getattr(closed, name) for name in ("number", "b", "n_tied_at_cut")}
+        record = console.values_of(closed, "number", "b", "n_tied_at_cut")
         progress = campaign.ballot(closed.number).progress
         about = {"closed": {**record, "n_answered": progress.n_counted}}
         tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""

@@ -217,8 +217,7 @@ def _plan_of_groups(
         n_pairs = number * (number - 1) // 2
         rows.append({"target": target, "candidates": number, "pairs": n_pairs, "comparisons": answers * n_pairs})
     console.print_rows(
-        rows,
-        {"target": ("target", console.whole), **console.text_columns("{:,}", "candidates", "pairs", "comparisons")},
+        rows, {"target": console.whole, **console.text_columns("{:,}", "candidates", "pairs", "comparisons")}
     )
     click.echo()
     return plan

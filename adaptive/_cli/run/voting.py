@@ -120,11 +120,11 @@ def correct(
 
 
 _OF_CONFLICT: Final[dict[str, console.Column]] = {
-    "comparison": ("comparison", "{}"),
-    "voter": ("voter", "{}"),
-    "recorded": ("recorded", lambda answer: answer or "none"),
-    "conflicting": ("conflicting", "{}"),
-    "corrected": ("corrected", lambda is_corrected: "yes" if is_corrected else "no"),
+    "comparison": "{}",
+    "voter": "{}",
+    "recorded": lambda answer: answer or "none",
+    "conflicting": "{}",
+    "corrected": lambda is_corrected: "yes" if is_corrected else "no",
 }
 
 
@@ -276,13 +276,13 @@ def _left_text(share: float | None, low: float | None, high: float | None) -> st
 
 
 _OF_VOTER: Final[dict[str, console.Column]] = {
-    "voter": ("voter", "{}"),
+    "voter": "{}",
     "votes": ("n_votes", "{:,}"),
-    "seconds": ("seconds", lambda seconds: "-" if seconds is None else f"{seconds:.1f}"),
-    "fast": ("fast", "{}"),
+    "seconds": lambda seconds: "-" if seconds is None else f"{seconds:.1f}",
+    "fast": "{}",
     "left": (("left.share", "left_low", "left_high"), _left_text),
     **console.text_columns("{}", "attention", "gold", "repeats", "agreement"),
-    "random": ("random", lambda probability: "-" if probability is None else f"{probability:.2f}"),
+    "random": lambda probability: "-" if probability is None else f"{probability:.2f}",
     "flags": (
         ("excluded", "flags"),
         lambda is_excluded, flags: "excluded" if is_excluded else " ".join(flag.kind for flag in flags),
