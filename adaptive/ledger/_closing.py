@@ -5,7 +5,7 @@ A ballot is scored between two transactions, and is in the state "closing" in th
 
 import math
 import uuid
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from adaptive.ledger._ballots.stored import CurrentVotes, DrawnColumns, StoredBa
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, closer_time, is_overdue
 from adaptive.ledger._reports.results import count_sides, progress_of_items, result_of
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, digest_of, file_id, json_of, now, pair_id
+from adaptive.ledger._store.schema import CANNOT_SAY, file_id, json_of, now, pair_id
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
 from adaptive.model._models import bradley_terry
@@ -347,7 +347,7 @@ def _score_votes(transaction: Transaction, ballot_id: int, least: float) -> _Sco
         raise NotReadyError(f"{fault or f'{unit} cannot be scored, and was not closed'}: {error}{advice}") from error
     if few:
         raise not_ready(f"ballot {stored.number}: ", few, votes.n_answered, stored.n_comparisons)
-    fields = record_dict(record, after, votes.n_answered, excluded.values())
+    fields = ballot_rows.record_dict(record, after, votes.n_answered, excluded.values())
     return _ScoredBallot(stored, record, fields, closed[-1].chain_digest if closed else None, digest)
 
 
@@ -491,24 +491,6 @@ def record_and_position(
     return close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
 
 
-def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
-    """Return the record of a ballot as it is stored, with everything that later steps need.
-
-    Parameters
-    ----------
-    after : Position
-        The position of the campaign after the ballot.
-    n_answered : int
-        Number of comparisons with a vote, including "cannot say".
-    excluded : iterable of str
-        Keys of the excluded voters.
-    """
-    fields = record.to_dict()
-    del fields["items"], fields["number"]
-    selected = after.places.tolist()
-    return {**fields, "selected": selected, "excluded": sorted(excluded), "n_answered": n_answered}
-
-
 def write_record(
     transaction: Transaction,
     stored: StoredBallot,
@@ -526,13 +508,8 @@ def write_record(
     votes : str
         Digest of the ballot's votes.
     """
-    table, chain = schema.ballot, chain_digest(previous, stored.draw_digest, votes, record)
+    table, chain = schema.ballot, ballot_rows.chain_digest(previous, stored.draw_digest, votes, record)
     values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
     closed = sa.update(table).where(table.c.id == stored.id, *conditions).values(**values)
     is_written = transaction.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
     return chain if is_written else None
-
-
-def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
-    """Return a digest of a closed ballot and all earlier ones."""
-    return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])

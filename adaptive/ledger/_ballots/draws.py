@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 from adaptive._draw import Asked, draw_ballot
 from adaptive._protocol import ballot_rng
+from adaptive._tables import item_name
 from adaptive._votes import WORDS, Comparison, SetComparison
 from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
 from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import Probing, n_repeatable
 from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
-from adaptive.ledger._membership import file_name, register, voter_named
+from adaptive.ledger._membership import register, voter_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
 from adaptive.ledger.errors import LedgerError
@@ -133,7 +134,7 @@ def _assign_slots(transaction: Transaction, ballot_id: int) -> None:
     leases = []
     for number, slot in rows:
         if slot not in holders:
-            holders[slot] = register(transaction, file_name(transaction.info.slots[slot]))
+            holders[slot] = register(transaction, item_name(transaction.info.slots[slot]))
         if holders[slot] is not None:
             leases.append({**same, "sheet": number, "voter_id": holders[slot]})
     if leases:

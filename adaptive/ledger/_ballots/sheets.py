@@ -10,7 +10,7 @@ sheet with the most other pairs. Its remaining pairs stay open for somebody else
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -28,10 +28,8 @@ from adaptive.ledger._ballots.pairs import (
     open_pairs,
     shown_pairs,
 )
-from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.content import PLATFORMS
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
-from adaptive.ledger._membership import register, voter_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now
 from adaptive.ledger.errors import LedgerError
@@ -314,23 +312,6 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
     return lease_id
 
 
-def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
-    """Give sheets to a voter and return how many; see `Voters.give_sheets`."""
-    transaction.open_all_overdue()
-    open_ones = [stored for stored in stored_ballots(transaction) if stored.state == "open"]
-    if not open_ones:
-        raise LedgerError("no ballot is open: there is no sheet to give")
-    taker = register(transaction, name)
-    sheets_to_give = [(open_ones[-1].id, sheet - 1) for sheet in sheets]
-    if giver is not None:
-        sheets_to_give = _unfinished_sheets(transaction, voter_named(transaction, giver))
-        if not sheets_to_give:
-            raise LedgerError(f"voter {giver!r} has no unfinished sheet")
-    for ballot_id, sheet in sheets_to_give:
-        give_sheet(transaction, ballot_id, sheet, taker)
-    return len(sheets_to_give)
-
-
 def claim_sheet(
     transaction: Transaction,
     voter_id: int,
@@ -598,7 +579,7 @@ def _has_lease(is_lease_in_time: sa.ColumnElement[bool]) -> sa.ColumnElement[boo
     return sa.exists().where(schema.LEASE_OF_SHEET, schema.lease.c.ended_at.is_(None), is_lease_in_time)
 
 
-def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
+def unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
     """Return the unfinished sheets in open ballots that a voter holds, or that nobody holds of the voter's slots.
 
     The latter are those of a voter who has withdrawn, in ballots before and after that.

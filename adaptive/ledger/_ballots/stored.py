@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
 
@@ -324,6 +324,29 @@ def votes_digest(transaction: Transaction, ballot_id: int) -> str:
 
 def _answer_json(answer: int | None) -> str:
     return "null" if answer is None else f'"{answer_name(answer)}"'
+
+
+def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
+    """Return the record of a ballot as it is stored, with everything that later steps need.
+
+    Parameters
+    ----------
+    after : Position
+        The position of the campaign after the ballot.
+    n_answered : int
+        Number of comparisons with a vote, including "cannot say".
+    excluded : iterable of str
+        Keys of the excluded voters.
+    """
+    fields = record.to_dict()
+    del fields["items"], fields["number"]
+    selected = after.places.tolist()
+    return {**fields, "selected": selected, "excluded": sorted(excluded), "n_answered": n_answered}
+
+
+def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
+    """Return a digest of a closed ballot and all earlier ones."""
+    return schema.digest_of([previous or "", stored_draw, votes, schema.json_of(dict(record))])
 
 
 def counted_votes(transaction: Transaction) -> Comparisons:

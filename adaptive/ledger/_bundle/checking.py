@@ -24,10 +24,9 @@ from adaptive._votes import UNANSWERED
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
-from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, choices_of, sides_of
+from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, chain_digest, choices_of, record_dict, sides_of
 from adaptive.ledger._bundle.contents import Contents, Row
 from adaptive.ledger._campaign.settings import KINDS
-from adaptive.ledger._closing import chain_digest, record_dict
 from adaptive.ledger._store import schema
 from adaptive.ledger._votes.exports import set_cells
 from adaptive.ledger.errors import BundleError

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
-from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
+from adaptive._tables import Label, header_and_records, is_line, item_label_columns, label_in, named_column, open_table
 from adaptive.ledger.errors import LedgerError, require
 from rankcorr._checks import check_declared, declare, shown
 from rankcorr._io.table import Record, TextTable
@@ -38,33 +38,9 @@ _MOST_OF_TEXT: Final = 20_000  # characters in a text of several lines
 _MOST_FAULTS: Final = 100
 _CONTENT: Final = ("kind", "content", "alt_text")
 MOST_BRACKETS: Final = 1_000  # at each "[", markdown looks for a link, which takes up to 80 microseconds
-# Invisible but needed characters: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens, word joiners, and
-# marks of direction (left-to-right, right-to-left, Arabic), which affect only their neighbours.
-_JOINERS: Final = frozenset("\u200c\u200d\u00ad\u2060\u200e\u200f\u061c")
 # Embeddings, overrides and isolates: an unclosed one reverses the rest of the page.
 _TURNS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ENDS: Final = frozenset("\t\n\r")
-
-
-def is_line(text: str) -> bool:
-    r"""Return whether a text is a single line with at least one visible character.
-
-    See Also
-    --------
-    PageTexts : Its `title` and `question` must be lines.
-
-    Examples
-    --------
-    >>> from adaptive.ledger import is_line
-    >>> is_line("Qui va là\u202f?"), is_line("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"), is_line("\u200d")
-    (True, True, False)
-    >>> is_line("a\nb"), is_line("a\x07"), is_line("user\u202egpj.exe")
-    (False, False, False)
-    """
-    is_seen = any(char.isprintable() and char != " " for char in text)
-    return is_seen and all(
-        char.isprintable() or char in _JOINERS or unicodedata.category(char) == "Zs" for char in text
-    )
 
 
 def is_prose(text: str) -> bool:

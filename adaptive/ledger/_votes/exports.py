@@ -37,11 +37,10 @@ import sqlalchemy as sa
 
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
-from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
+from adaptive._tables import csv_text, guarded, item_cells, item_columns, item_name, set_columns
 from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.settings import Targets
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
-from adaptive.ledger._membership import file_name
 from adaptive.ledger._store import schema
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
@@ -251,12 +250,12 @@ def target_groups(transaction: Transaction) -> TargetGroups:
 
 def _label_studio_task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     data = {"comparison": vote.comparison, "voter": vote.voter}
-    data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
+    data |= {"text1": item_name(vote.left), "text2": item_name(vote.right)}
     for side, label in ((1, vote.left), (2, vote.right)):
         if label in items:
             item = items[label]
             # An item without content gets its label, because all tasks need the variables of the configuration.
-            data[f"content{side}"] = file_name(label) if item.content is None else item.content
+            data[f"content{side}"] = item_name(label) if item.content is None else item.content
             data[f"kind{side}"] = item.kind
             data[f"alt_text{side}"] = item.alt_text
     task: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}}
@@ -272,7 +271,7 @@ def _label_studio_task(vote: VotedComparison, items: Mapping[Hashable, ItemConte
 
 
 def _potato_instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
-    texts = [file_name(label) for label in (vote.left, vote.right)]
+    texts = [item_name(label) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:
         pair = [items[label] for label in (vote.left, vote.right)]

@@ -20,10 +20,10 @@ from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import CampaignSettings
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after
-from adaptive.ledger._closing import record_and_position, record_dict
-from adaptive.ledger._membership import withdraw
+from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after, record_dict
+from adaptive.ledger._closing import record_and_position
 from adaptive.ledger._votes.casting import correct, retract
+from adaptive.ledger._votes.voiding import withdraw
 from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, query_ballots, vote, voters_of, write
 from tests.adaptive.strategies import Voting
 
