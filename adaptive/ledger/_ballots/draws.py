@@ -93,9 +93,9 @@ def store_ballot(
     """
     slot = comparisons.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, transaction.info.settings.sheet_size)
-    left, right = (places[side].astype(np.int64) for side in (comparisons.left, comparisons.right))
-    other_items = np.empty((slot.size, 0), np.int64) if other_items is None else places[other_items].astype(np.int64)
-    columns = Drawn(sheet, position, left, right, other_items, sheets[:, 0])
+    others = np.empty((slot.size, 0), np.int64) if other_items is None else other_items
+    items = places[np.column_stack([comparisons.left, comparisons.right, others])].astype(np.int64)
+    columns = Drawn(sheet, position, items, sheets[:, 0])
     probes: list[Probe] = []
     if (probing := transaction.info.settings.probing) is not None:
         columns, probes = _number_positions(columns, _probes_for(transaction, probing, columns, number))
@@ -172,12 +172,12 @@ def store_comparisons(
             "place": list(range(comparisons.sheet.size + len(probes))),
             "sheet": comparisons.sheet.tolist() + [probe.sheet for probe in probes],
             "position": comparisons.position.tolist() + [probe.position for probe in probes],
-            "left_item": comparisons.left.tolist() + [probe.left for probe in probes],
-            "right_item": comparisons.right.tolist() + [probe.right for probe in probes],
+            "left_item": comparisons.items[:, 0].tolist() + [probe.left for probe in probes],
+            "right_item": comparisons.items[:, 1].tolist() + [probe.right for probe in probes],
             "probe": nothing + [probe.kind for probe in probes],
             "expected": nothing + [probe.expected for probe in probes],
             "repeats": nothing + [probe.repeats for probe in probes],
-            "other_items": [json_of(items) if items else None for items in comparisons.other_items.tolist()]
+            "other_items": [json_of(items) if items else None for items in comparisons.items[:, 2:].tolist()]
             + [None] * len(probes),
         },
     )
@@ -376,7 +376,7 @@ class ProbeDraw:
         self.probing, self.known, self.comparisons, self.rng = probing, known, comparisons, rng
         self.times_asked = defaultdict(int, times_asked)
         self.practised = None if practised is None else set(practised)
-        left, right = comparisons.left, comparisons.right
+        left, right = comparisons.items.T
         self.pairs = np.minimum(left, right) << 32 | np.maximum(left, right)
         self.slot_of = comparisons.slots[comparisons.sheet]
         self.pairs_of_slot: defaultdict[int, set[int]] = defaultdict(set)
@@ -437,7 +437,7 @@ class ProbeDraw:
             # At least `between` comparisons lie in between, and the last comparison follows, so that voters who finish
             # the sheet are certain to see the repeat.
             position = int(self.rng.integers(first + 1 + between, places.size))
-            left, right = int(self.comparisons.right[place]), int(self.comparisons.left[place])
+            right, left = self.comparisons.items[place].tolist()
             probes.append(Probe(sheet, position, "repeat", left, right, None, place))
         return probes
 
@@ -450,7 +450,7 @@ class ProbeDraw:
             self.pairs_of_slot[slot].add(int(self.pairs[place]))
             if self.most_overlaps is not None:
                 self.most_overlaps -= 1
-            left, right = int(self.comparisons.left[place]), int(self.comparisons.right[place])
+            left, right = self.comparisons.items[place].tolist()
             if self.rng.random() < 0.5:
                 left, right = right, left
             position = int(self.rng.integers(places.size))

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive._draw import Ballot
-from adaptive._protocol import Position
+from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord
-from adaptive._scores import Tally
+from adaptive._scores import Select, Tally, select_by_mean
 from adaptive._votes import UNANSWERED, Vote
 from adaptive.choices._choices import Choices
 from adaptive.choices._standard_errors import effective_clusters
@@ -79,21 +79,14 @@ class DrawnColumns:
 
     Attributes
     ----------
-    sheet, position, left, right : ndarray of int64, shape (n,)
-    other_items : ndarray of int64, shape (n, set_size - 2)
-        The items of a set after its first two.
+    sheet, position : ndarray of int64, shape (n,)
+    items : ndarray of int64, shape (n, set_size)
+        The items of each comparison, in the order shown.
     """
 
     sheet: Array
     position: Array
-    left: Array
-    right: Array
-    other_items: Array
-
-    @property
-    def items(self) -> Array:
-        """The items of each comparison in the order shown, shape (n, set_size)."""
-        return np.column_stack([self.left, self.right, self.other_items])
+    items: Array
 
 
 class Probe(NamedTuple):
@@ -145,13 +138,19 @@ def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
     """Return the comparisons of a ballot as they were drawn."""
     table = schema.comparison
     query = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
-    is_scored = (table.c.ballot_id == ballot_id, table.c.probe.is_(None))
-    sheet, position, left, right = transaction.integer_columns(query.where(*is_scored).order_by(table.c.place))
-    other_items = np.empty((sheet.size, 0), np.int64)
-    if transaction.info.set_size > 2:
-        rows = transaction.execute(sa.select(table.c.other_items).where(*is_scored).order_by(table.c.place)).scalars()
-        other_items = np.array([json.loads(row) for row in rows], np.int64)
-    return DrawnColumns(sheet, position, left, right, other_items)
+    scored = query.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None)).order_by(table.c.place)
+    sheet, position, left, right = transaction.integer_columns(scored)
+    return DrawnColumns(sheet, position, _items_shown(transaction, scored, left, right))
+
+
+def _items_shown(transaction: Transaction, comparisons: sa.Select[Any], left: Array, right: Array) -> Array:
+    """Return the items of the comparisons of a query, in the order shown, from its columns of the first two."""
+    n_others = transaction.info.set_size - 2
+    if not n_others:
+        return np.column_stack([left, right])
+    rows = transaction.execute(comparisons.with_only_columns(schema.comparison.c.other_items)).scalars()
+    others = np.array([json.loads(row) for row in rows], np.int64).reshape(-1, n_others)
+    return np.column_stack([left, right, others])
 
 
 def drawn_with_slots(transaction: Transaction, ballot_id: int) -> tuple[DrawnColumns, Array]:
@@ -174,18 +173,14 @@ def ballot_probes(transaction: Transaction, ballot_id: int) -> list[Probe]:
     return [Probe(*row) for row in rows]
 
 
-def load_ballot(transaction: Transaction, stored: StoredBallot) -> Ballot:
-    """Return the ballot that `draw_ballot` drew, from its rows."""
-    return ballot_of(transaction.info, stored, *drawn_with_slots(transaction, stored.id))
-
-
 def ballot_of(info: CampaignInfo, stored: StoredBallot, comparisons: DrawnColumns, slot: Array) -> Ballot:
     """Return the ballot of these comparisons, with the slot of each; slots are numbers, not names."""
     index = np.full(info.n_items, -1, np.int32)
     index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
     items = tuple(info.items[place] for place in stored.places.tolist())
     voters, voter = range(int(slot.max(initial=0)) + 1), slot.astype(np.int32)
-    return Ballot(items, stored.presentations, voters, index[comparisons.left], index[comparisons.right], voter)
+    left, right = (index[side] for side in comparisons.items.T)
+    return Ballot(items, stored.presentations, voters, left, right, voter)
 
 
 def position_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
@@ -272,17 +267,23 @@ class CurrentVotes:
         """Number of comparisons with a vote, including "cannot say"."""
         return self.place.size
 
+    @property
+    def decided(self) -> CurrentVotes:
+        """The votes other than "cannot say"."""
+        return self._select(self.code != CANNOT_SAY)
+
     def answers(self, n_comparisons: int) -> NDArray[np.int8]:
         """Return the answers for scoring, shape (n_comparisons,); "cannot say" counts as no answer."""
-        filled, answer = np.full(n_comparisons, UNANSWERED, np.int8), self.answer
-        is_decided = answer != CANNOT_SAY
-        filled[self.place[is_decided]] = answer[is_decided]
+        filled, votes = np.full(n_comparisons, UNANSWERED, np.int8), self.decided
+        filled[votes.place] = votes.answer
         return filled
 
     def excluding(self, voters: Collection[int]) -> CurrentVotes:
         """Return the votes of all other voters."""
-        is_counted = ~np.isin(self.voter, np.array(sorted(voters), np.int64))
-        return CurrentVotes(**{name: column[is_counted] for name, column in vars(self).items()})
+        return self._select(~np.isin(self.voter, np.array(sorted(voters), np.int64)))
+
+    def _select(self, rows: NDArray[np.bool_]) -> CurrentVotes:
+        return CurrentVotes(self.place[rows], self.code[rows], self.voter[rows])
 
 
 def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
@@ -324,6 +325,33 @@ def votes_digest(transaction: Transaction, ballot_id: int) -> str:
 
 def _answer_json(answer: int | None) -> str:
     return "null" if answer is None else f'"{answer_name(answer)}"'
+
+
+def record_and_position(
+    info: CampaignInfo,
+    stored: StoredBallot,
+    ballot: Ballot,
+    votes: CurrentVotes,
+    before: Position,
+    *,
+    select: Select = select_by_mean,
+) -> tuple[BallotRecord, Position]:
+    """Return the record of a ballot and the position after it; the same votes always give the same record.
+
+    Parameters
+    ----------
+    before : Position
+        The position of the campaign before the ballot.
+    select : callable
+        Selects the items of the next ballot.
+
+    Raises
+    ------
+    VoteError
+        If an item has no answer.
+    """
+    answers, rng = votes.answers(stored.n_comparisons), ballot_rng(info.seed, stored.number, "cut")
+    return close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
 
 
 def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
@@ -428,16 +456,14 @@ def _read_votes(
             drawn_columns(transaction, stored.id),
             current_votes(transaction, stored.id).excluding(excluded),
         )
-        is_decided = votes.code != CANNOT_SAY
-        place, code = votes.place[is_decided], votes.code[is_decided]
-        items = comparisons.items[place]
-        left, right = sides_of(items, code)
-        answered.append(np.stack([left, right, directions_of(code), votes.voter[is_decided], grades_of(code)]))
+        votes = votes.decided
+        items = comparisons.items[votes.place]
+        answered.append(np.stack([*sides_of(items, votes.code), votes.answer, votes.voter, votes.grade]))
         item_rows.append(items)
         holder = holders_of(transaction, stored.id, comparisons)
-        holder[place] = NO_VOTER
+        holder[votes.place] = NO_VOTER
         rest = np.flatnonzero(holder != NO_VOTER)
-        silent.append(np.stack([comparisons.left[rest], comparisons.right[rest], holder[rest]]))
+        silent.append(np.stack([*comparisons.items[rest, :2].T, holder[rest]]))
     left, right, winner, voter, grades = np.concatenate(answered, axis=1)
     shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
     ids, index = np.unique(np.concatenate([voter, shown_to]), return_inverse=True)
@@ -528,11 +554,7 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     read = transaction.integer_columns(in_order)
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
     if transaction.info.set_size > 2:
-        other_items = transaction.execute(in_order.with_only_columns(pair.c.other_items)).scalars()
-        others = np.array([json.loads(items) for items in other_items], np.int64).reshape(
-            -1, transaction.info.set_size - 2
-        )
-        items = np.column_stack([columns["left"], columns["right"], others])
+        items = _items_shown(transaction, in_order, columns["left"], columns["right"])
         columns["left"], columns["right"] = sides_of(items, columns["answer"])
     kinds = columns["kind"]
     answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})

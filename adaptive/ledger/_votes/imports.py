@@ -385,9 +385,8 @@ def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pai
     is_open = state_at(transaction.clock()) == "open"
     opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot), is_open)
     for ballot_id, number in transaction.execute(opened.order_by(ballot.c.number)).all():
-        ballot_columns = drawn_columns(transaction, ballot_id)
-        places = (getattr(ballot_columns, name) for name in ("sheet", "position", "left", "right"))
-        columns = (*places, holders_of(transaction, ballot_id, ballot_columns))
+        drawn = drawn_columns(transaction, ballot_id)
+        columns = (drawn.sheet, drawn.position, *drawn.items.T, holders_of(transaction, ballot_id, drawn))
         for sheet, position, left, right, holder in zip(*(column.tolist() for column in columns), strict=True):
             pair = frozenset((texts[left], texts[right]))
             entry = (pair_id(number, sheet, position), texts[left])

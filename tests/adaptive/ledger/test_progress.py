@@ -146,8 +146,8 @@ def answers_by_item(campaign):
     result = dict.fromkeys(range(campaign.info.n_items), 0)
     for place, voter in zip(left.place.tolist(), left.voter.tolist(), strict=True):
         if voter not in out:
-            result[int(draw.left[place])] += 1
-            result[int(draw.right[place])] += 1
+            for item in draw.items[place].tolist():
+                result[item] += 1
     return result
 
 
