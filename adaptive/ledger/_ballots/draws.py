@@ -27,7 +27,7 @@ from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
 from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import Probing, n_repeatable
-from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, insert_columns, state_at
 from adaptive.ledger._membership import register, voter_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
@@ -113,7 +113,7 @@ def store_ballot(
     ballot_id: int = transaction.scalar(inserted.returning(schema.ballot.c.id))
     numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
     sheet_columns = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
-    transaction.insert_columns(schema.sheet, {"ballot_id": ballot_id, **sheet_columns})
+    insert_columns(transaction.connection, schema.sheet, {"ballot_id": ballot_id, **sheet_columns})
     store_comparisons(transaction, ballot_id, columns, probes)
     if transaction.info.settings.assigned:
         _assign_slots(transaction, ballot_id)
@@ -165,7 +165,8 @@ def store_comparisons(
 ) -> None:
     """Store the pairs of a ballot: its comparisons, and its probes in the places after them."""
     nothing = [None] * comparisons.sheet.size
-    transaction.insert_columns(
+    insert_columns(
+        transaction.connection,
         schema.comparison,
         {
             "ballot_id": ballot_id,

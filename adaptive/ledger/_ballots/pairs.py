@@ -382,8 +382,7 @@ def pair_of_event(transaction: Transaction, event_id: str) -> VoteEvent | None:
     ballot, event, comparison = schema.ballot, schema.vote_event, schema.comparison
     row = transaction.execute(
         sa.select(ballot.c.number, comparison.c.sheet, comparison.c.position, event.c.place, event.c.voter_id)
-        .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
-        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .select_from(schema.VOTES.join(comparison))
         .where(transaction.of_campaign(ballot), event.c.event_id == event_id)
     ).first()
     if row is None:

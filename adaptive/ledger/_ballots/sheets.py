@@ -39,6 +39,7 @@ _REMEMBERED: Final = 60 * MINUTE  # how long lapsed sheets count against their a
 _CLOCK_TOLERANCE: Final = 10 * MINUTE  # a clock may be set back by this much without ending a lease
 _DIGITS: Final = 6  # hexadecimal digits of a stored hash
 _SWEPT: Final = 500  # largest number of addresses that one claim deletes
+_RENEWED_BELOW: Final = 0.9  # share of the lease time below which a vote renews it; saves a write for most votes
 _FIRST_SHEETS: Final = 2  # read first; the voter usually gets one of them
 _IS_UNFINISHED: Final = sa.or_(
     schema.sheet.c.n_answered < schema.sheet.c.n_comparisons, schema.sheet.c.n_checked < schema.sheet.c.n_checks
@@ -54,7 +55,7 @@ _IS_HELD: Final = (schema.lease.c.ended_at.is_(None), schema.lease.c.exclusive)
 _CLAIMED: Final = (
     sa.select(
         *(schema.lease.c.id, schema.lease.c.ballot_id, schema.ballot.c.number, schema.lease.c.sheet),
-        *(schema.lease.c.expires_at, schema.ballot.c.state == "closed"),
+        *(schema.lease.c.expires_at, (schema.ballot.c.state == "closed").label("is_closed")),
     )
     .select_from(schema.LEASES)
     .where(schema.lease.c.voter_id == sa.bindparam("voter"), *_IS_HELD)
@@ -166,15 +167,28 @@ def _is_between(at: sa.ColumnElement[int], microseconds: int) -> sa.ColumnElemen
 
 def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
     """Extend a lease to its full time and delete the address, once the first answer other than practice is recorded."""
+    _update_lease(transaction, lease_id, unanswered=False, address=None, expires_at=lease_end(transaction, voter_id))
+
+
+def renew_after_vote(transaction: Transaction, comparison: Any, voter_id: int) -> None:
+    """Restart the lease of a sheet after a vote on it; `comparison` is a row of `casting.locked_state`.
+
+    An answer to practice restarts only the time for the first answer, so that visitors who try the page hold no sheet.
+    """
+    if comparison.unanswered and (comparison.scored or comparison.checked):
+        mark_answered(transaction, comparison.lease_id, voter_id)
+    elif comparison.unanswered:
+        _update_lease(transaction, comparison.lease_id, expires_at=_first_end(transaction))
+    elif comparison.remaining is not None:
+        minutes = transaction.info.settings.lease_minutes
+        length = 0 if minutes is None else int(minutes * MINUTE)  # None with an end: the lease time of a study
+        if not _RENEWED_BELOW * length < comparison.remaining <= length:
+            _update_lease(transaction, comparison.lease_id, expires_at=lease_end(transaction, voter_id))
+
+
+def _update_lease(transaction: Transaction, lease_id: int, **values: Any) -> None:
     table = schema.lease
-    values = {"unanswered": False, "address": None, "expires_at": lease_end(transaction, voter_id)}
     transaction.execute(sa.update(table).where(table.c.id == lease_id).values(**values))
-
-
-def renew_unanswered(transaction: Transaction, lease_id: int) -> None:
-    """Restart the time for the first answer after practice, so that visitors who only try the page hold no sheet."""
-    table = schema.lease
-    transaction.execute(sa.update(table).where(table.c.id == lease_id).values(expires_at=_first_end(transaction)))
 
 
 def _first_end(transaction: Transaction) -> sa.ColumnElement[int]:
@@ -204,28 +218,6 @@ def held_unanswered(transaction: Transaction) -> tuple[sa.ColumnElement[bool], .
     lease, ballot = schema.lease, schema.ballot
     is_in_force = (lease.c.ended_at.is_(None), is_in_time(transaction))
     return transaction.of_campaign(ballot), ballot.c.state == "open", lease.c.unanswered, *is_in_force
-
-
-@dataclass(frozen=True)
-class Lease:
-    """A sheet that a voter holds.
-
-    Attributes
-    ----------
-    id, ballot_id, number, sheet : int
-        `number` is the number of the ballot.
-    expires_at : int or None
-        Microseconds since 1970; None if the lease does not expire.
-    is_closed : bool
-        Whether the ballot is closed.
-    """
-
-    id: int
-    ballot_id: int
-    number: int
-    sheet: int
-    expires_at: int | None
-    is_closed: bool
 
 
 @dataclass(frozen=True)
@@ -398,7 +390,7 @@ def _claim_if_free(
     return True
 
 
-def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
+def renew_lease(transaction: Transaction, voter_id: int) -> Any:
     """Restart the lease of a voter's sheet if an answer arrived within its time; a request alone does not extend it.
 
     Raises
@@ -419,10 +411,9 @@ def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
     return lease_of_voter(transaction, voter_id)
 
 
-def lease_of_voter(transaction: Transaction, voter_id: int) -> Lease | None:
-    """Return the sheet that a voter has claimed and not finished."""
-    row = transaction.execute(_CLAIMED, {"voter": voter_id}).first()
-    return None if row is None else Lease(*row)
+def lease_of_voter(transaction: Transaction, voter_id: int) -> Any:
+    """Return the lease of the sheet that a voter has claimed and not finished, with the columns of `_CLAIMED`."""
+    return transaction.execute(_CLAIMED, {"voter": voter_id}).first()
 
 
 def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
@@ -498,8 +489,7 @@ def _lease_of(transaction: Transaction, ballot_id: int, sheet: int) -> Any:
 
 
 def _end_lease(transaction: Transaction, lease_id: int, reason: str) -> None:
-    table = schema.lease
-    transaction.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
+    _update_lease(transaction, lease_id, ended_at=now(), end_reason=reason)
 
 
 def _insert_lease(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:

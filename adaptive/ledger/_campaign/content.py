@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
@@ -421,9 +421,8 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
     rows = []
     try:
         header, records = header_and_records(table, table.text(), "item")
-        reader = _ItemReader(table, header, faults, why_no_file)
-        for record in records:
-            if (row := reader.read(record)) is not None:
+        for row in _read_rows(table, header, records, faults, why_no_file):
+            if row is not None:
                 rows.append(row)
             if len(faults) >= _MOST_FAULTS:
                 break
@@ -464,10 +463,9 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     """
     table, header, records = open_table(path)
     faults: list[ItemFault] = []
-    reader = _ItemReader(table, header, faults)
     rows = []
-    for record in records:
-        if (row := reader.read(record)) is None:
+    for row in _read_rows(table, header, records, faults):
+        if row is None:
             table.fail(faults[0].message, faults[0].line, faults[0].column)
         rows.append(row)
     if not rows:
@@ -489,43 +487,39 @@ class _FaultTable(TextTable):
         raise _FaultError(message, line, column)
 
 
-class _ItemReader:
-    """Reads the rows of a table of items, and adds their faults to a list.
+def _read_rows(
+    table: TextTable,
+    header: Record,
+    records: Iterable[Record],
+    faults: list[ItemFault],
+    why_no_file: Callable[[str], str | None] | None = None,
+) -> Iterator[tuple[Label, ItemContent] | None]:
+    """Yield item and content of each row of a table of items; None if it has faults, which are added to the list.
 
     The fault of a label is an error, except in a `_FaultTable`.
     """
-
-    def __init__(
-        self,
-        table: TextTable,
-        header: Record,
-        faults: list[ItemFault],
-        why_no_file: Callable[[str], str | None] | None = None,
-    ) -> None:
-        self.table, self.header, self.faults, self.why_no_file = table, header, faults, why_no_file
-        self.columns = item_label_columns(table, header)
-        self.places = {name: places[0] for name in _CONTENT if (places := named_column(table, header, name))}
-        self._lines: dict[Label, int] = {}
-
-    def read(self, record: Record) -> tuple[Label, ItemContent] | None:
-        """Return item and content of a row; None if it has faults."""
-        n_faults, item = len(self.faults), None
+    columns = item_label_columns(table, header)
+    places = {name: numbers[0] for name in _CONTENT if (numbers := named_column(table, header, name))}
+    lines: dict[Label, int] = {}
+    for record in records:
+        n_faults, item = len(faults), None
         try:
-            item = label_in(self.table, self.header, record, self.columns)
-            if item in self._lines:
-                message = f"{shown(item)} is also on line {self._lines[item]}; items must be unique"
-                self.table.fail(message, record.line, self.header.cells[self.columns[0]])
-            self._lines[item] = record.line
+            item = label_in(table, header, record, columns)
+            if item in lines:
+                message = f"{shown(item)} is also on line {lines[item]}; items must be unique"
+                table.fail(message, record.line, header.cells[columns[0]])
+            lines[item] = record.line
         except _FaultError as error:
-            self.faults.append(error.fault)
-        if len(record.cells) != len(self.header.cells):
-            return None  # reading the item has listed this fault
-        cells = {name: record.cells[place].strip() or None for name, place in self.places.items()}
+            faults.append(error.fault)
+        if len(record.cells) != len(header.cells):
+            yield None  # reading the item has listed this fault
+            continue
+        cells = {name: record.cells[place].strip() or None for name, place in places.items()}
         kind: Any = cells.get("kind") or "text"
         content, alt_text = cells.get("content"), cells.get("alt_text")
         messages = list(content_faults(kind, content, alt_text))
-        if self.why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
-            why = self.why_no_file(content)
+        if why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
+            why = why_no_file(content)
             messages += [] if why is None else [("content", why)]
-        self.faults += [ItemFault(record.line, name, message) for name, message in messages]
-        return None if item is None or len(self.faults) > n_faults else (item, ItemContent(kind, content, alt_text))
+        faults += [ItemFault(record.line, name, message) for name, message in messages]
+        yield None if item is None or len(faults) > n_faults else (item, ItemContent(kind, content, alt_text))

@@ -26,7 +26,7 @@ from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
 from adaptive.ledger._ballots.stored import NO_VOTER, NOTHING, ballot_probes, drawn_columns, holders_of
 from adaptive.ledger._campaign.settings import KINDS, KnownPair
-from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, insert_columns, state_at
 from adaptive.ledger._membership import voters_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import ANSWERS, answer_code, answer_name, json_of, pair_at, pair_id
@@ -195,7 +195,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
         raise VoteError("; ".join(problems[:_MOST_LISTED]) + more)
     for table, columns in ((schema.vote_event, events), (schema.late_vote, late)):
         if columns:
-            transaction.insert_columns(table, columns)
+            insert_columns(transaction.connection, table, columns)
     for number, ballot in ballots.items():
         transaction.count_answers(ballot.id, scored[number], checked[number])
     waiting = sa.select(schema.lease.c.id).select_from(schema.LEASES)
