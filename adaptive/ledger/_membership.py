@@ -293,7 +293,7 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     voter, ballot, sheet = schema.voter, schema.ballot, schema.sheet
     lease, event = schema.lease, schema.vote_event
     sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
-    is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
+    is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", schema.IS_HELD)
     held_sheets = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
     sizes = {voter_id: size_and_answers for voter_id, *size_and_answers in transaction.execute(held_sheets)}
     is_by_voter = sa.and_(event.c.kind == "cast", sa.func.coalesce(event.c.given_by, "") != "correction")

@@ -184,8 +184,8 @@ def store_comparisons(
     )
 
 
-def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[str]:
-    """Return the lines that the digest of a draw covers: place, sheet, position and items, as JSON lists.
+def draw_digest(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
+    """Return the SHA-256 of the lines of a draw: place, sheet, position and items, as JSON lists.
 
     Those of probes follow, as `probe_lines` returns them. Here, a position is the number of comparisons that the sheet
     shows earlier, without checks.
@@ -198,12 +198,8 @@ def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[P
         for place, (sheet, position, items) in enumerate(columns)
     ]
     placed = zip(probes, before[len(lines) :], strict=True)
-    return lines + probe_lines(labels, [probe._replace(position=position) for probe, position in placed])
-
-
-def draw_digest(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
-    """Return the SHA-256 of `draw_lines`."""
-    return digest_of(draw_lines(info, comparisons, probes))
+    lines += probe_lines(labels, [probe._replace(position=position) for probe, position in placed])
+    return digest_of(lines)
 
 
 def _number_positions(comparisons: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
@@ -489,7 +485,7 @@ def open_comparisons(
     of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item, pair.c.other_items)
     query = (
         sa.select(*of_pair, lease.c.voter_id)
-        .select_from(schema.PAIRS.outerjoin(lease, sa.and_(schema.LEASED_TO, lease.c.ended_at.is_(None))))
+        .select_from(schema.PAIRS.outerjoin(lease, sa.and_(schema.LEASED_TO, schema.IS_HELD)))
         .where(transaction.of_campaign(ballot), state_at(transaction.clock()) == "open")
         .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
     )

@@ -47,7 +47,7 @@ class StoredBallot:
     presentations, n_comparisons : int
         Presentations of each item, and number of scored comparisons.
     draw_digest : str
-        SHA-256 of `draw_lines`.
+        As `draw_digest` returns it.
     record : dict or None
         Set for a closed ballot.
     votes_digest, chain_digest : str or None
@@ -306,21 +306,16 @@ def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]
     return transaction.count(event, *is_theirs, schema.IN_FORCE)
 
 
-def event_lines(transaction: Transaction, ballot_id: int) -> list[str]:
-    """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, key of voter."""
+def votes_digest(transaction: Transaction, ballot_id: int) -> str:
+    """Return the SHA-256 of the lines of all votes, as JSON lists: place, revision, kind, answer, key of voter."""
     event = schema.vote_event
     columns = sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
     events = columns.select_from(event.join(schema.voter)).where(event.c.ballot_id == ballot_id)
     scored = events.where(schema.is_scored(ballot_id)).order_by(event.c.place, event.c.revision)
-    return [
+    return schema.digest_of(
         f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]'
         for place, revision, kind, answer, key in transaction.execute(scored)
-    ]
-
-
-def votes_digest(transaction: Transaction, ballot_id: int) -> str:
-    """Return the SHA-256 of `event_lines`."""
-    return schema.digest_of(event_lines(transaction, ballot_id))
+    )
 
 
 def _answer_json(answer: int | None) -> str:
@@ -495,7 +490,7 @@ def holders_of(transaction: Transaction, ballot_id: int, comparisons: DrawnColum
     """Return the id of the voter who holds the sheet of each comparison; NO_VOTER for a free sheet."""
     holders = np.full(int(comparisons.sheet.max()) + 1, NO_VOTER)
     lease = schema.lease
-    of_ballot = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
+    of_ballot = (lease.c.ballot_id == ballot_id, schema.IS_HELD)
     sheet, voter = transaction.integer_columns(sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
     holders[sheet] = voter
     return holders[comparisons.sheet]

@@ -447,7 +447,7 @@ def _state_statement(at: sa.ColumnElement[int]) -> sa.Select[Any]:
             sa.or_(*known).label("known"),
         )
         .select_from(schema.PAIRS)
-        .outerjoin(lease, sa.and_(schema.LEASED_TO, lease.c.ended_at.is_(None)))
+        .outerjoin(lease, sa.and_(schema.LEASED_TO, schema.IS_HELD))
         .outerjoin(event, sa.and_(schema.OF_COMPARISON, schema.IS_LAST))
         .where(*_IS_COMPARISON)
     )

@@ -41,7 +41,7 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
         raise LedgerError("the voter is not excluded: the answers count, so no other voter is asked")
     n_voided = _void_all(transaction, voter_id, "asked of others")
     lease = schema.lease
-    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
+    is_held = (lease.c.voter_id == voter_id, schema.IS_HELD)
     held_leases = (*is_held, lease.c.ballot_id.in_(_ballots_not_closed(transaction)))
     transaction.execute(sa.update(lease).where(*held_leases).values(ended_at=now(), end_reason="reassigned"))
     transaction.audit("asked of others", {"voided": n_voided}, voter_id=voter_id)
@@ -113,6 +113,6 @@ def withdraw(transaction: Transaction, voter_id: int) -> None:
     at = now()
     # Update the voter first. A request that claims a sheet has locked that row, so its lease is then ended, too.
     transaction.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
-    held_leases = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
+    held_leases = (schema.lease.c.voter_id == voter_id, schema.IS_HELD)
     transaction.execute(sa.update(schema.lease).where(*held_leases).values(ended_at=at, end_reason="withdrawn"))
     transaction.audit("withdrawn", {}, voter_id=voter_id)
