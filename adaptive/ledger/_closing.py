@@ -211,8 +211,7 @@ def _preview_ballot(
         tied = ballot_rows.record_and_position(transaction.info, stored, ballot, votes, before)[0].n_tied_at_cut
     cut = None
     if n_going_on and transaction.info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
-        read = {stored.id: (comparisons, votes)}
-        strengths = bradley_terry(ballot_rows.votes_of(transaction, excluded=excluded, read=read))
+        strengths = bradley_terry(ballot_rows.votes_of(transaction, excluded=excluded))
         strengths.drawn(progress=progress)
         cut = strengths.cut(n_going_on)
     n_drawn = count_sides(comparisons, transaction.info.n_items)

@@ -377,12 +377,7 @@ def counted_votes(transaction: Transaction) -> Comparisons:
     return votes_of(transaction, excluded=transaction.excluded_voters())
 
 
-def votes_of(
-    transaction: Transaction,
-    *,
-    excluded: Collection[int] = (),
-    read: Mapping[int, tuple[DrawnColumns, CurrentVotes]] | None = None,
-) -> Comparisons:
+def votes_of(transaction: Transaction, *, excluded: Collection[int] = ()) -> Comparisons:
     """Return all current votes as `Comparisons`, in drawing order; "cannot say" counts as no answer.
 
     Its `unanswered` holds the other comparisons on sheets that voters hold. An answer to a set counts as a comparison
@@ -392,10 +387,8 @@ def votes_of(
     ----------
     excluded : collection of int
         Ids of voters to exclude.
-    read : mapping of int to (DrawnColumns, CurrentVotes), optional
-        Comparisons and votes, without these voters, of ballots that the caller has already read, by id.
     """
-    return _read_votes(transaction, excluded, read or {})[0]
+    return _read_votes(transaction, excluded)[0]
 
 
 def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices | None:
@@ -405,7 +398,7 @@ def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices |
     """
     if transaction.info.settings.grades == 1 and transaction.info.set_size == 2:
         return None
-    return choices_of(*_read_votes(transaction, excluded, {}))
+    return choices_of(*_read_votes(transaction, excluded))
 
 
 def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None:
@@ -438,20 +431,15 @@ def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None
     return Choices.from_best_worst(answers, items=items, clusters=clusters)
 
 
-def _read_votes(
-    transaction: Transaction, excluded: Collection[int], read: Mapping[int, tuple[DrawnColumns, CurrentVotes]]
-) -> tuple[Comparisons, Array, Array]:
+def _read_votes(transaction: Transaction, excluded: Collection[int]) -> tuple[Comparisons, Array, Array]:
     """Return the votes of `votes_of`, with the grade and the items shown for each."""
     answered, silent = [np.empty((5, 0), np.int64)], [np.empty((3, 0), np.int64)]
     item_rows = [np.empty((0, transaction.info.set_size), np.int64)]
     n_asked = 0
     for stored in stored_ballots(transaction):
         n_asked += stored.n_comparisons
-        comparisons, votes = read.get(stored.id) or (
-            drawn_columns(transaction, stored.id),
-            current_votes(transaction, stored.id).excluding(excluded),
-        )
-        votes = votes.decided
+        comparisons = drawn_columns(transaction, stored.id)
+        votes = current_votes(transaction, stored.id).excluding(excluded).decided
         items = comparisons.items[votes.place]
         answered.append(np.stack([*sides_of(items, votes.code), votes.answer, votes.voter, votes.grade]))
         item_rows.append(items)

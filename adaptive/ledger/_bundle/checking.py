@@ -195,7 +195,7 @@ def votes_that_count(events: Sequence[Row], excluded: frozenset[str]) -> dict[in
 
 def current_votes_of(events: Sequence[Row], excluded: Collection[str]) -> CurrentVotes:
     """Return the votes that count, as the ledger's functions expect them, without their voters."""
-    votes = sorted(votes_that_count(events, frozenset(excluded)).items())
+    votes = votes_that_count(events, frozenset(excluded)).items()  # by place, as `events_by_ballot` sorts them
     codes = np.array([schema.ANSWERS[event["answer"]] for _, event in votes], np.int64)
     return CurrentVotes(np.array([place for place, _ in votes], np.int64), codes, np.zeros_like(codes))
 
