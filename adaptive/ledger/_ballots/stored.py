@@ -140,10 +140,10 @@ def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
     query = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
     scored = query.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None)).order_by(table.c.place)
     sheet, position, left, right = transaction.integer_columns(scored)
-    return DrawnColumns(sheet, position, _items_shown(transaction, scored, left, right))
+    return DrawnColumns(sheet, position, _read_items(transaction, scored, left, right))
 
 
-def _items_shown(transaction: Transaction, comparisons: sa.Select[Any], left: Array, right: Array) -> Array:
+def _read_items(transaction: Transaction, comparisons: sa.Select[Any], left: Array, right: Array) -> Array:
     """Return the items of the comparisons of a query, in the order shown, from its columns of the first two."""
     n_others = transaction.info.set_size - 2
     if not n_others:
@@ -267,14 +267,13 @@ class CurrentVotes:
         """Number of comparisons with a vote, including "cannot say"."""
         return self.place.size
 
-    @property
-    def decided(self) -> CurrentVotes:
-        """The votes other than "cannot say"."""
+    def without_cannot_say(self) -> CurrentVotes:
+        """Return the votes other than "cannot say"."""
         return self._select(self.code != CANNOT_SAY)
 
     def answers(self, n_comparisons: int) -> NDArray[np.int8]:
         """Return the answers for scoring, shape (n_comparisons,); "cannot say" counts as no answer."""
-        filled, votes = np.full(n_comparisons, UNANSWERED, np.int8), self.decided
+        filled, votes = np.full(n_comparisons, UNANSWERED, np.int8), self.without_cannot_say()
         filled[votes.place] = votes.answer
         return filled
 
@@ -439,7 +438,7 @@ def _read_votes(transaction: Transaction, excluded: Collection[int]) -> tuple[Co
     for stored in stored_ballots(transaction):
         n_asked += stored.n_comparisons
         comparisons = drawn_columns(transaction, stored.id)
-        votes = current_votes(transaction, stored.id).excluding(excluded).decided
+        votes = current_votes(transaction, stored.id).excluding(excluded).without_cannot_say()
         items = comparisons.items[votes.place]
         answered.append(np.stack([*sides_of(items, votes.code), votes.answer, votes.voter, votes.grade]))
         item_rows.append(items)
@@ -537,7 +536,7 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     read = transaction.integer_columns(in_order)
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
     if transaction.info.set_size > 2:
-        items = _items_shown(transaction, in_order, columns["left"], columns["right"])
+        items = _read_items(transaction, in_order, columns["left"], columns["right"])
         columns["left"], columns["right"] = sides_of(items, columns["answer"])
     kinds = columns["kind"]
     answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})

@@ -454,7 +454,7 @@ def _counted_votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], 
     by_ballot = events_by_ballot(contents)
     codes, item_rows = [np.empty(0, np.int64)], [np.empty((0, contents.info.set_size), np.int64)]
     for number, comparisons in contents.comparisons.items():
-        votes = current_votes_of(by_ballot[number], contents.excluded).decided
+        votes = current_votes_of(by_ballot[number], contents.excluded).without_cannot_say()
         codes.append(votes.code)
         item_rows.append(comparisons.items[votes.place])
     answers, items = np.concatenate(codes), np.concatenate(item_rows)

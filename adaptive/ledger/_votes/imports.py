@@ -385,8 +385,8 @@ def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pai
     is_open = state_at(transaction.clock()) == "open"
     opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot), is_open)
     for ballot_id, number in transaction.execute(opened.order_by(ballot.c.number)).all():
-        drawn = drawn_columns(transaction, ballot_id)
-        columns = (drawn.sheet, drawn.position, *drawn.items.T, holders_of(transaction, ballot_id, drawn))
+        pairs = drawn_columns(transaction, ballot_id)
+        columns = (pairs.sheet, pairs.position, *pairs.items.T, holders_of(transaction, ballot_id, pairs))
         for sheet, position, left, right, holder in zip(*(column.tolist() for column in columns), strict=True):
             pair = frozenset((texts[left], texts[right]))
             entry = (pair_id(number, sheet, position), texts[left])
