@@ -13,6 +13,7 @@ import io
 import math
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -26,6 +27,9 @@ from rankcorr.errors import TableError
 
 Label: TypeAlias = str | tuple[str, ...]
 _WITH_DECIMALS: Final = re.compile(r"(-?[0-9]+)\.0+")
+# Invisible but needed characters: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens, word joiners, and
+# marks of direction (left-to-right, right-to-left, Arabic), which affect only their neighbours.
+_JOINERS: Final = frozenset("\u200c\u200d\u00ad\u2060\u200e\u200f\u061c")
 
 
 def cell_number(entry: object) -> float:
@@ -156,6 +160,27 @@ def check_text(table: TextTable, cell: str, line: int, column: str) -> None:
         table.fail(f"{shown(cell)} has several lines", line, column)
 
 
+def is_line(text: str) -> bool:
+    r"""Return whether a text is a single line with at least one visible character.
+
+    See Also
+    --------
+    PageTexts : Its `title` and `question` must be lines.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import is_line
+    >>> is_line("Qui va là\u202f?"), is_line("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"), is_line("\u200d")
+    (True, True, False)
+    >>> is_line("a\nb"), is_line("a\x07"), is_line("user\u202egpj.exe")
+    (False, False, False)
+    """
+    is_seen = any(char.isprintable() and char != " " for char in text)
+    return is_seen and all(
+        char.isprintable() or char in _JOINERS or unicodedata.category(char) == "Zs" for char in text
+    )
+
+
 def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     r"""Read the items of a CSV or TSV file in UTF-8, from the column item or the columns item_1, item_2, ...
 
@@ -209,6 +234,11 @@ def item_cells(item: Hashable) -> tuple[str, ...]:
     (('salary', 'wage'), ('7',))
     """
     return tuple(str(part) for part in item) if isinstance(item, tuple) else (str(item),)
+
+
+def item_name(item: Hashable) -> str:
+    """Return an item, or a voter of a plan, as one line of text: the parts of a tuple with spaces between them."""
+    return " ".join(item_cells(item))
 
 
 def item_columns(stem: str, items: Iterable[Hashable]) -> list[str]:

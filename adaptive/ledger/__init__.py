@@ -9,7 +9,7 @@ Callers use only the names that this module exports, such as `Ledger` and `Campa
 Only commands and servers import it, so `import adaptive` does not load SQLAlchemy.
 """
 
-from adaptive._tables import guarded
+from adaptive._tables import guarded, is_line
 from adaptive.ledger._ballots.pairs import ShownPair
 from adaptive.ledger._ballots.sheets import Origin, VoterSheet
 from adaptive.ledger._bundle.checking import Verified
@@ -21,7 +21,6 @@ from adaptive.ledger._campaign.content import (
     PageTexts,
     VotingPages,
     is_asset,
-    is_line,
     read_item_file,
     read_item_sheet,
 )

@@ -5,7 +5,7 @@ A ballot is scored between two transactions, and is in the state "closing" in th
 
 import math
 import uuid
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,18 +14,16 @@ import numpy as np
 import sqlalchemy as sa
 
 from adaptive._draw import Ballot
-from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord
-from adaptive._scores import select_by_mean
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots import stored as ballot_rows
 from adaptive.ledger._ballots.batches import n_spent
 from adaptive.ledger._ballots.sheets import forget_addresses
 from adaptive.ledger._ballots.stored import CurrentVotes, DrawnColumns, StoredBallot, stored_ballots
-from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, closer_time, is_overdue
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, closer_time, is_overdue
 from adaptive.ledger._reports.results import count_sides, progress_of_items, result_of
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, digest_of, file_id, json_of, now, pair_id
+from adaptive.ledger._store.schema import CANNOT_SAY, file_id, json_of, now, pair_id
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
 from adaptive.model._models import bradley_terry
@@ -204,20 +202,16 @@ def _preview_ballot(
     if number not in (None, stored.number):
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")
     excluded = transaction.excluded_voters()
-    comparisons, slots = ballot_rows.drawn_with_slots(transaction, stored.id)
-    all_votes = ballot_rows.current_votes(transaction, stored.id)
-    votes = all_votes.excluding(excluded)
-    silent = _silent_places(stored, comparisons, votes)
+    ballot, comparisons, all_votes, votes = _read_ballot(transaction, stored, excluded)
+    silent, to_void = _silent_items(stored, comparisons, all_votes, votes)
     n_going_on = plan.sizes[stored.number] if stored.number < plan.n_ballots else 0
     tied = None
     with suppress(VoteError):  # an item has no answers, or only "cannot say"
         _, before = ballot_rows.position_after(transaction.info, ballots[:-1])
-        ballot = ballot_rows.ballot_of(transaction.info, stored, comparisons, slots)
-        tied = record_and_position(transaction.info, stored, ballot, votes, before)[0].n_tied_at_cut
+        tied = ballot_rows.record_and_position(transaction.info, stored, ballot, votes, before)[0].n_tied_at_cut
     cut = None
     if n_going_on and transaction.info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
-        read = {stored.id: (comparisons, votes)}
-        strengths = bradley_terry(ballot_rows.votes_of(transaction, excluded=excluded, read=read))
+        strengths = bradley_terry(ballot_rows.votes_of(transaction, excluded=excluded))
         strengths.drawn(progress=progress)
         cut = strengths.cut(n_going_on)
     n_drawn = count_sides(comparisons, transaction.info.n_items)
@@ -230,7 +224,7 @@ def _preview_ballot(
         n_excluded=all_votes.n_answered - votes.n_answered,
         least_answered=least,
         silent=tuple(transaction.info.items[place] for place in silent),
-        to_void=_comparisons_to_void(stored, comparisons, all_votes, silent),
+        to_void=to_void,
         fewest=tuple((item.item, item.n_answered) for item in items[:5]),
         n_going_on=n_going_on,
         n_tied_at_cut=tied,
@@ -238,24 +232,30 @@ def _preview_ballot(
     )
 
 
-def _silent_places(stored: StoredBallot, comparisons: DrawnColumns, votes: CurrentVotes) -> list[int]:
-    """Return the places of the ballot's items without any vote other than "cannot say"."""
+def _read_ballot(
+    transaction: Transaction, stored: StoredBallot, excluded: Collection[int]
+) -> tuple[Ballot, DrawnColumns, CurrentVotes, CurrentVotes]:
+    """Return a ballot, its comparisons, all votes on them, and those of voters who are not excluded."""
+    comparisons, slots = ballot_rows.drawn_with_slots(transaction, stored.id)
+    ballot = ballot_rows.ballot_of(transaction.info, stored, comparisons, slots)
+    votes = ballot_rows.current_votes(transaction, stored.id)
+    return ballot, comparisons, votes, votes.excluding(excluded)
+
+
+def _silent_items(
+    stored: StoredBallot, comparisons: DrawnColumns, all_votes: CurrentVotes, votes: CurrentVotes
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return the places of the items without any vote other than "cannot say", and `ClosePreview.to_void`."""
     decided = set(comparisons.items[votes.place[votes.answer != CANNOT_SAY]].ravel().tolist())
-    return [place for place in stored.places.tolist() if place not in decided]
-
-
-def _comparisons_to_void(
-    stored: StoredBallot, comparisons: DrawnColumns, votes: CurrentVotes, silent: Sequence[int]
-) -> tuple[str, ...]:
-    """Return the comparisons of `ClosePreview.to_void`; `votes` include those of excluded voters."""
-    open_items = set(np.delete(comparisons.items, votes.place, axis=0).ravel().tolist())
+    silent = [place for place in stored.places.tolist() if place not in decided]
+    open_items = set(np.delete(comparisons.items, all_votes.place, axis=0).ravel().tolist())
     to_void: list[int] = []
     for item in silent:
         if item not in open_items:
             to_void.append(int(np.flatnonzero((comparisons.items == item).any(axis=1))[0]))
             open_items.update(comparisons.items[to_void[-1]].tolist())  # the other item may be silent, too
-    sheets, positions = comparisons.sheet[to_void].tolist(), comparisons.position[to_void].tolist()
-    return tuple(file_id(pair_id(stored.number, *at)) for at in zip(sheets, positions, strict=True))
+    at = zip(comparisons.sheet[to_void].tolist(), comparisons.position[to_void].tolist(), strict=True)
+    return silent, tuple(file_id(pair_id(stored.number, sheet, position)) for sheet, position in at)
 
 
 def advise_voiding(comparisons: Sequence[str]) -> str:
@@ -329,26 +329,24 @@ def _score_votes(transaction: Transaction, ballot_id: int, least: float) -> _Sco
     info, ballots = transaction.info, stored_ballots(transaction)
     stored = next(ballot for ballot in ballots if ballot.id == ballot_id)
     excluded = transaction.excluded_voters()
-    all_votes = ballot_rows.current_votes(transaction, stored.id)
-    votes = all_votes.excluding(excluded)
+    ballot, comparisons, all_votes, votes = _read_ballot(transaction, stored, excluded)
     n_excluded = all_votes.n_answered - votes.n_answered
     few = too_few(votes.n_answered, stored.n_comparisons, least, n_excluded=n_excluded)
-    digest, ballot = ballot_rows.votes_digest(transaction, stored.id), ballot_rows.load_ballot(transaction, stored)
     closed = ballots[: stored.number - 1]
     _, before = ballot_rows.position_after(info, closed)
     try:
-        record, after = record_and_position(info, stored, ballot, votes, before)
+        record, after = ballot_rows.record_and_position(info, stored, ballot, votes, before)
     except VoteError as error:
         unit = f"ballot {stored.number}"
         fault = f"{unit}: {few}; nothing was closed, and a lower share cannot close it" if few else ""
-        comparisons = ballot_rows.drawn_columns(transaction, stored.id)
-        silent = _silent_places(stored, comparisons, votes)
-        advice = advise_voiding(_comparisons_to_void(stored, comparisons, all_votes, silent))
+        _, to_void = _silent_items(stored, comparisons, all_votes, votes)
+        advice = advise_voiding(to_void)
         raise NotReadyError(f"{fault or f'{unit} cannot be scored, and was not closed'}: {error}{advice}") from error
     if few:
         raise not_ready(f"ballot {stored.number}: ", few, votes.n_answered, stored.n_comparisons)
-    fields = record_dict(record, after, votes.n_answered, excluded.values())
-    return _ScoredBallot(stored, record, fields, closed[-1].chain_digest if closed else None, digest)
+    fields = ballot_rows.record_dict(record, after, votes.n_answered, excluded.values())
+    previous = closed[-1].chain_digest if closed else None
+    return _ScoredBallot(stored, record, fields, previous, ballot_rows.votes_digest(transaction, stored.id))
 
 
 def _store_record(transaction: Transaction, scored: _ScoredBallot, closer: str) -> None:
@@ -477,38 +475,6 @@ def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotRe
     return NotReadyError(f"{unit}{few}; nothing was closed (least_answered={share:g} closes it)")
 
 
-def record_and_position(
-    info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: CurrentVotes, before: Position
-) -> tuple[BallotRecord, Position]:
-    """Return the record of a ballot and the position after it; the same votes always give the same record.
-
-    Raises
-    ------
-    VoteError
-        If an item has no answer.
-    """
-    answers, rng = votes.answers(stored.n_comparisons), ballot_rng(info.seed, stored.number, "cut")
-    return close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
-
-
-def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
-    """Return the record of a ballot as it is stored, with everything that later steps need.
-
-    Parameters
-    ----------
-    after : Position
-        The position of the campaign after the ballot.
-    n_answered : int
-        Number of comparisons with a vote, including "cannot say".
-    excluded : iterable of str
-        Keys of the excluded voters.
-    """
-    fields = record.to_dict()
-    del fields["items"], fields["number"]
-    selected = after.places.tolist()
-    return {**fields, "selected": selected, "excluded": sorted(excluded), "n_answered": n_answered}
-
-
 def write_record(
     transaction: Transaction,
     stored: StoredBallot,
@@ -526,13 +492,8 @@ def write_record(
     votes : str
         Digest of the ballot's votes.
     """
-    table, chain = schema.ballot, chain_digest(previous, stored.draw_digest, votes, record)
+    table, chain = schema.ballot, ballot_rows.chain_digest(previous, stored.draw_digest, votes, record)
     values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
     closed = sa.update(table).where(table.c.id == stored.id, *conditions).values(**values)
     is_written = transaction.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
     return chain if is_written else None
-
-
-def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
-    """Return a digest of a closed ballot and all earlier ones."""
-    return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])

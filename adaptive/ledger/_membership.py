@@ -1,4 +1,4 @@
-"""Add voters, record their consent and outcome, list them, and let them leave.
+"""Add voters, record their consent and outcome, and list them.
 
 A voter has a random key. The name that a file or a platform uses is stored separately, so that it can be erased. The
 outcomes of a platform's participants tell the organiser whom to approve or reject there.
@@ -9,21 +9,18 @@ import hmac
 import json
 import re
 import secrets
-import uuid
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
 
-from adaptive._tables import item_cells
-from adaptive.ledger._campaign.content import OPEN, PLATFORMS, Outcome, VotingPages, is_line
+from adaptive._tables import is_line
+from adaptive.ledger._campaign.content import OPEN, PLATFORMS, Outcome, VotingPages
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import now, time_text
-from adaptive.ledger._tokens import issue, revoke
-from adaptive.ledger.errors import LedgerBusyError, LedgerError, NoVoterError
+from adaptive.ledger._store.schema import time_text
+from adaptive.ledger.errors import LedgerError, NoVoterError
 from rankcorr._checks import shown
 
 FILE = "file"
@@ -121,11 +118,6 @@ class PlatformVoters:
 def external_hash(info: CampaignInfo, external_id: str) -> str:
     """Return the keyed hash of a voter's name at the source."""
     return hmac.new(bytes.fromhex(info.hash_key), external_id.encode(), hashlib.sha256).hexdigest()
-
-
-def file_name(name: Hashable) -> str:
-    """Return the name of a voter or an item in a file, in one cell."""
-    return " ".join(item_cells(name))
 
 
 def register(transaction: Transaction, external_id: str, *, source: str = FILE) -> int:
@@ -301,7 +293,7 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     voter, ballot, sheet = schema.voter, schema.ballot, schema.sheet
     lease, event = schema.lease, schema.vote_event
     sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
-    is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
+    is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", schema.IS_HELD)
     held_sheets = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
     sizes = {voter_id: size_and_answers for voter_id, *size_and_answers in transaction.execute(held_sheets)}
     is_by_voter = sa.and_(event.c.kind == "cast", sa.func.coalesce(event.c.given_by, "") != "correction")
@@ -380,19 +372,10 @@ def join(transaction: Transaction, pages: VotingPages, visit: Visit | None) -> i
         have the platform's form, or is that of an excluded voter who has left.
     """
     if visit is not None:
-        return _register_unless_withdrawn(transaction, *platform_name(pages, visit))
+        return register_unless_withdrawn(transaction, *platform_name(pages, visit))
     if not pages.open_link:
         raise LedgerError("this campaign is only for invited voters")
     return register(transaction, secrets.token_hex(16), source=OPEN)
-
-
-def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
-    """Add voters and return the tokens of their links; see `Voters.invite`."""
-    if len(set(names)) < len(names):
-        raise LedgerError("names must be unique; one is repeated")
-    voters = [_register_unless_withdrawn(transaction, name, INVITED) for name in names]
-    transaction.audit("invited", {"voters": len(names)})
-    return [issue(transaction, "invitation", voter_id=voter_id) for voter_id in voters]
 
 
 def consent(transaction: Transaction, pages: VotingPages, voter_id: int, version: str) -> None:
@@ -405,60 +388,6 @@ def consent(transaction: Transaction, pages: VotingPages, voter_id: int, version
         return
     transaction.execute(sa.update(table).where(table.c.id == voter_id).values(consent_version=version))
     transaction.audit("consented", {"version": version}, voter_id=voter_id)
-
-
-def leave(transaction: Transaction, voter_id: int) -> int:
-    """Erase a voter's name, void the votes in ballots that are not closed, and return how many were voided.
-
-    Votes in closed ballots are kept under an untraceable key, because those ballots are decided. For an excluded voter,
-    the keyed hash of the name is kept, too, so that the voter cannot leave and rejoin.
-
-    Errors are those of `Voter.leave`.
-    """
-    n_voided = _void_all(transaction, voter_id, "the voter left")
-    transaction.audit("left", {"voided": n_voided}, voter_id=voter_id)
-    withdraw(transaction, voter_id)
-    erase(transaction, voter_id, keep_hash=voter_id in transaction.excluded_voters())
-    return n_voided
-
-
-def ask_others(transaction: Transaction, voter_id: int) -> int:
-    """Ask other voters the comparisons of an excluded voter, and return how many votes were voided.
-
-    This affects only ballots that are not closed, where a vote of an excluded voter still prevents its comparison from
-    being asked again. The voter's sheets become free for others. Voided votes stay in the ledger, and do not count
-    again if the voter is included again.
-
-    Errors are those of `Voter.ask_others`.
-    """
-    if voter_id not in transaction.excluded_voters():
-        raise LedgerError("the voter is not excluded: the answers count, so no other voter is asked")
-    n_voided = _void_all(transaction, voter_id, "asked of others")
-    lease = schema.lease
-    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
-    held_leases = (*is_held, lease.c.ballot_id.in_(_ballots_not_closed(transaction)))
-    transaction.execute(sa.update(lease).where(*held_leases).values(ended_at=now(), end_reason="reassigned"))
-    transaction.audit("asked of others", {"voided": n_voided}, voter_id=voter_id)
-    return n_voided
-
-
-def _void_all(transaction: Transaction, voter_id: int, why: str) -> int:
-    """Void the voter's votes in all ballots that are not closed, and return their number, without checks."""
-    n_voided = 0
-    for ballot_id in transaction.execute(_ballots_not_closed(transaction).order_by(schema.ballot.c.id)).scalars().all():
-        transaction.lock_ballot(ballot_id, exclusive=True)  # excludes votes of this voter, and closing
-        transaction.open_overdue(ballot_id)  # a voter can leave even if the closer died
-        state = transaction.ballot_state(ballot_id)
-        if state == "closing":
-            raise LedgerBusyError("a ballot is being closed: try again in a moment")
-        if state == "open":
-            n_voided += _void(transaction, ballot_id, voter_id, why)
-    return n_voided
-
-
-def _ballots_not_closed(transaction: Transaction) -> sa.Select[tuple[int]]:
-    ballot = schema.ballot
-    return sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state != "closed")
 
 
 def platform_name(pages: VotingPages, visit: Visit) -> tuple[str, str]:
@@ -475,61 +404,10 @@ def platform_name(pages: VotingPages, visit: Visit) -> tuple[str, str]:
     return f"{study} {participant}", visit.platform
 
 
-def _register_unless_withdrawn(transaction: Transaction, name: str, source: str) -> int:
+def register_unless_withdrawn(transaction: Transaction, name: str, source: str) -> int:
     """Return the id of the voter with this name, unless that voter may not rejoin."""
     voter_id = register(transaction, name, source=source)
     voter = schema.voter
     if transaction.scalar(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)) is not None:
         raise LedgerError("a voter with this name has withdrawn from the campaign and cannot rejoin")
     return voter_id
-
-
-def _void(transaction: Transaction, ballot_id: int, voter_id: int, why: str) -> int:
-    event, comparison = schema.vote_event, schema.comparison
-    # All other writers wait for this query, so it reads only the voter's events, not all of the ballot's.
-    conditions = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, schema.IN_FORCE)
-    columns = (event.c.place, event.c.revision, comparison.c.sheet, comparison.c.probe)
-    votes = sa.select(*columns).select_from(event.join(comparison)).where(*conditions)
-    voided = transaction.execute(votes.order_by(event.c.place)).all()
-    if not voided:
-        return 0
-    scored, checked = Counter[int](), Counter[int]()
-    for row in voided:
-        scored[row.sheet] -= row.probe is None
-        checked[row.sheet] -= row.probe not in (None, "practice")
-    same = {"ballot_id": ballot_id, "voter_id": voter_id, "kind": "void", "reason": why, "payload_hash": ""}
-    same["received_at"] = now()
-    events = [{"event_id": str(uuid.uuid4()), "place": row.place, "revision": row.revision + 1} for row in voided]
-    transaction.execute(sa.insert(event), [{**same, **row} for row in events])
-    transaction.count_answers(ballot_id, scored, checked)
-    return -scored.total()
-
-
-def erase(transaction: Transaction, voter_id: int, *, keep_hash: bool = False) -> None:
-    """Erase a voter's name, e-mail address and the hash that recognises a returning voter; votes are kept by key.
-
-    Parameters
-    ----------
-    keep_hash : bool
-        Whether to keep the keyed hash of the name; ignored for voters from files, who do not join by themselves.
-    """
-    voter = schema.voter
-    transaction.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
-    condition = voter.c.id == voter_id
-    if keep_hash:
-        condition = sa.and_(condition, voter.c.source == FILE)
-    transaction.execute(sa.update(voter).where(condition).values(external_hash=None))
-    lease = schema.lease
-    transaction.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
-    revoke(transaction, schema.token.c.voter_id == voter_id)
-    transaction.audit("erased", {}, voter_id=voter_id)
-
-
-def withdraw(transaction: Transaction, voter_id: int) -> None:
-    """Record that a voter has withdrawn, and make the voter's sheets free for others."""
-    at = now()
-    # Update the voter first. A request that claims a sheet has locked that row, so its lease is then ended, too.
-    transaction.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
-    held_leases = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
-    transaction.execute(sa.update(schema.lease).where(*held_leases).values(ended_at=at, end_reason="withdrawn"))
-    transaction.audit("withdrawn", {}, voter_id=voter_id)

@@ -13,14 +13,15 @@ from adaptive.ledger import _membership as membership
 from adaptive.ledger import errors
 from adaptive.ledger._ballots import batches, sheets
 from adaptive.ledger._ballots.pairs import VoteEvent, current_answers, pair_of_event
-from adaptive.ledger._ballots.sheets import Origin, VoterSheet, give_sheets
+from adaptive.ledger._ballots.sheets import Origin, VoterSheet
+from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._membership import PlatformVoters, Visit, VoterRow
 from adaptive.ledger._reports.results import ExclusionPreview, exclusion_preview
 from adaptive.ledger._store import schema
 from adaptive.ledger._tokens import issue, voter_of_session
-from adaptive.ledger._votes import casting
+from adaptive.ledger._votes import casting, voiding
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 
 Step: TypeAlias = Literal["consent", "vote", "finish"]
@@ -284,6 +285,32 @@ def _begin_session(
     return issue(transaction, "session", voter_id=voter_id, hours=hours)
 
 
+def _invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
+    """Add voters and return the tokens of their links; see `Voters.invite`."""
+    if len(set(names)) < len(names):
+        raise errors.LedgerError("names must be unique; one is repeated")
+    voters = [membership.register_unless_withdrawn(transaction, name, membership.INVITED) for name in names]
+    transaction.audit("invited", {"voters": len(names)})
+    return [issue(transaction, "invitation", voter_id=voter_id) for voter_id in voters]
+
+
+def _give_sheets(transaction: Transaction, name: str, *, giver: str | None = None, numbers: Sequence[int] = ()) -> int:
+    """Give sheets to a voter and return how many; see `Voters.give_sheets`."""
+    transaction.open_all_overdue()
+    open_ones = [stored for stored in stored_ballots(transaction) if stored.state == "open"]
+    if not open_ones:
+        raise errors.LedgerError("no ballot is open: there is no sheet to give")
+    taker = membership.register(transaction, name)
+    sheets_to_give = [(open_ones[-1].id, sheet - 1) for sheet in numbers]
+    if giver is not None:
+        sheets_to_give = sheets.unfinished_sheets(transaction, membership.voter_named(transaction, giver))
+        if not sheets_to_give:
+            raise errors.LedgerError(f"voter {giver!r} has no unfinished sheet")
+    for ballot_id, sheet in sheets_to_give:
+        sheets.give_sheet(transaction, ballot_id, sheet, taker)
+    return len(sheets_to_give)
+
+
 def _voter_at(transaction: Transaction, number: int, place: int) -> int | None:
     """Return the voter of the current answer to a comparison."""
     answer = current_answers(transaction, transaction.ballot_numbered(number), [place]).get(place)
@@ -447,7 +474,7 @@ class Voter(OpenCampaign):
         LedgerBusyError
             While a ballot is being closed; try again in a moment.
         """
-        return self.write(membership.leave, self.id)
+        return self.write(voiding.leave, self.id)
 
     def ask_others(self) -> int:
         """Ask other voters the comparisons of this excluded voter, and return how many votes were voided.
@@ -459,7 +486,7 @@ class Voter(OpenCampaign):
         LedgerBusyError
             While a ballot is being closed; try again in a moment.
         """
-        return self.write(membership.ask_others, self.id)
+        return self.write(voiding.ask_others, self.id)
 
     def exclude(self, reason: str, *, ask_others: bool = False) -> int:
         """Exclude the voter's votes from all scores from now on, and return how many were voided.
@@ -472,7 +499,7 @@ class Voter(OpenCampaign):
 
         def exclude(transaction: Transaction) -> int:
             transaction.audit("excluded", {"reason": reason}, voter_id=self.id)
-            return membership.ask_others(transaction, self.id) if ask_others else 0
+            return voiding.ask_others(transaction, self.id) if ask_others else 0
 
         return self.write(exclude)
 
@@ -563,7 +590,7 @@ class Voters(OpenCampaign):
         LedgerError
             A name is repeated, or is that of an excluded voter who has left.
         """
-        return self.write(membership.invite, names)
+        return self.write(_invite, names)
 
     def with_key(self, key: str) -> Voter:
         """Find the voter with a random key; names are not accepted.
@@ -609,7 +636,7 @@ class Voters(OpenCampaign):
             No ballot is open, the giver has no unfinished sheet, the ballot does not have a sheet, a sheet is answered,
             the voter has withdrawn, already holds it, or was already asked one of its pairs, or the name is a key.
         """
-        return self.write(give_sheets, name, giver=giver, sheets=sheets)
+        return self.write(_give_sheets, name, giver=giver, numbers=sheets)
 
     def of_platform(self) -> PlatformVoters:
         """List the participants of the campaign's platform by their ids, which are personal data."""

@@ -342,7 +342,7 @@ def evaluate(
     qrels : Qrels, dict of query to dict of document to relevance, data frame, path, or object of ranx or ir_measures
         The gold scores. A list of qrels, one for each fold of a cross-validation, is merged; they may not share
         queries.
-    runs : run, mapping of name to run, or sequence of Run
+    runs : run, mapping of name to run, or sequence of Run, path or run of ranx
         A run is a `Run`, a path, or anything that `Run.of` takes. In a mapping, it may also be a list of its parts, one
         for each fold.
     metrics : sequence of str, Coefficient or measure of ir_measures

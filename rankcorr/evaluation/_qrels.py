@@ -280,7 +280,7 @@ class QueryColumns:
         frame = with_levels(source)
         if columns_of(frame) is not None:
             return cls.from_frame(frame)
-        if hasattr(source, "to_dict") and hasattr(source, cls.__name__.lower()):
+        if is_of_ranx(source, cls):
             return cls.from_dict(source.to_dict(), name=getattr(source, "name", None))
         rows = list(source) if isinstance(source, Iterable) and not isinstance(source, bytes) else []
         fields = ("query_id", "doc_id", next((column for column in cls.value_columns if _all_have(rows, column)), ""))
@@ -573,3 +573,8 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
         query_codes, codes, values = query_codes[first_places], codes[first_places], values[first_places]
         offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
     return Rows(queries.ids, kernel_array(offsets), documents.ids, kernel_array(codes), kernel_array(values))
+
+
+def is_of_ranx(source: Any, kind: type[QueryColumns]) -> bool:
+    """Return whether an object is one of ranx, which keeps its content in an attribute `run` or `qrels`."""
+    return hasattr(source, "to_dict") and hasattr(source, kind.__name__.lower())

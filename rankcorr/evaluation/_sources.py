@@ -35,7 +35,7 @@ from rankcorr._io.trec import BEIR_HEAD, FORMATS, Columns, Form, check_ranks, is
 from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankingError, SplitQueryError, TableError
 from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
-from rankcorr.evaluation._qrels import DOCUMENT, QUERY, RANK, Qrels, QueryColumns, Run, note_rank_column
+from rankcorr.evaluation._qrels import DOCUMENT, QUERY, RANK, Qrels, QueryColumns, Run, is_of_ranx, note_rank_column
 
 ONLY_RUN: Final = "run"
 GROUP: Final = "group"
@@ -298,7 +298,9 @@ def runs_of(runs: Any) -> dict[str, Run]:
         if wrong := [name for name in runs if not isinstance(name, str) or not name]:
             raise OptionError(offending("names of runs must be text; got", wrong))
         return {name: _named_run(name, run) for name, run in runs.items()}
-    if isinstance(runs, list | tuple) and all(isinstance(part, Run | str | os.PathLike) for part in runs):
+    if isinstance(runs, list | tuple) and all(
+        isinstance(part, Run | str | os.PathLike) or is_of_ranx(part, Run) for part in runs
+    ):
         listed_runs = [run_of(part) for part in runs]
         if not listed_runs:
             raise OptionError("there is no run to evaluate")

@@ -192,7 +192,8 @@ class Exchange:
         takers = np.empty((len(choices), n_systems, n_items), np.int32)
         owners = np.ascontiguousarray(np.argsort(-self.present, axis=0, kind="stable").T)
         kernels.permute_systems(choices, owners, self.present.sum(axis=0), takers)
-        places, memory = kernels.new_places(n_systems, n_items), kernels.new_memory(n_items)
+        places = kernels.new_places(n_systems, n_items)
+        memory = kernels.new_memory(n_items, int(items.x_keys[-1]) + 1)
         for scale, row in zip(self.scales, values, strict=True):
             kernels.exchanged_coefficients(
                 takers, *scale, items.x_keys, self.present, items.formula(), places, memory, row

@@ -73,7 +73,7 @@ class SortedItems(Resampled):
     Attributes
     ----------
     x_keys : ndarray of int32, shape (n_items,)
-        Whole numbers that ascend with the rank of x, equal for tied items.
+        Numbers of the tied groups of x, from 0, without gaps.
     y_halves : ndarray of int32, shape (n_rankings, n_items)
         Mid-ranks times 2.
     table : ndarray of float64
@@ -98,7 +98,7 @@ class SortedItems(Resampled):
         expected = coefficient.weighting.tied_weights == "expected"
         halves = np.array([(2 * other.ranks[x.best_first]).astype(np.int32) for other in others])
         return cls(
-            x_keys=x.ranks[x.best_first].astype(np.int32) - 1,
+            x_keys=number_groups(x.ranks[x.best_first]),
             y_halves=halves,
             table=rank_table(coefficient.weighting.weigher, x.n_items, not expected),
             expected=expected,
@@ -141,9 +141,8 @@ class SortedItems(Resampled):
     def drop_item(self, item: int) -> SortedItems:
         """Return the rankings without one item, given by its place in x; the other items are ranked again."""
         table = self.table[: -1 if self.expected else -2]
-        keys = np.delete(self.x_keys, item)
-        keys -= keys > self.x_keys[item]  # keys stay below the number of items
-        return replace(self, x_keys=keys, y_halves=drop_halves(self.y_halves, item), table=table)
+        x_keys = number_groups(np.delete(self.x_keys, item))
+        return replace(self, x_keys=x_keys, y_halves=drop_halves(self.y_halves, item), table=table)
 
     def of_keys(self, keys: Counts) -> Values:
         """Return coefficients of the first ranking with each other one in each draw, shape (n_draws, n_others).
@@ -171,7 +170,9 @@ class SortedItems(Resampled):
         from rankcorr.inference import _resampling_kernels as kernels
 
         values = np.empty((size, keys.shape[1] - 1))
-        kernels.resampled_coefficients(counts, keys, self.formula(), kernels.new_memory(self.n_items), values)
+        kernels.resampled_coefficients(
+            counts, keys, self.formula(), kernels.new_memory(self.n_items, self.n_items), values
+        )
         return values
 
 
@@ -272,6 +273,11 @@ def drop_halves(halves: Counts, item: int) -> Counts:
     others: Counts = np.delete(halves, item, axis=1)
     others -= 2 * (others > item_halves).astype(np.int32) + (others == item_halves)
     return others
+
+
+def number_groups(values: NDArray[Any]) -> Counts:
+    """Return the number of each value's group, from 0 for the smallest value."""
+    return np.unique(values, return_inverse=True)[1].astype(np.int32)
 
 
 def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:

@@ -70,7 +70,7 @@ class Groups(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Working memory for coefficients; `tree` is the tree of `tau_of`."""
+    """Working memory for coefficients; `tree` is that of `tau_of`, over keys by which entries are not sorted."""
 
     entries: Entries
     groups: Groups
@@ -78,29 +78,31 @@ class Memory(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Working memory for the places of all systems and of one, from best to worst, and for the entry of each item."""
+    """Working memory for the places of all systems, from best to worst, the entry of each item, and sorted entries."""
 
     sizes: Array
     items: Array
     codes: Array
-    keys: Array
-    ranks: Array
-    weights: Array
     entry_of: Array
+    entries: Entries
 
 
-def new_memory(n_items: int) -> Memory:
-    """Return working memory for the coefficients of `n_items`."""
-    entries = Entries(*np.empty((4, n_items), np.int32), *np.empty((5, n_items)))
+def new_entries(n_items: int) -> Entries:
+    """Return working memory for `n_items`."""
+    return Entries(*np.empty((4, n_items), np.int32), *np.empty((5, n_items)))
+
+
+def new_memory(n_items: int, n_keys: int) -> Memory:
+    """Return working memory for the coefficients of `n_items`, with a tree over `n_keys` keys."""
     groups = Groups(np.empty(n_items, np.int32), np.empty(n_items), np.empty(n_items))
-    return Memory(entries, groups, np.empty(tree_size(n_items)))
+    return Memory(new_entries(n_items), groups, np.empty(tree_size(n_keys)))
 
 
 def new_places(n_systems: int, n_items: int) -> Places:
     """Return working memory for the places of systems."""
     items, codes = np.empty((2, n_systems, n_items), np.int32)
-    keys, entry_of = np.empty((2, n_items), np.int32)
-    return Places(np.empty(n_systems, np.int32), items, codes, keys, np.empty(n_items), np.empty(n_items), entry_of)
+    sizes, entry_of = np.empty(n_systems, np.int32), np.empty(n_items, np.int32)
+    return Places(sizes, items, codes, entry_of, new_entries(n_items))
 
 
 @helper
@@ -282,8 +284,8 @@ def rank_entries(
 
 
 @helper
-def rank_places(size: int, codes: Array, formula: Formula, places: Places) -> None:
-    """Set the key, rank and weight of each place; `codes` ascend, equal ones are ties, and keys are first places.
+def rank_places(size: int, codes: Array, formula: Formula, entries: Entries) -> None:
+    """Set the key, rank and weight in y of each entry; `codes` ascend, equal ones are ties, and keys are first places.
 
     One pass from each end finds the limits of the tied groups. Ties after an exchange are random, so a branch for each
     group would be mispredicted.
@@ -292,13 +294,13 @@ def rank_places(size: int, codes: Array, formula: Formula, places: Places) -> No
     for place in range(size):
         if place > 0 and codes[place] != codes[place - 1]:
             start = place
-        places.keys[place] = start
+        entries.y_keys[place] = start
     stop = size
     for place in range(size - 1, -1, -1):
         if place + 1 < size and codes[place] != codes[place + 1]:
             stop = place + 1
-        places.ranks[place] = 0.5 * (places.keys[place] + stop + 1)
-        places.weights[place] = group_weight(formula, stop, stop - places.keys[place])
+        entries.y_ranks[place] = 0.5 * (entries.y_keys[place] + stop + 1)
+        entries.y_weights[place] = group_weight(formula, stop, stop - entries.y_keys[place])
 
 
 @helper
@@ -316,8 +318,13 @@ def enter(counts: Array, x_keys: Array, formula: Formula, groups: Groups, entrie
 
 
 @helper
-def coefficient_of(n_entries: int, entries: Entries, formula: Formula, tree: Array) -> float:
-    """Return the coefficient of entries whose ranks and weights in both rankings are set; nan if undefined."""
+def coefficient_of(
+    n_entries: int, entries: Entries, sorted_keys: Array, other_keys: Array, formula: Formula, tree: Array
+) -> float:
+    """Return the coefficient of entries whose ranks and weights in both rankings are set; nan if undefined.
+
+    `sorted_keys` are those of the ranking by which the entries are sorted, and `tree` is over the other keys.
+    """
     weights = entries.weights
     for entry in range(n_entries):
         weights[entry] = combine(formula.scheme, entries.x_weights[entry], entries.y_weights[entry])
@@ -329,7 +336,7 @@ def coefficient_of(n_entries: int, entries: Entries, formula: Formula, tree: Arr
             weights[entry] *= entries.copies[entry]
         return float(rho_of(n_entries, heaviest, weights, entries.x_ranks, entries.y_ranks))
     is_a = formula.kind == TAU_A
-    return float(tau_of(n_entries, entries.copies, weights, entries.x_keys, entries.y_keys, tree, is_a))
+    return float(tau_of(n_entries, entries.copies, weights, sorted_keys, other_keys, tree, is_a))
 
 
 @kernel
@@ -349,7 +356,7 @@ def resampled_coefficients(counts: Array, keys: Array, formula: Formula, memory:
                 entries.y_keys[entry] = row_keys[y + 1, entries.items[entry]]
             y_ranks, y_weights = entries.y_ranks, entries.y_weights
             rank_entries(n_entries, entries.y_keys, entries.copies, groups, formula, y_ranks, y_weights)
-            values[row, y] = coefficient_of(n_entries, entries, formula, tree)
+            values[row, y] = coefficient_of(n_entries, entries, entries.x_keys, entries.y_keys, formula, tree)
 
 
 @helper
@@ -416,7 +423,7 @@ def exchanged_coefficients(
     for each draw.
     """
     n_systems = present.shape[0]
-    entries, tree = memory.entries, memory.tree
+    x_order, y_order = memory.entries, places.entries
     n_entries: Any = np.int64(0)
     entered = -1
     for draw in range(takers.shape[0]):
@@ -430,17 +437,21 @@ def exchanged_coefficients(
             places.sizes[taker] = size + 1
         for system in range(n_systems):
             if entered < 0 or n_different(present[entered], present[system]) > 0:
-                n_entries = enter(present[system], x_keys, formula, memory.groups, entries)
+                n_entries = enter(present[system], x_keys, formula, memory.groups, x_order)
                 for entry in range(n_entries):
-                    places.entry_of[entries.items[entry]] = entry
+                    places.entry_of[x_order.items[entry]] = entry
+                    y_order.copies[entry] = 1
                 entered = system
-            rank_places(n_entries, places.codes[system], formula, places)
+            rank_places(n_entries, places.codes[system], formula, y_order)
             for place in range(n_entries):
                 entry = places.entry_of[places.items[system, place]]
-                entries.y_keys[entry] = places.keys[place]
-                entries.y_ranks[entry] = places.ranks[place]
-                entries.y_weights[entry] = places.weights[place]
-            values[draw, system] = coefficient_of(n_entries, entries, formula, tree)
+                y_order.x_keys[place] = x_order.x_keys[entry]
+                y_order.x_ranks[place] = x_order.x_ranks[entry]
+                y_order.x_weights[place] = x_order.x_weights[entry]
+            # tau is symmetric, and gold often has few keys, which makes a small tree.
+            values[draw, system] = coefficient_of(
+                n_entries, y_order, y_order.y_keys, y_order.x_keys, formula, memory.tree
+            )
 
 
 @helper

@@ -75,6 +75,16 @@ def public_origin() -> str:
     return collecting().settings.public_url or request.host_url.rstrip("/")
 
 
+def voter_url(campaign: Campaign) -> str:
+    """Return the address of the voters' page."""
+    return f"{public_origin()}/v/{campaign.key}"
+
+
+def organiser_url(campaign: Campaign, token: str) -> str:
+    """Return the link of an organiser."""
+    return f"{public_origin()}/o/{campaign.key}#{token}"
+
+
 def is_https() -> bool:
     """Return whether the browser uses https; a proxy in front may not report it."""
     public = collecting().settings.public_url

@@ -17,7 +17,15 @@ from adaptive.choices._sets import next_sets
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.draws import store_ballot
-from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
+from adaptive.ledger._ballots.pairs import (
+    Pair,
+    Sheet,
+    are_not_dropped,
+    asked_pairs,
+    drop_sheets,
+    dropped_sheets,
+    pairs_of_voter,
+)
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
 from adaptive.ledger._ballots.stored import Array, StoredBallot, counted_votes, full_votes, stored_ballots
 from adaptive.ledger._campaign.plan import ContinuousPlan, slots_of_batch
@@ -174,19 +182,16 @@ def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
     Pairs on dropped sheets do not count. If sheets are claimed, checks count, too. Otherwise the arrival of a batch
     would tell a voter which answers were to checks.
     """
-    sheet, ballot, dropped = schema.sheet, schema.ballot, dropped_sheets(transaction)
-    is_open = (transaction.of_campaign(ballot), ballot.c.state == "open")
+    sheet, ballot = schema.sheet, schema.ballot
+    is_open = (transaction.of_campaign(ballot), ballot.c.state == "open", *are_not_dropped(transaction))
     if transaction.info.settings.assigned:
-        n_left = sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered)).select_from(schema.SHEETS)
-        return int(transaction.scalar(n_left.where(*is_open)) or 0) - sum(dropped.values())
+        n_left = sa.select(sa.func.sum(schema.N_LEFT)).select_from(schema.SHEETS)
+        return int(transaction.scalar(n_left.where(*is_open)) or 0)
     is_held = is_leased(transaction)
     left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
     sums = (sa.func.sum(sa.case((is_held, 0), else_=left)), sa.func.sum(sa.case((is_held, left), else_=0)))
     counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks)).select_from(schema.SHEETS)
-    of_open = counted.where(*is_open)
-    if dropped:
-        of_open = of_open.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
-    n_free, n_held, largest = transaction.execute(of_open).one()
+    n_free, n_held, largest = transaction.execute(counted.where(*is_open)).one()
     free = int(n_free or 0) if voter_id is None else n_unanswered_for(transaction, voter_id)
     return max(free, free + int(n_held or 0) - len(transaction.info.slots) * int(largest or 0))
 

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 from adaptive._draw import Asked, draw_ballot
 from adaptive._protocol import ballot_rng
+from adaptive._tables import item_name
 from adaptive._votes import WORDS, Comparison, SetComparison
 from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
 from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import Probing, n_repeatable
-from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
-from adaptive.ledger._membership import file_name, register, voter_named
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, insert_columns, state_at
+from adaptive.ledger._membership import register, voter_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
 from adaptive.ledger.errors import LedgerError
@@ -92,9 +93,9 @@ def store_ballot(
     """
     slot = comparisons.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, transaction.info.settings.sheet_size)
-    left, right = (places[side].astype(np.int64) for side in (comparisons.left, comparisons.right))
-    other_items = np.empty((slot.size, 0), np.int64) if other_items is None else places[other_items].astype(np.int64)
-    columns = Drawn(sheet, position, left, right, other_items, sheets[:, 0])
+    others = np.empty((slot.size, 0), np.int64) if other_items is None else other_items
+    items = places[np.column_stack([comparisons.left, comparisons.right, others])].astype(np.int64)
+    columns = Drawn(sheet, position, items, sheets[:, 0])
     probes: list[Probe] = []
     if (probing := transaction.info.settings.probing) is not None:
         columns, probes = _number_positions(columns, _probes_for(transaction, probing, columns, number))
@@ -112,7 +113,7 @@ def store_ballot(
     ballot_id: int = transaction.scalar(inserted.returning(schema.ballot.c.id))
     numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
     sheet_columns = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
-    transaction.insert_columns(schema.sheet, {"ballot_id": ballot_id, **sheet_columns})
+    insert_columns(transaction.connection, schema.sheet, {"ballot_id": ballot_id, **sheet_columns})
     store_comparisons(transaction, ballot_id, columns, probes)
     if transaction.info.settings.assigned:
         _assign_slots(transaction, ballot_id)
@@ -133,7 +134,7 @@ def _assign_slots(transaction: Transaction, ballot_id: int) -> None:
     leases = []
     for number, slot in rows:
         if slot not in holders:
-            holders[slot] = register(transaction, file_name(transaction.info.slots[slot]))
+            holders[slot] = register(transaction, item_name(transaction.info.slots[slot]))
         if holders[slot] is not None:
             leases.append({**same, "sheet": number, "voter_id": holders[slot]})
     if leases:
@@ -164,26 +165,27 @@ def store_comparisons(
 ) -> None:
     """Store the pairs of a ballot: its comparisons, and its probes in the places after them."""
     nothing = [None] * comparisons.sheet.size
-    transaction.insert_columns(
+    insert_columns(
+        transaction.connection,
         schema.comparison,
         {
             "ballot_id": ballot_id,
             "place": list(range(comparisons.sheet.size + len(probes))),
             "sheet": comparisons.sheet.tolist() + [probe.sheet for probe in probes],
             "position": comparisons.position.tolist() + [probe.position for probe in probes],
-            "left_item": comparisons.left.tolist() + [probe.left for probe in probes],
-            "right_item": comparisons.right.tolist() + [probe.right for probe in probes],
+            "left_item": comparisons.items[:, 0].tolist() + [probe.left for probe in probes],
+            "right_item": comparisons.items[:, 1].tolist() + [probe.right for probe in probes],
             "probe": nothing + [probe.kind for probe in probes],
             "expected": nothing + [probe.expected for probe in probes],
             "repeats": nothing + [probe.repeats for probe in probes],
-            "other_items": [json_of(items) if items else None for items in comparisons.other_items.tolist()]
+            "other_items": [json_of(items) if items else None for items in comparisons.items[:, 2:].tolist()]
             + [None] * len(probes),
         },
     )
 
 
-def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[str]:
-    """Return the lines that the digest of a draw covers: place, sheet, position and items, as JSON lists.
+def draw_digest(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
+    """Return the SHA-256 of the lines of a draw: place, sheet, position and items, as JSON lists.
 
     Those of probes follow, as `probe_lines` returns them. Here, a position is the number of comparisons that the sheet
     shows earlier, without checks.
@@ -196,12 +198,8 @@ def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[P
         for place, (sheet, position, items) in enumerate(columns)
     ]
     placed = zip(probes, before[len(lines) :], strict=True)
-    return lines + probe_lines(labels, [probe._replace(position=position) for probe, position in placed])
-
-
-def draw_digest(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
-    """Return the SHA-256 of `draw_lines`."""
-    return digest_of(draw_lines(info, comparisons, probes))
+    lines += probe_lines(labels, [probe._replace(position=position) for probe, position in placed])
+    return digest_of(lines)
 
 
 def _number_positions(comparisons: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
@@ -375,7 +373,7 @@ class ProbeDraw:
         self.probing, self.known, self.comparisons, self.rng = probing, known, comparisons, rng
         self.times_asked = defaultdict(int, times_asked)
         self.practised = None if practised is None else set(practised)
-        left, right = comparisons.left, comparisons.right
+        left, right = comparisons.items.T
         self.pairs = np.minimum(left, right) << 32 | np.maximum(left, right)
         self.slot_of = comparisons.slots[comparisons.sheet]
         self.pairs_of_slot: defaultdict[int, set[int]] = defaultdict(set)
@@ -436,7 +434,7 @@ class ProbeDraw:
             # At least `between` comparisons lie in between, and the last comparison follows, so that voters who finish
             # the sheet are certain to see the repeat.
             position = int(self.rng.integers(first + 1 + between, places.size))
-            left, right = int(self.comparisons.right[place]), int(self.comparisons.left[place])
+            right, left = self.comparisons.items[place].tolist()
             probes.append(Probe(sheet, position, "repeat", left, right, None, place))
         return probes
 
@@ -449,7 +447,7 @@ class ProbeDraw:
             self.pairs_of_slot[slot].add(int(self.pairs[place]))
             if self.most_overlaps is not None:
                 self.most_overlaps -= 1
-            left, right = int(self.comparisons.left[place]), int(self.comparisons.right[place])
+            left, right = self.comparisons.items[place].tolist()
             if self.rng.random() < 0.5:
                 left, right = right, left
             position = int(self.rng.integers(places.size))
@@ -487,7 +485,7 @@ def open_comparisons(
     of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item, pair.c.other_items)
     query = (
         sa.select(*of_pair, lease.c.voter_id)
-        .select_from(schema.PAIRS.outerjoin(lease, sa.and_(schema.LEASED_TO, lease.c.ended_at.is_(None))))
+        .select_from(schema.PAIRS.outerjoin(lease, sa.and_(schema.LEASED_TO, schema.IS_HELD)))
         .where(transaction.of_campaign(ballot), state_at(transaction.clock()) == "open")
         .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
     )

@@ -39,7 +39,7 @@ _ANSWERED_PAIRS: Final = _PAIRS.join(schema.vote_event, schema.OF_COMPARISON).wh
     schema.vote_event.c.voter_id == _VOTER, schema.IN_FORCE
 )
 _HELD_PAIRS: Final = _PAIRS.join(schema.lease, schema.LEASED_TO).where(
-    schema.lease.c.voter_id == _VOTER, schema.lease.c.ended_at.is_(None), ~schema.IS_ANSWERED
+    schema.lease.c.voter_id == _VOTER, schema.IS_HELD, ~schema.IS_ANSWERED
 )
 # The unanswered comparisons of ``sheets`` of a ``ballot``, without practice, and all pairs of a ``sheet`` as shown.
 _UNANSWERED: Final = (
@@ -165,15 +165,23 @@ def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:
 
     No voter gets a dropped sheet. If an answer on it is retracted, another comparison can be drawn in its place.
     """
+    if transaction.info.mode == "ballots":
+        return {}
     event, sheet = schema.audit_event, schema.sheet
     is_dropped = (transaction.of_campaign(event), event.c.kind == _DROPPED)
     events = transaction.execute(sa.select(event.c.ballot_id, event.c.details).where(*is_dropped))
     dropped = [(row.ballot_id, number) for row in events for number, _ in json.loads(row.details)["sheets"]]
     if not dropped:
         return {}
-    left = sa.select(sheet.c.ballot_id, sheet.c.number, sheet.c.n_comparisons - sheet.c.n_answered)
+    left = sa.select(sheet.c.ballot_id, sheet.c.number, schema.N_LEFT)
     rows = transaction.execute(left.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).in_(dropped)))
     return {(ballot_id, number): n_left for ballot_id, number, n_left in rows}
+
+
+def are_not_dropped(transaction: Transaction) -> list[sa.ColumnElement[bool]]:
+    """Return the condition that a sheet was not dropped, in a list that is empty if no sheet was."""
+    sheet, dropped = schema.sheet, list(dropped_sheets(transaction))
+    return [sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(dropped)] if dropped else []
 
 
 def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> None:
@@ -239,10 +247,9 @@ def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: in
         given_at = sa.select(sa.func.max(lease.c.given_at)).where(
             lease.c.ballot_id == ballot_id, lease.c.sheet.in_(sheets), lease.c.voter_id == voter_id
         )
-        is_held = lease.c.ended_at.is_(None)
         # Only voters who joined before the lease count, so that the sheet does not change while it is answered.
-        joined_by = given_at.where(is_held).scalar_subquery()
-        has_sheet = transaction.execute(given_at.where(is_held)).scalar() is not None
+        joined_by = given_at.where(schema.IS_HELD).scalar_subquery()
+        has_sheet = transaction.execute(given_at.where(schema.IS_HELD)).scalar() is not None
         voters = present_voters(transaction, joined_by if has_sheet else None) - {voter_id}
         if len(voters) + 1 >= len(transaction.info.slots):
             continue
@@ -251,7 +258,7 @@ def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: in
         pairs = sa.select(table.c.place, table.c.sheet, *_ITEMS, table.c.probe).where(*is_near, _IS_ASKED_ONCE)
         rows = transaction.execute(pairs).all()
         answers = current_answers(transaction, ballot_id, [row.place for row in rows])
-        leases = sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, is_held)
+        leases = sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, schema.IS_HELD)
         if has_sheet:
             leases = leases.where(lease.c.given_at < joined_by)
         holders = {row.sheet: row.voter_id for row in transaction.execute(leases)}
@@ -382,8 +389,7 @@ def pair_of_event(transaction: Transaction, event_id: str) -> VoteEvent | None:
     ballot, event, comparison = schema.ballot, schema.vote_event, schema.comparison
     row = transaction.execute(
         sa.select(ballot.c.number, comparison.c.sheet, comparison.c.position, event.c.place, event.c.voter_id)
-        .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
-        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .select_from(schema.VOTES.join(comparison))
         .where(transaction.of_campaign(ballot), event.c.event_id == event_id)
     ).first()
     if row is None:

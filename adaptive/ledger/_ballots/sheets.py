@@ -10,7 +10,7 @@ sheet with the most other pairs. Its remaining pairs stay open for somebody else
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -22,16 +22,15 @@ from adaptive.ledger._ballots.pairs import (
     OpenPairs,
     Sheet,
     ShownPair,
+    are_not_dropped,
     current_answers,
     dropped_sheets,
     has_asked_pair,
     open_pairs,
     shown_pairs,
 )
-from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.content import PLATFORMS
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
-from adaptive.ledger._membership import register, voter_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now
 from adaptive.ledger.errors import LedgerError
@@ -41,31 +40,28 @@ _REMEMBERED: Final = 60 * MINUTE  # how long lapsed sheets count against their a
 _CLOCK_TOLERANCE: Final = 10 * MINUTE  # a clock may be set back by this much without ending a lease
 _DIGITS: Final = 6  # hexadecimal digits of a stored hash
 _SWEPT: Final = 500  # largest number of addresses that one claim deletes
+_RENEWED_BELOW: Final = 0.9  # share of the lease time below which a vote renews it; saves a write for most votes
 _FIRST_SHEETS: Final = 2  # read first; the voter usually gets one of them
-_IS_UNFINISHED: Final = sa.or_(
-    schema.sheet.c.n_answered < schema.sheet.c.n_comparisons, schema.sheet.c.n_checked < schema.sheet.c.n_checks
-)
-_N_LEFT: Final = (schema.sheet.c.n_comparisons - schema.sheet.c.n_answered).label("n_left")
 _SHEET_ORDER: Final = (
     schema.ballot.c.number,
     schema.sheet.c.n_answered + schema.sheet.c.n_checked == 0,
     schema.sheet.c.number,
 )
-_IS_HELD: Final = (schema.lease.c.ended_at.is_(None), schema.lease.c.exclusive)
+_IS_CLAIMED: Final = sa.and_(schema.IS_HELD, schema.lease.c.exclusive)
 # The sheet that a ``voter`` has claimed, and the unfinished ones of a ``campaign`` that voters have begun to answer.
 _CLAIMED: Final = (
     sa.select(
         *(schema.lease.c.id, schema.lease.c.ballot_id, schema.ballot.c.number, schema.lease.c.sheet),
-        *(schema.lease.c.expires_at, schema.ballot.c.state == "closed"),
+        *(schema.lease.c.expires_at, (schema.ballot.c.state == "closed").label("is_closed")),
     )
     .select_from(schema.LEASES)
-    .where(schema.lease.c.voter_id == sa.bindparam("voter"), *_IS_HELD)
+    .where(schema.lease.c.voter_id == sa.bindparam("voter"), _IS_CLAIMED)
 )
 _BEGUN: Final = (
-    sa.select(schema.lease.c.id, schema.lease.c.ballot_id, schema.lease.c.sheet, schema.lease.c.voter_id, _N_LEFT)
+    sa.select(schema.lease.c.id, schema.lease.c.ballot_id, schema.lease.c.sheet, schema.lease.c.voter_id, schema.N_LEFT)
     .select_from(schema.lease.join(schema.sheet).join(schema.ballot))
     .where(schema.ballot.c.campaign_id == sa.bindparam("campaign"), schema.ballot.c.state == "open")
-    .where(*_IS_HELD, ~schema.lease.c.unanswered, _IS_UNFINISHED)
+    .where(_IS_CLAIMED, ~schema.lease.c.unanswered, schema.IS_UNFINISHED)
 )
 
 
@@ -109,7 +105,7 @@ def has_room(transaction: Transaction, origin: Origin) -> bool:
     one.
     """
     lease, at = schema.lease, transaction.clock()
-    is_held = sa.and_(lease.c.ended_at.is_(None), is_in_time(transaction))
+    is_held = sa.and_(schema.IS_HELD, is_in_time(transaction))
     has_lapsed = sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED)
     n_held, n_lapsed = (sa.func.sum(sa.case((condition, 1), else_=0)) for condition in (is_held, has_lapsed))
     of_address = (
@@ -168,15 +164,28 @@ def _is_between(at: sa.ColumnElement[int], microseconds: int) -> sa.ColumnElemen
 
 def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
     """Extend a lease to its full time and delete the address, once the first answer other than practice is recorded."""
+    _update_lease(transaction, lease_id, unanswered=False, address=None, expires_at=lease_end(transaction, voter_id))
+
+
+def renew_after_vote(transaction: Transaction, comparison: Any, voter_id: int) -> None:
+    """Restart the lease of a sheet after a vote on it; `comparison` is a row of `casting.locked_state`.
+
+    An answer to practice restarts only the time for the first answer, so that visitors who try the page hold no sheet.
+    """
+    if comparison.unanswered and (comparison.scored or comparison.checked):
+        mark_answered(transaction, comparison.lease_id, voter_id)
+    elif comparison.unanswered:
+        _update_lease(transaction, comparison.lease_id, expires_at=_first_end(transaction))
+    elif comparison.remaining is not None:
+        minutes = transaction.info.settings.lease_minutes
+        length = 0 if minutes is None else int(minutes * MINUTE)  # None with an end: the lease time of a study
+        if not _RENEWED_BELOW * length < comparison.remaining <= length:
+            _update_lease(transaction, comparison.lease_id, expires_at=lease_end(transaction, voter_id))
+
+
+def _update_lease(transaction: Transaction, lease_id: int, **values: Any) -> None:
     table = schema.lease
-    values = {"unanswered": False, "address": None, "expires_at": lease_end(transaction, voter_id)}
     transaction.execute(sa.update(table).where(table.c.id == lease_id).values(**values))
-
-
-def renew_unanswered(transaction: Transaction, lease_id: int) -> None:
-    """Restart the time for the first answer after practice, so that visitors who only try the page hold no sheet."""
-    table = schema.lease
-    transaction.execute(sa.update(table).where(table.c.id == lease_id).values(expires_at=_first_end(transaction)))
 
 
 def _first_end(transaction: Transaction) -> sa.ColumnElement[int]:
@@ -204,30 +213,8 @@ def forget_addresses(transaction: Transaction, ballot_id: int | None = None) -> 
 def held_unanswered(transaction: Transaction) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions that a lease is in force and has no answer yet."""
     lease, ballot = schema.lease, schema.ballot
-    is_in_force = (lease.c.ended_at.is_(None), is_in_time(transaction))
+    is_in_force = (schema.IS_HELD, is_in_time(transaction))
     return transaction.of_campaign(ballot), ballot.c.state == "open", lease.c.unanswered, *is_in_force
-
-
-@dataclass(frozen=True)
-class Lease:
-    """A sheet that a voter holds.
-
-    Attributes
-    ----------
-    id, ballot_id, number, sheet : int
-        `number` is the number of the ballot.
-    expires_at : int or None
-        Microseconds since 1970; None if the lease does not expire.
-    is_closed : bool
-        Whether the ballot is closed.
-    """
-
-    id: int
-    ballot_id: int
-    number: int
-    sheet: int
-    expires_at: int | None
-    is_closed: bool
 
 
 @dataclass(frozen=True)
@@ -289,14 +276,14 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
     """
     transaction.lock_ballot(ballot_id, exclusive=False)  # waits while a file of votes is checked against its leases
     table = schema.sheet
-    query = sa.select(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet)
-    row = transaction.execute(query.with_for_update(key_share=True)).first()
-    if row is None:
+    query = sa.select(schema.IS_UNFINISHED).where(table.c.ballot_id == ballot_id, table.c.number == sheet)
+    is_unfinished = transaction.scalar(query.with_for_update(key_share=True))
+    if is_unfinished is None:
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
     if transaction.ballot_state(ballot_id) == "closed":
         raise LedgerError("the ballot is closed: its sheets cannot be given to another voter")
     _check_present(transaction, voter_id)
-    if row.n_answered == row.n_comparisons and row.n_checked == row.n_checks:
+    if not is_unfinished:
         raise LedgerError(f"sheet {sheet + 1} is already answered, so it cannot be given away")
     lease = _lease_of(transaction, ballot_id, sheet)
     if lease is not None and lease.voter_id == voter_id:
@@ -312,23 +299,6 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
     lease_id = _insert_lease(transaction, ballot_id, sheet, voter_id, exclusive=False)
     transaction.audit("assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
     return lease_id
-
-
-def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
-    """Give sheets to a voter and return how many; see `Voters.give_sheets`."""
-    transaction.open_all_overdue()
-    open_ones = [stored for stored in stored_ballots(transaction) if stored.state == "open"]
-    if not open_ones:
-        raise LedgerError("no ballot is open: there is no sheet to give")
-    taker = register(transaction, name)
-    sheets_to_give = [(open_ones[-1].id, sheet - 1) for sheet in sheets]
-    if giver is not None:
-        sheets_to_give = _unfinished_sheets(transaction, voter_named(transaction, giver))
-        if not sheets_to_give:
-            raise LedgerError(f"voter {giver!r} has no unfinished sheet")
-    for ballot_id, sheet in sheets_to_give:
-        give_sheet(transaction, ballot_id, sheet, taker)
-    return len(sheets_to_give)
 
 
 def claim_sheet(
@@ -406,7 +376,7 @@ def _claim_if_free(
     lease = _lease_of(transaction, *sheet)  # another request may have leased it before the lock was taken
     if lease is not None and not lease.expired:
         return False
-    if transaction.info.mode == "continuous" and sheet in dropped_sheets(transaction):
+    if sheet in dropped_sheets(transaction):
         return False
     if lease is not None:
         _end_lease(transaction, lease.id, "expired")
@@ -417,7 +387,7 @@ def _claim_if_free(
     return True
 
 
-def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
+def renew_lease(transaction: Transaction, voter_id: int) -> Any:
     """Restart the lease of a voter's sheet if an answer arrived within its time; a request alone does not extend it.
 
     Raises
@@ -432,16 +402,15 @@ def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
     is_recent = (event.c.voter_id == voter_id, event.c.kind == "cast", event.c.received_at >= since)
     answers = sa.select(sa.literal(1)).select_from(event.join(comparison)).where(schema.LEASED_TO, *is_recent)
     answered = answers.correlate(table).exists()
-    conditions = (table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
+    conditions = (table.c.voter_id == voter_id, schema.IS_HELD, table.c.exclusive, ~table.c.unanswered)
     ends = lease_end(transaction, voter_id)
     transaction.execute(sa.update(table).where(*conditions, answered).values(expires_at=ends))
     return lease_of_voter(transaction, voter_id)
 
 
-def lease_of_voter(transaction: Transaction, voter_id: int) -> Lease | None:
-    """Return the sheet that a voter has claimed and not finished."""
-    row = transaction.execute(_CLAIMED, {"voter": voter_id}).first()
-    return None if row is None else Lease(*row)
+def lease_of_voter(transaction: Transaction, voter_id: int) -> Any:
+    """Return the lease of the sheet that a voter has claimed and not finished, with the columns of `_CLAIMED`."""
+    return transaction.execute(_CLAIMED, {"voter": voter_id}).first()
 
 
 def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
@@ -478,7 +447,7 @@ def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
 
     A sheet whose holder may be asked none of its comparisons is free, too.
     """
-    rows = transaction.execute(_free_sheets(transaction).add_columns(_N_LEFT))
+    rows = transaction.execute(_free_sheets(transaction).add_columns(schema.N_LEFT))
     free = {(row.ballot_id, row.number): row.n_left for row in rows if row.n_left}
     return free | {sheet: row.n_left for sheet, row in _stalled_sheets(transaction).items() if row.n_left}
 
@@ -512,13 +481,12 @@ def _lease_of(transaction: Transaction, ballot_id: int, sheet: int) -> Any:
     """Return the open lease of a sheet, and whether it has expired."""
     table = schema.lease
     expired = (~is_in_time(transaction)).label("expired")
-    is_open = (table.c.ballot_id == ballot_id, table.c.sheet == sheet, table.c.ended_at.is_(None))
+    is_open = (table.c.ballot_id == ballot_id, table.c.sheet == sheet, schema.IS_HELD)
     return transaction.execute(sa.select(table.c.id, table.c.voter_id, expired).where(*is_open)).first()
 
 
 def _end_lease(transaction: Transaction, lease_id: int, reason: str) -> None:
-    table = schema.lease
-    transaction.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
+    _update_lease(transaction, lease_id, ended_at=now(), end_reason=reason)
 
 
 def _insert_lease(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
@@ -560,7 +528,7 @@ def _lock_sheet(transaction: Transaction, sheet: Sheet, *, waits: bool) -> bool:
     """Lock a sheet, and return whether it is unfinished; without `waits`, False if another transaction holds it."""
     table = schema.sheet
     is_it = (table.c.ballot_id == sheet[0], table.c.number == sheet[1])
-    query = sa.select(table.c.number).where(*is_it, _IS_UNFINISHED)
+    query = sa.select(table.c.number).where(*is_it, schema.IS_UNFINISHED)
     return transaction.execute(query.with_for_update(key_share=True, skip_locked=not waits)).first() is not None
 
 
@@ -571,8 +539,8 @@ def _free_sheets(transaction: Transaction, practice: sa.Subquery | None = None) 
     """
     sheet = schema.sheet
     free = _free_statement(transaction.info.id, is_leased(transaction))
-    if transaction.info.mode == "continuous" and (dropped := dropped_sheets(transaction)):
-        free = free.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
+    if not_dropped := are_not_dropped(transaction):
+        free = free.where(*not_dropped)
     if practice is not None:
         of_sheet = sa.and_(practice.c.ballot_id == sheet.c.ballot_id, practice.c.sheet == sheet.c.number)
         most_practice = sa.func.coalesce(practice.c.number, 0).desc()
@@ -585,7 +553,7 @@ def _free_statement(campaign_id: int, is_sheet_leased: sa.ColumnElement[bool]) -
     sheet, ballot = schema.sheet, schema.ballot
     free = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(schema.SHEETS)
     is_open = (ballot.c.campaign_id == campaign_id, ballot.c.state == "open")
-    return free.where(*is_open, _IS_UNFINISHED, ~is_sheet_leased).order_by(*_SHEET_ORDER)
+    return free.where(*is_open, schema.IS_UNFINISHED, ~is_sheet_leased).order_by(*_SHEET_ORDER)
 
 
 def is_leased(transaction: Transaction) -> sa.ColumnElement[bool]:
@@ -595,10 +563,10 @@ def is_leased(transaction: Transaction) -> sa.ColumnElement[bool]:
 
 @lru_cache(maxsize=64)
 def _has_lease(is_lease_in_time: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    return sa.exists().where(schema.LEASE_OF_SHEET, schema.lease.c.ended_at.is_(None), is_lease_in_time)
+    return sa.exists().where(schema.LEASE_OF_SHEET, schema.IS_HELD, is_lease_in_time)
 
 
-def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
+def unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
     """Return the unfinished sheets in open ballots that a voter holds, or that nobody holds of the voter's slots.
 
     The latter are those of a voter who has withdrawn, in ballots before and after that.
@@ -606,15 +574,14 @@ def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
     leases = sa.select(sheet.c.slot).select_from(lease.join(sheet).join(ballot))
     of_voter = leases.where(lease.c.voter_id == voter_id, transaction.of_campaign(ballot))
-    is_held = sa.exists().where(schema.LEASE_OF_SHEET, lease.c.ended_at.is_(None)).correlate(sheet)
+    is_held = sa.exists().where(schema.LEASE_OF_SHEET, schema.IS_HELD).correlate(sheet)
     is_given: sa.ColumnElement[bool] = is_held.where(lease.c.voter_id == voter_id)
     if transaction.info.settings.assigned:
         is_given = sa.or_(is_given, sa.and_(~is_held, sheet.c.slot.in_(of_voter)))
-    is_open = (transaction.of_campaign(ballot), ballot.c.state == "open", _IS_UNFINISHED)
+    is_open = (transaction.of_campaign(ballot), ballot.c.state == "open", schema.IS_UNFINISHED)
     sheets = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(schema.SHEETS).where(*is_open, is_given)
-    rows = transaction.execute(sheets.order_by(*sheets.selected_columns))
-    dropped = dropped_sheets(transaction)
-    return [(row.ballot_id, row.number) for row in rows if (row.ballot_id, row.number) not in dropped]
+    rows = transaction.execute(sheets.where(*are_not_dropped(transaction)).order_by(*sheets.selected_columns))
+    return [(row.ballot_id, row.number) for row in rows]
 
 
 def seconds_left(transaction: Transaction, voter_id: int | None = None) -> int | None:

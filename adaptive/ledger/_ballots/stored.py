@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
 
@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive._draw import Ballot
-from adaptive._protocol import Position
+from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord
-from adaptive._scores import Tally
+from adaptive._scores import Select, Tally, select_by_mean
 from adaptive._votes import UNANSWERED, Vote
 from adaptive.choices._choices import Choices
 from adaptive.choices._standard_errors import effective_clusters
@@ -47,7 +47,7 @@ class StoredBallot:
     presentations, n_comparisons : int
         Presentations of each item, and number of scored comparisons.
     draw_digest : str
-        SHA-256 of `draw_lines`.
+        As `draw_digest` returns it.
     record : dict or None
         Set for a closed ballot.
     votes_digest, chain_digest : str or None
@@ -79,21 +79,14 @@ class DrawnColumns:
 
     Attributes
     ----------
-    sheet, position, left, right : ndarray of int64, shape (n,)
-    other_items : ndarray of int64, shape (n, set_size - 2)
-        The items of a set after its first two.
+    sheet, position : ndarray of int64, shape (n,)
+    items : ndarray of int64, shape (n, set_size)
+        The items of each comparison, in the order shown.
     """
 
     sheet: Array
     position: Array
-    left: Array
-    right: Array
-    other_items: Array
-
-    @property
-    def items(self) -> Array:
-        """The items of each comparison in the order shown, shape (n, set_size)."""
-        return np.column_stack([self.left, self.right, self.other_items])
+    items: Array
 
 
 class Probe(NamedTuple):
@@ -145,13 +138,19 @@ def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
     """Return the comparisons of a ballot as they were drawn."""
     table = schema.comparison
     query = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
-    is_scored = (table.c.ballot_id == ballot_id, table.c.probe.is_(None))
-    sheet, position, left, right = transaction.integer_columns(query.where(*is_scored).order_by(table.c.place))
-    other_items = np.empty((sheet.size, 0), np.int64)
-    if transaction.info.set_size > 2:
-        rows = transaction.execute(sa.select(table.c.other_items).where(*is_scored).order_by(table.c.place)).scalars()
-        other_items = np.array([json.loads(row) for row in rows], np.int64)
-    return DrawnColumns(sheet, position, left, right, other_items)
+    scored = query.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None)).order_by(table.c.place)
+    sheet, position, left, right = transaction.integer_columns(scored)
+    return DrawnColumns(sheet, position, _read_items(transaction, scored, left, right))
+
+
+def _read_items(transaction: Transaction, comparisons: sa.Select[Any], left: Array, right: Array) -> Array:
+    """Return the items of the comparisons of a query, in the order shown, from its columns of the first two."""
+    n_others = transaction.info.set_size - 2
+    if not n_others:
+        return np.column_stack([left, right])
+    rows = transaction.execute(comparisons.with_only_columns(schema.comparison.c.other_items)).scalars()
+    others = np.array([json.loads(row) for row in rows], np.int64).reshape(-1, n_others)
+    return np.column_stack([left, right, others])
 
 
 def drawn_with_slots(transaction: Transaction, ballot_id: int) -> tuple[DrawnColumns, Array]:
@@ -174,18 +173,14 @@ def ballot_probes(transaction: Transaction, ballot_id: int) -> list[Probe]:
     return [Probe(*row) for row in rows]
 
 
-def load_ballot(transaction: Transaction, stored: StoredBallot) -> Ballot:
-    """Return the ballot that `draw_ballot` drew, from its rows."""
-    return ballot_of(transaction.info, stored, *drawn_with_slots(transaction, stored.id))
-
-
 def ballot_of(info: CampaignInfo, stored: StoredBallot, comparisons: DrawnColumns, slot: Array) -> Ballot:
     """Return the ballot of these comparisons, with the slot of each; slots are numbers, not names."""
     index = np.full(info.n_items, -1, np.int32)
     index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
     items = tuple(info.items[place] for place in stored.places.tolist())
     voters, voter = range(int(slot.max(initial=0)) + 1), slot.astype(np.int32)
-    return Ballot(items, stored.presentations, voters, index[comparisons.left], index[comparisons.right], voter)
+    left, right = (index[side] for side in comparisons.items.T)
+    return Ballot(items, stored.presentations, voters, left, right, voter)
 
 
 def position_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
@@ -272,17 +267,22 @@ class CurrentVotes:
         """Number of comparisons with a vote, including "cannot say"."""
         return self.place.size
 
+    def without_cannot_say(self) -> CurrentVotes:
+        """Return the votes other than "cannot say"."""
+        return self._select(self.code != CANNOT_SAY)
+
     def answers(self, n_comparisons: int) -> NDArray[np.int8]:
         """Return the answers for scoring, shape (n_comparisons,); "cannot say" counts as no answer."""
-        filled, answer = np.full(n_comparisons, UNANSWERED, np.int8), self.answer
-        is_decided = answer != CANNOT_SAY
-        filled[self.place[is_decided]] = answer[is_decided]
+        filled, votes = np.full(n_comparisons, UNANSWERED, np.int8), self.without_cannot_say()
+        filled[votes.place] = votes.answer
         return filled
 
     def excluding(self, voters: Collection[int]) -> CurrentVotes:
         """Return the votes of all other voters."""
-        is_counted = ~np.isin(self.voter, np.array(sorted(voters), np.int64))
-        return CurrentVotes(**{name: column[is_counted] for name, column in vars(self).items()})
+        return self._select(~np.isin(self.voter, np.array(sorted(voters), np.int64)))
+
+    def _select(self, rows: NDArray[np.bool_]) -> CurrentVotes:
+        return CurrentVotes(self.place[rows], self.code[rows], self.voter[rows])
 
 
 def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
@@ -305,25 +305,70 @@ def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]
     return transaction.count(event, *is_theirs, schema.IN_FORCE)
 
 
-def event_lines(transaction: Transaction, ballot_id: int) -> list[str]:
-    """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, key of voter."""
+def votes_digest(transaction: Transaction, ballot_id: int) -> str:
+    """Return the SHA-256 of the lines of all votes, as JSON lists: place, revision, kind, answer, key of voter."""
     event = schema.vote_event
     columns = sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
     events = columns.select_from(event.join(schema.voter)).where(event.c.ballot_id == ballot_id)
     scored = events.where(schema.is_scored(ballot_id)).order_by(event.c.place, event.c.revision)
-    return [
+    return schema.digest_of(
         f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]'
         for place, revision, kind, answer, key in transaction.execute(scored)
-    ]
-
-
-def votes_digest(transaction: Transaction, ballot_id: int) -> str:
-    """Return the SHA-256 of `event_lines`."""
-    return schema.digest_of(event_lines(transaction, ballot_id))
+    )
 
 
 def _answer_json(answer: int | None) -> str:
     return "null" if answer is None else f'"{answer_name(answer)}"'
+
+
+def record_and_position(
+    info: CampaignInfo,
+    stored: StoredBallot,
+    ballot: Ballot,
+    votes: CurrentVotes,
+    before: Position,
+    *,
+    select: Select = select_by_mean,
+) -> tuple[BallotRecord, Position]:
+    """Return the record of a ballot and the position after it; the same votes always give the same record.
+
+    Parameters
+    ----------
+    before : Position
+        The position of the campaign before the ballot.
+    select : callable
+        Selects the items of the next ballot.
+
+    Raises
+    ------
+    VoteError
+        If an item has no answer.
+    """
+    answers, rng = votes.answers(stored.n_comparisons), ballot_rng(info.seed, stored.number, "cut")
+    return close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
+
+
+def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
+    """Return the record of a ballot as it is stored, with everything that later steps need.
+
+    Parameters
+    ----------
+    after : Position
+        The position of the campaign after the ballot.
+    n_answered : int
+        Number of comparisons with a vote, including "cannot say".
+    excluded : iterable of str
+        Keys of the excluded voters.
+    """
+    fields = record.to_dict()
+    del fields["items"], fields["number"]
+    selected = after.places.tolist()
+    return {**fields, "selected": selected, "excluded": sorted(excluded), "n_answered": n_answered}
+
+
+def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
+    """Return a digest of a closed ballot and all earlier ones."""
+    return schema.digest_of([previous or "", stored_draw, votes, schema.json_of(dict(record))])
 
 
 def counted_votes(transaction: Transaction) -> Comparisons:
@@ -331,12 +376,7 @@ def counted_votes(transaction: Transaction) -> Comparisons:
     return votes_of(transaction, excluded=transaction.excluded_voters())
 
 
-def votes_of(
-    transaction: Transaction,
-    *,
-    excluded: Collection[int] = (),
-    read: Mapping[int, tuple[DrawnColumns, CurrentVotes]] | None = None,
-) -> Comparisons:
+def votes_of(transaction: Transaction, *, excluded: Collection[int] = ()) -> Comparisons:
     """Return all current votes as `Comparisons`, in drawing order; "cannot say" counts as no answer.
 
     Its `unanswered` holds the other comparisons on sheets that voters hold. An answer to a set counts as a comparison
@@ -346,10 +386,8 @@ def votes_of(
     ----------
     excluded : collection of int
         Ids of voters to exclude.
-    read : mapping of int to (DrawnColumns, CurrentVotes), optional
-        Comparisons and votes, without these voters, of ballots that the caller has already read, by id.
     """
-    return _read_votes(transaction, excluded, read or {})[0]
+    return _read_votes(transaction, excluded)[0]
 
 
 def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices | None:
@@ -359,7 +397,7 @@ def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices |
     """
     if transaction.info.settings.grades == 1 and transaction.info.set_size == 2:
         return None
-    return choices_of(*_read_votes(transaction, excluded, {}))
+    return choices_of(*_read_votes(transaction, excluded))
 
 
 def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None:
@@ -392,29 +430,22 @@ def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None
     return Choices.from_best_worst(answers, items=items, clusters=clusters)
 
 
-def _read_votes(
-    transaction: Transaction, excluded: Collection[int], read: Mapping[int, tuple[DrawnColumns, CurrentVotes]]
-) -> tuple[Comparisons, Array, Array]:
+def _read_votes(transaction: Transaction, excluded: Collection[int]) -> tuple[Comparisons, Array, Array]:
     """Return the votes of `votes_of`, with the grade and the items shown for each."""
     answered, silent = [np.empty((5, 0), np.int64)], [np.empty((3, 0), np.int64)]
     item_rows = [np.empty((0, transaction.info.set_size), np.int64)]
     n_asked = 0
     for stored in stored_ballots(transaction):
         n_asked += stored.n_comparisons
-        comparisons, votes = read.get(stored.id) or (
-            drawn_columns(transaction, stored.id),
-            current_votes(transaction, stored.id).excluding(excluded),
-        )
-        is_decided = votes.code != CANNOT_SAY
-        place, code = votes.place[is_decided], votes.code[is_decided]
-        items = comparisons.items[place]
-        left, right = sides_of(items, code)
-        answered.append(np.stack([left, right, directions_of(code), votes.voter[is_decided], grades_of(code)]))
+        comparisons = drawn_columns(transaction, stored.id)
+        votes = current_votes(transaction, stored.id).excluding(excluded).without_cannot_say()
+        items = comparisons.items[votes.place]
+        answered.append(np.stack([*sides_of(items, votes.code), votes.answer, votes.voter, votes.grade]))
         item_rows.append(items)
         holder = holders_of(transaction, stored.id, comparisons)
-        holder[place] = NO_VOTER
+        holder[votes.place] = NO_VOTER
         rest = np.flatnonzero(holder != NO_VOTER)
-        silent.append(np.stack([comparisons.left[rest], comparisons.right[rest], holder[rest]]))
+        silent.append(np.stack([*comparisons.items[rest, :2].T, holder[rest]]))
     left, right, winner, voter, grades = np.concatenate(answered, axis=1)
     shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
     ids, index = np.unique(np.concatenate([voter, shown_to]), return_inverse=True)
@@ -446,7 +477,7 @@ def holders_of(transaction: Transaction, ballot_id: int, comparisons: DrawnColum
     """Return the id of the voter who holds the sheet of each comparison; NO_VOTER for a free sheet."""
     holders = np.full(int(comparisons.sheet.max()) + 1, NO_VOTER)
     lease = schema.lease
-    of_ballot = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
+    of_ballot = (lease.c.ballot_id == ballot_id, schema.IS_HELD)
     sheet, voter = transaction.integer_columns(sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
     holders[sheet] = voter
     return holders[comparisons.sheet]
@@ -505,11 +536,7 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     read = transaction.integer_columns(in_order)
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
     if transaction.info.set_size > 2:
-        other_items = transaction.execute(in_order.with_only_columns(pair.c.other_items)).scalars()
-        others = np.array([json.loads(items) for items in other_items], np.int64).reshape(
-            -1, transaction.info.set_size - 2
-        )
-        items = np.column_stack([columns["left"], columns["right"], others])
+        items = _read_items(transaction, in_order, columns["left"], columns["right"])
         columns["left"], columns["right"] = sides_of(items, columns["answer"])
     kinds = columns["kind"]
     answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})

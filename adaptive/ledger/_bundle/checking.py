@@ -7,7 +7,7 @@ differ between machines. The table of a bundle is therefore compared with a new 
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -16,18 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._draw import Ballot, draw_ballot
-from adaptive._protocol import Position, ballot_rng, close_ballot
+from adaptive._protocol import Position, ballot_rng
 from adaptive._record import BallotRecord, ProtocolResult, places_best_first
 from adaptive._scores import select_again, select_top
 from adaptive._tables import cell_number, csv_text, guarded, item_cells, item_columns, set_columns
-from adaptive._votes import UNANSWERED
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
-from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, choices_of, sides_of
+from adaptive.ledger._ballots.stored import (
+    CurrentVotes,
+    StoredBallot,
+    ballot_of,
+    chain_digest,
+    choices_of,
+    record_and_position,
+    record_dict,
+    sides_of,
+)
 from adaptive.ledger._bundle.contents import Contents, Row
 from adaptive.ledger._campaign.settings import KINDS
-from adaptive.ledger._closing import chain_digest, record_dict
 from adaptive.ledger._store import schema
 from adaptive.ledger._votes.exports import set_cells
 from adaptive.ledger.errors import BundleError
@@ -186,6 +193,13 @@ def votes_that_count(events: Sequence[Row], excluded: frozenset[str]) -> dict[in
     return {place: event for place, event in last.items() if event["kind"] == "cast" and event["voter"] not in excluded}
 
 
+def current_votes_of(events: Sequence[Row], excluded: Collection[str]) -> CurrentVotes:
+    """Return the votes that count, as the ledger's functions expect them, without their voters."""
+    votes = votes_that_count(events, frozenset(excluded)).items()  # by place, as `events_by_ballot` sorts them
+    codes = np.array([schema.ANSWERS[event["answer"]] for _, event in votes], np.int64)
+    return CurrentVotes(np.array([place for place, _ in votes], np.int64), codes, np.zeros_like(codes))
+
+
 def vote_line(event: Row) -> str:
     """Return the line that the digest of votes covers."""
     return schema.json_of([event["place"], event["revision"], event["kind"], event["answer"], event["voter"]])
@@ -255,7 +269,7 @@ def _check_order(contents: Contents) -> None:
 
 def _check_draw(contents: Contents, stored: StoredBallot) -> None:
     comparisons, number = contents.comparisons.get(stored.number), stored.number
-    if comparisons is None or comparisons.left.size != stored.n_comparisons:
+    if comparisons is None or len(comparisons.items) != stored.n_comparisons:
         raise BundleError(f"draw of ballot {number}: {stored.n_comparisons} comparisons are expected")
     sheet = sheets_of(contents.slots[number], contents.info.settings.sheet_size)[0]
     if not np.array_equal(sheet, comparisons.sheet):
@@ -311,7 +325,7 @@ def _seed_replays(contents: Contents) -> bool:
 
 def _is_same_draw(contents: Contents, stored: StoredBallot, ballot: Ballot) -> bool:
     comparisons = contents.comparisons[stored.number]
-    same_pairs = np.array_equal(stored.places[[ballot.left, ballot.right]], [comparisons.left, comparisons.right])
+    same_pairs = np.array_equal(stored.places[[ballot.left, ballot.right]], comparisons.items.T)
     return same_pairs and np.array_equal(ballot.voter, contents.slots[stored.number])
 
 
@@ -371,20 +385,16 @@ def _score_again(
     if stored.places.tolist() != before.places.tolist():
         raise BundleError(f"draw of ballot {number}: its items are not those that ballot {number - 1} selected")
     excluded = written.get("excluded", [])
-    votes = votes_that_count(events, frozenset(excluded))
-    answers = np.full(stored.n_comparisons, UNANSWERED, np.int8)
-    for place, event in votes.items():
-        code = int(schema.directions_of(np.array(schema.ANSWERS[event["answer"]])))
-        answers[place] = UNANSWERED if code == schema.CANNOT_SAY else code
+    votes = current_votes_of(events, excluded)
     try:
         ballot = ballot_of(info, stored, contents.comparisons[number], contents.slots[number])
         at = {place: at for at, place in enumerate(stored.places.tolist())}
         selected = np.array([at[place] for place in written["selected"]], np.intp)
-        rng, select = ballot_rng(info.seed, number, "cut"), select_again(selected, written["n_tied_at_cut"])
-        record, position = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
+        select = select_again(selected, written["n_tied_at_cut"])
+        record, position = record_and_position(info, stored, ballot, votes, before, select=select)
     except AdaptiveError as error:
         raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
-    again = record_dict(record, position, len(votes), excluded)
+    again = record_dict(record, position, votes.n_answered, excluded)
     wrong = [name for name in again if schema.json_of(again[name]) != schema.json_of(written.get(name))]
     if wrong or set(written) != set(again):
         raise BundleError(
@@ -442,15 +452,13 @@ def check_strengths(text: str, expected: str) -> None:
 def _counted_votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], NDArray[np.int64]]:
     """Return the votes that count, with the grade and the items of each; "cannot say" counts as no answer."""
     by_ballot = events_by_ballot(contents)
-    codes, n_asked = [], 0
-    item_rows = [np.empty((0, contents.info.set_size), np.int64)]
-    for stored in contents.stored_ballots:
-        n_asked += stored.n_comparisons
-        votes = sorted(votes_that_count(by_ballot[stored.number], contents.excluded).items())
-        decided = {place: schema.ANSWERS[event["answer"]] for place, event in votes if event["answer"] != "cannot say"}
-        codes += list(decided.values())
-        item_rows.append(contents.comparisons[stored.number].items[list(decided)])
-    answers, items = np.array(codes, np.int64), np.concatenate(item_rows)
+    codes, item_rows = [np.empty(0, np.int64)], [np.empty((0, contents.info.set_size), np.int64)]
+    for number, comparisons in contents.comparisons.items():
+        votes = current_votes_of(by_ballot[number], contents.excluded).without_cannot_say()
+        codes.append(votes.code)
+        item_rows.append(comparisons.items[votes.place])
+    answers, items = np.concatenate(codes), np.concatenate(item_rows)
+    n_asked = sum(stored.n_comparisons for stored in contents.stored_ballots)
     left, right = sides_of(items, answers)
     columns = left.astype(np.int32), right.astype(np.int32), schema.directions_of(answers).astype(np.int8)
     return (

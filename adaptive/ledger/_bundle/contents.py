@@ -561,8 +561,8 @@ def _parse_comparisons(
     comparisons, slots = {}, {}
     for ballot, rows in by_ballot.items():
         table = np.array(rows, np.int64)
-        sheets, positions, slots[ballot], lefts, rights = table[:, :5].T
-        comparisons[ballot] = DrawnColumns(sheets, positions, lefts, rights, table[:, 5:])
+        sheets, positions, slots[ballot] = table[:, :3].T
+        comparisons[ballot] = DrawnColumns(sheets, positions, table[:, 3:])
     return comparisons, slots, {ballot: checks[ballot] for ballot in by_ballot}
 
 

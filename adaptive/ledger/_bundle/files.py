@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,12 +18,10 @@ from adaptive.ledger._bundle.checking import (
     Verified,
     check_strengths,
     checked,
-    events_by_ballot,
     label_cells,
     result_csv,
     strengths_csv,
     votes_csv,
-    votes_that_count,
 )
 from adaptive.ledger._bundle.contents import (
     JSON,
@@ -210,14 +208,12 @@ def _insert(connection: sa.Connection, contents: Contents) -> CampaignInfo:
     values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in values.items()}
     inserted = sa.insert(table).values(**values, hash_key=secrets.token_hex(32)).returning(table.c.id)
     same = {"campaign_id": connection.execute(inserted).scalar_one()}
-    if contents.items:
-        columns = {name: [row[name] for row in contents.items] for name in contents.items[0]}
-        insert_columns(connection, schema.item, {**same, **columns})
+    _add(connection, schema.item, contents.items, same)
     transaction = Transaction(connection, load_campaign(connection, campaign["key"]))
-    _add(transaction, schema.voting_pages, _table_rows(contents.pages), same)
+    _add(connection, schema.voting_pages, _table_rows(contents.pages), same)
     ballots = _insert_ballots(transaction, contents)
     voters = _insert_voters(transaction, contents)
-    _add(transaction, schema.lease, _table_rows(contents.leases, ballots, voters))
+    _add(connection, schema.lease, _table_rows(contents.leases, ballots, voters))
     leases = _lease_ids(transaction, ballots)
     sheets = {
         number: comparisons.sheet.tolist() + [check.sheet for check in contents.checks[number]]
@@ -227,9 +223,10 @@ def _insert(connection: sa.Connection, contents: Contents) -> CampaignInfo:
     for row, values in zip(contents.votes, votes, strict=True):
         sheet, fence = sheets[row["ballot"]][row["place"]], values.pop("fence")
         values["lease_id"] = None if fence is None else leases[row["ballot"], sheet, fence]
-    _add(transaction, schema.vote_event, votes)
-    _add(transaction, schema.late_vote, _vote_rows(contents.late_votes, ballots, voters))
-    _add(transaction, schema.audit_event, _table_rows(contents.audit, ballots, voters), same)
+    _add(connection, schema.vote_event, votes)
+    _count_answers(transaction, ballots.values())
+    _add(connection, schema.late_vote, _vote_rows(contents.late_votes, ballots, voters))
+    _add(connection, schema.audit_event, _table_rows(contents.audit, ballots, voters), same)
     return transaction.info
 
 
@@ -255,15 +252,14 @@ def _vote_rows(rows: Sequence[Row], ballots: Mapping[int, int], voters: Mapping[
 
 
 def _add(
-    transaction: Transaction, table: sa.Table, rows: Sequence[Mapping[str, Any]], same: Mapping[str, Any] | None = None
+    connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]], same: Mapping[str, Any] | None = None
 ) -> None:
     if rows:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        transaction.insert_columns(table, {**(same or {}), **columns})
+        insert_columns(connection, table, {**(same or {}), **columns})
 
 
 def _insert_ballots(transaction: Transaction, contents: Contents) -> dict[int, int]:
-    answered, checked = _count_answered(contents)
     ids = {}
     for row in _table_rows(contents.ballots):
         number = row["number"]
@@ -274,24 +270,22 @@ def _insert_ballots(transaction: Transaction, contents: Contents) -> dict[int, i
         numbers = sheets.tolist()
         columns = {"number": numbers, "slot": slot[first].tolist(), "n_comparisons": counts.tolist()}
         columns["n_checks"] = n_checks(contents.checks[number], numbers)
-        for name, by_sheet in (("n_answered", answered), ("n_checked", checked)):
-            columns[name] = [by_sheet[number, sheet] for sheet in numbers]
-        transaction.insert_columns(schema.sheet, {"ballot_id": ids[number], **columns})
+        insert_columns(transaction.connection, schema.sheet, {"ballot_id": ids[number], **columns})
         store_comparisons(transaction, ids[number], comparisons, contents.checks[number])
     return ids
 
 
-def _count_answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
-    """Return the numbers of comparisons and of checks, without practice, that have a vote, by ballot and sheet."""
-    scored, checked = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    votes, on_checks = events_by_ballot(contents), events_by_ballot(contents, checks=True)
-    for number, comparisons in contents.comparisons.items():
-        for place in votes_that_count(votes[number], frozenset()):
-            scored[number, int(comparisons.sheet[place])] += 1
-        for place in votes_that_count(on_checks[number], frozenset()):
-            check = contents.checks[number][place - comparisons.sheet.size]
-            checked[number, check.sheet] += check.kind != "practice"
-    return scored, checked
+def _count_answers(transaction: Transaction, ballots: Collection[int]) -> None:
+    """Store the numbers of answered comparisons and checks, without practice, of each sheet of these ballots."""
+    sheet, pair = schema.sheet, schema.comparison
+    of_sheet = sa.select(sa.func.count()).where(pair.c.ballot_id == sheet.c.ballot_id, pair.c.sheet == sheet.c.number)
+    answered = of_sheet.where(schema.IS_ANSWERED).correlate(sheet)
+    counts = {
+        "n_answered": answered.where(pair.c.probe.is_(None)),
+        "n_checked": answered.where(pair.c.probe != "practice"),
+    }
+    values = {name: count.scalar_subquery() for name, count in counts.items()}
+    transaction.execute(sa.update(sheet).where(sheet.c.ballot_id.in_(ballots)).values(**values))
 
 
 def _insert_voters(transaction: Transaction, contents: Contents) -> dict[str, int]:
@@ -304,11 +298,11 @@ def _insert_voters(transaction: Transaction, contents: Contents) -> dict[str, in
         }
         for voter in contents.voters
     ]
-    _add(transaction, schema.voter, rows, {"campaign_id": transaction.info.id})
+    _add(transaction.connection, schema.voter, rows, {"campaign_id": transaction.info.id})
     ids = {key: voter_id for voter_id, key in transaction.voter_keys().items()}
     named = [voter for voter in contents.voters if voter["name"] is not None]
     identities = [{"voter_id": ids[voter["voter"]], "external_id": voter["name"]} for voter in named]
-    _add(transaction, schema.voter_identity, identities)
+    _add(transaction.connection, schema.voter_identity, identities)
     return ids
 
 

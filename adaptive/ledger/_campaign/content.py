@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
-from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
+from adaptive._tables import Label, header_and_records, is_line, item_label_columns, label_in, named_column, open_table
 from adaptive.ledger.errors import LedgerError, require
 from rankcorr._checks import check_declared, declare, shown
 from rankcorr._io.table import Record, TextTable
@@ -38,33 +38,9 @@ _MOST_OF_TEXT: Final = 20_000  # characters in a text of several lines
 _MOST_FAULTS: Final = 100
 _CONTENT: Final = ("kind", "content", "alt_text")
 MOST_BRACKETS: Final = 1_000  # at each "[", markdown looks for a link, which takes up to 80 microseconds
-# Invisible but needed characters: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens, word joiners, and
-# marks of direction (left-to-right, right-to-left, Arabic), which affect only their neighbours.
-_JOINERS: Final = frozenset("\u200c\u200d\u00ad\u2060\u200e\u200f\u061c")
 # Embeddings, overrides and isolates: an unclosed one reverses the rest of the page.
 _TURNS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ENDS: Final = frozenset("\t\n\r")
-
-
-def is_line(text: str) -> bool:
-    r"""Return whether a text is a single line with at least one visible character.
-
-    See Also
-    --------
-    PageTexts : Its `title` and `question` must be lines.
-
-    Examples
-    --------
-    >>> from adaptive.ledger import is_line
-    >>> is_line("Qui va là\u202f?"), is_line("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"), is_line("\u200d")
-    (True, True, False)
-    >>> is_line("a\nb"), is_line("a\x07"), is_line("user\u202egpj.exe")
-    (False, False, False)
-    """
-    is_seen = any(char.isprintable() and char != " " for char in text)
-    return is_seen and all(
-        char.isprintable() or char in _JOINERS or unicodedata.category(char) == "Zs" for char in text
-    )
 
 
 def is_prose(text: str) -> bool:
@@ -445,9 +421,8 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
     rows = []
     try:
         header, records = header_and_records(table, table.text(), "item")
-        reader = _ItemReader(table, header, faults, why_no_file)
-        for record in records:
-            if (row := reader.read(record)) is not None:
+        for row in _read_rows(table, header, records, faults, why_no_file):
+            if row is not None:
                 rows.append(row)
             if len(faults) >= _MOST_FAULTS:
                 break
@@ -488,10 +463,9 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     """
     table, header, records = open_table(path)
     faults: list[ItemFault] = []
-    reader = _ItemReader(table, header, faults)
     rows = []
-    for record in records:
-        if (row := reader.read(record)) is None:
+    for row in _read_rows(table, header, records, faults):
+        if row is None:
             table.fail(faults[0].message, faults[0].line, faults[0].column)
         rows.append(row)
     if not rows:
@@ -513,43 +487,39 @@ class _FaultTable(TextTable):
         raise _FaultError(message, line, column)
 
 
-class _ItemReader:
-    """Reads the rows of a table of items, and adds their faults to a list.
+def _read_rows(
+    table: TextTable,
+    header: Record,
+    records: Iterable[Record],
+    faults: list[ItemFault],
+    why_no_file: Callable[[str], str | None] | None = None,
+) -> Iterator[tuple[Label, ItemContent] | None]:
+    """Yield item and content of each row of a table of items; None if it has faults, which are added to the list.
 
     The fault of a label is an error, except in a `_FaultTable`.
     """
-
-    def __init__(
-        self,
-        table: TextTable,
-        header: Record,
-        faults: list[ItemFault],
-        why_no_file: Callable[[str], str | None] | None = None,
-    ) -> None:
-        self.table, self.header, self.faults, self.why_no_file = table, header, faults, why_no_file
-        self.columns = item_label_columns(table, header)
-        self.places = {name: places[0] for name in _CONTENT if (places := named_column(table, header, name))}
-        self._lines: dict[Label, int] = {}
-
-    def read(self, record: Record) -> tuple[Label, ItemContent] | None:
-        """Return item and content of a row; None if it has faults."""
-        n_faults, item = len(self.faults), None
+    columns = item_label_columns(table, header)
+    places = {name: numbers[0] for name in _CONTENT if (numbers := named_column(table, header, name))}
+    lines: dict[Label, int] = {}
+    for record in records:
+        n_faults, item = len(faults), None
         try:
-            item = label_in(self.table, self.header, record, self.columns)
-            if item in self._lines:
-                message = f"{shown(item)} is also on line {self._lines[item]}; items must be unique"
-                self.table.fail(message, record.line, self.header.cells[self.columns[0]])
-            self._lines[item] = record.line
+            item = label_in(table, header, record, columns)
+            if item in lines:
+                message = f"{shown(item)} is also on line {lines[item]}; items must be unique"
+                table.fail(message, record.line, header.cells[columns[0]])
+            lines[item] = record.line
         except _FaultError as error:
-            self.faults.append(error.fault)
-        if len(record.cells) != len(self.header.cells):
-            return None  # reading the item has listed this fault
-        cells = {name: record.cells[place].strip() or None for name, place in self.places.items()}
+            faults.append(error.fault)
+        if len(record.cells) != len(header.cells):
+            yield None  # reading the item has listed this fault
+            continue
+        cells = {name: record.cells[place].strip() or None for name, place in places.items()}
         kind: Any = cells.get("kind") or "text"
         content, alt_text = cells.get("content"), cells.get("alt_text")
         messages = list(content_faults(kind, content, alt_text))
-        if self.why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
-            why = self.why_no_file(content)
+        if why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
+            why = why_no_file(content)
             messages += [] if why is None else [("content", why)]
-        self.faults += [ItemFault(record.line, name, message) for name, message in messages]
-        return None if item is None or len(self.faults) > n_faults else (item, ItemContent(kind, content, alt_text))
+        faults += [ItemFault(record.line, name, message) for name, message in messages]
+        yield None if item is None or len(faults) > n_faults else (item, ItemContent(kind, content, alt_text))

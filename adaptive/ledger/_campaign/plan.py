@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from adaptive._budget import BatchOptions, answers_for, is_within, largest_count
@@ -355,23 +355,14 @@ def planned_spending(
     first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
     dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
     n_sheets = sum(1 for _ in planned_sheets([first], [dealt], n_slots, settings.sheet_size, 0))
+    planned = PlannedSpending(n_comparisons, n_probes, n_sheets, hours)
     if pay is None:
-        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours)
+        return planned
     cost = pay.cost(n_answers)
     earned = cost / (1 + pay.fee)
     hourly = None if answer_seconds is None else pay.per_answer * 3600 / answer_seconds
-    return PlannedSpending(
-        n_comparisons=n_comparisons,
-        n_probes=n_probes,
-        n_sheets=n_sheets,
-        hours=hours,
-        pay=earned,
-        fee=cost - earned,
-        cost=cost,
-        per_answer=pay.per_answer,
-        hourly=hourly,
-        currency=pay.currency,
-    )
+    paid = replace(planned, pay=earned, fee=cost - earned, cost=cost, currency=pay.currency)
+    return replace(paid, per_answer=pay.per_answer, hourly=hourly)
 
 
 def affordable_plan(

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from adaptive._budget import PayOptions, answers_for
 from adaptive._record import json_label, label_from_json
-from adaptive.ledger._campaign.content import is_line
+from adaptive._tables import is_line
 from adaptive.ledger._store.schema import MOST_GRADES
 from adaptive.ledger.errors import LedgerError, require
 from rankcorr._checks import check_declared, declare, shown

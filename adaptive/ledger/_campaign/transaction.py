@@ -265,10 +265,6 @@ class Transaction:
         others = () if comparison.other_items is None else json.loads(comparison.other_items)
         return tuple(self.info.items[place] for place in (comparison.left_item, comparison.right_item, *others))
 
-    def insert_columns(self, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
-        """Insert rows that are given as columns; a single value applies to each row."""
-        insert_columns(self.connection, table, columns)
-
     def audit(
         self, kind: str, details: Mapping[str, Any], *, ballot_id: int | None = None, voter_id: int | None = None
     ) -> None:

@@ -12,7 +12,7 @@ from adaptive._plan import BallotPlan
 from adaptive.ledger._ballots.batches import Waits, why_it_waits
 from adaptive.ledger._ballots.pairs import dropped_sheets
 from adaptive.ledger._ballots.sheets import held_unanswered
-from adaptive.ledger._ballots.stored import answered_by_ballot, ballot_stamp, n_left_out, stored_ballots
+from adaptive.ledger._ballots.stored import ballot_stamp, n_left_out, stored_ballots
 from adaptive.ledger._campaign.plan import expected_probes
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction, state_at
 from adaptive.ledger._store import schema
@@ -459,17 +459,17 @@ def spending_of(transaction: Transaction) -> Spending | None:
     plan, pay, probing = transaction.info.plan, transaction.info.settings.pay, transaction.info.settings.probing
     if pay is None and probing is None:
         return None
-    n_votes = sum(answered_by_ballot(transaction).values())
+    rows = _ballot_rows(transaction)
+    n_votes = sum(row.n_answered for row in rows)
     of_campaign = transaction.of_campaign(schema.ballot)
     is_check = schema.vote_event.c.place >= schema.ballot.c.n_comparisons
     n_probes = 0 if probing is None else transaction.count(schema.VOTES, of_campaign, is_check, schema.IN_FORCE)
     expected_votes = plan.n_comparisons
-    states = transaction.execute(sa.select(schema.ballot.c.state).where(of_campaign)).scalars().all()
-    still = expected_probes(plan, len(transaction.info.slots), transaction.info.settings, n_opened=len(states))
+    still = expected_probes(plan, len(transaction.info.slots), transaction.info.settings, n_opened=len(rows))
     probes = _count_checks(transaction) + still
     now, end = n_votes + n_probes, expected_votes + probes
     last = plan.n_ballots if isinstance(plan, BallotPlan) else 1
-    if len(states) >= last and set(states) == {"closed"}:  # unanswered comparisons are no longer asked
+    if len(rows) >= last and all(row.state == "closed" for row in rows):  # unanswered comparisons are no longer asked
         expected_votes, probes, end = n_votes, n_probes, now
     counts = (n_votes, n_probes, expected_votes, probes)
     if pay is None:

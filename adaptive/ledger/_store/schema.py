@@ -591,8 +591,13 @@ LEASES: Final = lease.join(ballot, ballot.c.id == lease.c.ballot_id)
 PAIRS: Final = comparison.join(ballot, ballot.c.id == comparison.c.ballot_id)
 SHEETS: Final = sheet.join(ballot)
 PAIRS_ON_SHEETS: Final = comparison.join(sheet).join(ballot)
+# Conditions that a lease has not ended, and that it is that of a sheet or of a comparison.
+IS_HELD: Final = lease.c.ended_at.is_(None)
 LEASE_OF_SHEET: Final = sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
 LEASED_TO: Final = sa.and_(lease.c.ballot_id == comparison.c.ballot_id, lease.c.sheet == comparison.c.sheet)
+# Comparisons of a sheet without an answer, and whether a sheet has a comparison or a check without one.
+N_LEFT: Final = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
+IS_UNFINISHED: Final = sa.or_(sheet.c.n_answered < sheet.c.n_comparisons, sheet.c.n_checked < sheet.c.n_checks)
 IS_NO_PRACTICE: Final = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
 
 

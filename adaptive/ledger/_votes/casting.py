@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from adaptive._record import has_half_a_pair
 from adaptive.errors import VoteError
-from adaptive.ledger._ballots.sheets import lease_end, mark_answered, renew_unanswered
+from adaptive.ledger._ballots.sheets import renew_after_vote
 from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._membership import has_finished
 from adaptive.ledger._store import schema
@@ -57,7 +57,6 @@ _LOCK: Final = (
     .where(*_IS_COMPARISON)
     .with_for_update(of=schema.sheet, key_share=True)
 )
-_RENEWED_BELOW: Final = 0.9  # share of the lease time below which a vote renews it; saves a write for most votes
 Step: TypeAlias = Callable[[Transaction, Any, "LateVoteError | None"], "Receipt | LateVoteError"]
 
 
@@ -177,18 +176,17 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
             pair = pair_id(vote.number, comparison.sheet, comparison.position)
             raise ConflictError(f"comparison {pair} already has the vote {recorded!r}", recorded=recorded)
         revision = (comparison.revision or 0) + 1
-        row |= {"revision": revision, "lease_id": comparison.lease_id}
-        if is_change:  # the number of answers does not change
-            transaction.execute(sa.insert(schema.vote_event).values(**row, kind="cast"))
-            return Receipt(vote.event_id, revision, "cast", vote.answer)
-        row["ballot"] = row.pop("ballot_id")
+        row |= {"revision": revision, "lease_id": comparison.lease_id, "ballot": row.pop("ballot_id")}
         counts = {"sheet": comparison.sheet, "scored": comparison.scored, "checked": comparison.checked}
-        if transaction.is_postgresql:
+        if is_change:  # the number of answers does not change
+            transaction.execute(_CAST, row)
+        elif transaction.is_postgresql:
             transaction.execute(_CAST_AND_COUNT, {**row, **counts})
         else:
             transaction.execute(_CAST, row)
             transaction.execute(COUNT, {"ballot": comparison.ballot_id, **counts})
-        _renew_lease(transaction, comparison, vote.voter_id)
+        if not is_change:
+            renew_after_vote(transaction, comparison, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
     return _write_event(campaign, vote.number, vote.place, vote.event_id, payload, work)
@@ -376,24 +374,6 @@ def _late_message(why: str, number: int) -> str:
     return "the sheet no longer belongs to this voter: the vote was stored, but does not count"
 
 
-def _renew_lease(transaction: Transaction, comparison: Any, voter_id: int) -> None:
-    if comparison.unanswered:
-        if comparison.scored or comparison.checked:
-            mark_answered(transaction, comparison.lease_id, voter_id)
-        else:
-            renew_unanswered(transaction, comparison.lease_id)
-        return
-    if comparison.remaining is None:
-        return
-    minutes = transaction.info.settings.lease_minutes
-    length = 0 if minutes is None else int(minutes * 60_000_000)  # None with an end: the lease time of a study
-    if _RENEWED_BELOW * length < comparison.remaining <= length:
-        return
-    table = schema.lease
-    renewed = sa.update(table).where(table.c.id == comparison.lease_id)
-    transaction.execute(renewed.values(expires_at=lease_end(transaction, voter_id)))
-
-
 def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     """Return the columns that votes and late votes have in common, without the revision."""
     same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
@@ -449,13 +429,6 @@ def _unknown_comparison(number: object, place: object) -> VoteError:
 def _state_statement(at: sa.ColumnElement[int]) -> sa.Select[Any]:
     ballot, comparison, lease = schema.ballot, schema.comparison, schema.lease
     event, late = schema.vote_event, schema.late_vote
-    older = event.alias("earlier")
-    last = (
-        sa.select(sa.func.max(older.c.revision))
-        .where(older.c.ballot_id == comparison.c.ballot_id, older.c.place == comparison.c.place)
-        .correlate(comparison)
-        .scalar_subquery()
-    )
     known = [sa.exists().where(table.c.event_id == sa.bindparam("event")) for table in (event.alias(), late)]
     return (
         sa.select(
@@ -474,8 +447,8 @@ def _state_statement(at: sa.ColumnElement[int]) -> sa.Select[Any]:
             sa.or_(*known).label("known"),
         )
         .select_from(schema.PAIRS)
-        .outerjoin(lease, sa.and_(schema.LEASED_TO, lease.c.ended_at.is_(None)))
-        .outerjoin(event, sa.and_(schema.OF_COMPARISON, event.c.revision == last))
+        .outerjoin(lease, sa.and_(schema.LEASED_TO, schema.IS_HELD))
+        .outerjoin(event, sa.and_(schema.OF_COMPARISON, schema.IS_LAST))
         .where(*_IS_COMPARISON)
     )
 

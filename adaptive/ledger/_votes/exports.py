@@ -37,11 +37,10 @@ import sqlalchemy as sa
 
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
-from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
+from adaptive._tables import csv_text, guarded, item_cells, item_columns, item_name, set_columns
 from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.settings import Targets
 from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
-from adaptive.ledger._membership import file_name
 from adaptive.ledger._store import schema
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
@@ -124,7 +123,7 @@ def _expressible(
                 exported.append(vote)
         elif vote.is_excluded:
             left_out["their voter is excluded"] += 1
-        elif vote.answer not in _FORMS[form].answers and not vote.other_items:
+        elif vote.answer not in _FORMS[form].answers and len(vote.items) == 2:
             left_out[f"{form} has no {vote.answer!r}"] += 1
         else:
             exported.append(vote)
@@ -133,7 +132,7 @@ def _expressible(
 
 def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool) -> str:
     """Return our CSV; an extra column with the name of a standard column gets the prefix file_."""
-    items = {label for vote in votes for label in (vote.left, vote.right)}
+    items = {label for vote in votes for label in vote.items[:2]}
     has_grades = info.settings.grades > 1
     answer_columns = [*item_columns("left", items), *item_columns("right", items), "winner", *["grade"] * has_grades]
     ours = ["comparison", "voter", *(answer_columns if info.set_size == 2 else set_columns(info.set_size))]
@@ -144,10 +143,10 @@ def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool)
     cells = {label: [safe(cell) for cell in item_cells(label)] for label in items}
 
     def answer_cells(vote: VotedComparison) -> list[str]:
-        if vote.other_items:
-            return set_cells([vote.left, vote.right, *vote.other_items], vote.answer, safe)
+        if info.set_size > 2:
+            return set_cells(vote.items, vote.answer, safe)
         grade = ["" if vote.grade is None else str(vote.grade)] * has_grades
-        return [*cells[vote.left], *cells[vote.right], vote.answer or "", *grade]
+        return [*(cell for label in vote.items for cell in cells[label]), vote.answer or "", *grade]
 
     rows = (
         [
@@ -203,8 +202,8 @@ def arena_lines(votes: Sequence[VotedComparison]) -> str:
     return _json_lines(
         {
             "comparison": vote.comparison,
-            "model_a": json_label(vote.left),
-            "model_b": json_label(vote.right),
+            "model_a": json_label(vote.items[0]),
+            "model_b": json_label(vote.items[1]),
             "winner": _MODEL[vote.answer or ""],
             "judge": vote.voter,
             "tstamp": None if vote.received_at is None else vote.received_at / 1e6,
@@ -216,9 +215,7 @@ def arena_lines(votes: Sequence[VotedComparison]) -> str:
 def choix_files(votes: Sequence[VotedComparison], items: Sequence[Hashable], guard: bool) -> list[str]:
     """Return CSV of winners and losers, and CSV of the items; all votes must be left or right."""
     place = {item: at for at, item in enumerate(items)}
-    pairs = ((place[vote.left], place[vote.right]) for vote in votes)
-    sides = (vote.answer == "left" for vote in votes)
-    rows = (pair if left_won else pair[::-1] for pair, left_won in zip(pairs, sides, strict=True))
+    rows = ([place[item] for item in vote.items[:: 1 if vote.answer == "left" else -1]] for vote in votes)
     safe = guarded if guard else str
     labels = ([safe(cell) for cell in item_cells(item)] for item in items)
     return [csv_text(["winner", "loser"], rows), csv_text(item_columns("item", items), labels)]
@@ -231,7 +228,7 @@ def groups_of_votes(votes: Iterable[VotedComparison], targets: Targets) -> Targe
     shares: dict[Any, float] = {}
     numbers: Counter[Any] = Counter()
     for vote in votes:
-        (target, left), (_, right) = cast(Any, (vote.left, vote.right))
+        (target, left), (_, right) = cast(Any, vote.items)
         is_reversed = (target, right, left) in numbers
         key = (target, right, left) if is_reversed else (target, left, right)
         numbers[key] += 1
@@ -251,12 +248,13 @@ def target_groups(transaction: Transaction) -> TargetGroups:
 
 def _label_studio_task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     data = {"comparison": vote.comparison, "voter": vote.voter}
-    data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
-    for side, label in ((1, vote.left), (2, vote.right)):
+    for side, label in enumerate(vote.items, 1):
+        data[f"text{side}"] = item_name(label)
+    for side, label in enumerate(vote.items, 1):
         if label in items:
             item = items[label]
             # An item without content gets its label, because all tasks need the variables of the configuration.
-            data[f"content{side}"] = file_name(label) if item.content is None else item.content
+            data[f"content{side}"] = item_name(label) if item.content is None else item.content
             data[f"kind{side}"] = item.kind
             data[f"alt_text{side}"] = item.alt_text
     task: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}}
@@ -272,10 +270,10 @@ def _label_studio_task(vote: VotedComparison, items: Mapping[Hashable, ItemConte
 
 
 def _potato_instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
-    texts = [file_name(label) for label in (vote.left, vote.right)]
+    texts = [item_name(label) for label in vote.items]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:
-        pair = [items[label] for label in (vote.left, vote.right)]
+        pair = [items[label] for label in vote.items]
         instance["contents"] = [
             text if item.content is None else item.content for text, item in zip(texts, pair, strict=True)
         ]
@@ -307,10 +305,8 @@ class VotedComparison:
         Id of the comparison, such as "2-0-17".
     voter : str or None
         Key or name of the voter, or of the holder of the sheet if there is no vote.
-    left, right : hashable
-        Labels.
-    other_items : tuple of hashable
-        Labels of the items of a set after its first two, which are `left` and `right`.
+    items : tuple of hashable
+        Labels, in the order shown.
     answer : {"left", "right", "tie", "cannot say"} or None
         For a set, one of `CampaignInfo.answers`.
     grade : int or None
@@ -326,9 +322,7 @@ class VotedComparison:
 
     comparison: str
     voter: str | None
-    left: Hashable
-    right: Hashable
-    other_items: tuple[Hashable, ...]
+    items: tuple[Hashable, ...]
     answer: str | None
     grade: int | None
     response_ms: int | None
@@ -394,14 +388,11 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[V
     for row in rows:
         voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
         answer, grade = (None, None) if row.answer is None else schema.side_and_grade(schema.answer_name(row.answer))
-        left, right, *others = transaction.labels_of(row)
         result.append(
             VotedComparison(
                 comparison=schema.pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else display_names[voter],
-                left=left,
-                right=right,
-                other_items=tuple(others),
+                items=transaction.labels_of(row),
                 answer=answer,
                 grade=grade,
                 response_ms=row.response_ms,

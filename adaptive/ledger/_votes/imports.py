@@ -20,14 +20,14 @@ import sqlalchemy as sa
 
 from adaptive._formats.records import records_of_file
 from adaptive._formats.votes import VoteColumns, VoteFile, VoteRow, read_votes
-from adaptive._tables import Label, cell_number, csv_text, guarded, item_cells, set_columns
+from adaptive._tables import Label, cell_number, csv_text, guarded, item_cells, item_name, set_columns
 from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
 from adaptive.ledger._ballots.stored import NO_VOTER, NOTHING, ballot_probes, drawn_columns, holders_of
 from adaptive.ledger._campaign.settings import KINDS, KnownPair
-from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, state_at
-from adaptive.ledger._membership import file_name, voters_named
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, insert_columns, state_at
+from adaptive.ledger._membership import voters_named
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import ANSWERS, answer_code, answer_name, json_of, pair_at, pair_id
 from adaptive.ledger._votes.casting import VoteCast, event_row, why_late
@@ -195,7 +195,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
         raise VoteError("; ".join(problems[:_MOST_LISTED]) + more)
     for table, columns in ((schema.vote_event, events), (schema.late_vote, late)):
         if columns:
-            transaction.insert_columns(table, columns)
+            insert_columns(transaction.connection, table, columns)
     for number, ballot in ballots.items():
         transaction.count_answers(ballot.id, scored[number], checked[number])
     waiting = sa.select(schema.lease.c.id).select_from(schema.LEASES)
@@ -367,7 +367,7 @@ def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
             continue
         if row.left is None or row.right is None:
             file.fail("each row needs the id of a comparison, or its two items", row.line)
-        pair = frozenset((file_name(row.left), file_name(row.right)))
+        pair = frozenset((item_name(row.left), item_name(row.right)))
         voter = None if row.voter is None else known.get(row.voter)
         if voter is None and row.voter is not None:
             file.fail(f"no voter is called {shown(row.voter)}", row.line)
@@ -380,14 +380,13 @@ def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
 def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pair], list[tuple[str, str]]]:
     """Return the id and left item of each comparison in open ballots, by voter and pair; None stands for any voter."""
     ballot = schema.ballot
-    texts = [file_name(item) for item in transaction.info.items]
+    texts = [item_name(item) for item in transaction.info.items]
     comparisons: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
     is_open = state_at(transaction.clock()) == "open"
     opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot), is_open)
     for ballot_id, number in transaction.execute(opened.order_by(ballot.c.number)).all():
-        ballot_columns = drawn_columns(transaction, ballot_id)
-        places = (getattr(ballot_columns, name) for name in ("sheet", "position", "left", "right"))
-        columns = (*places, holders_of(transaction, ballot_id, ballot_columns))
+        pairs = drawn_columns(transaction, ballot_id)
+        columns = (pairs.sheet, pairs.position, *pairs.items.T, holders_of(transaction, ballot_id, pairs))
         for sheet, position, left, right, holder in zip(*(column.tolist() for column in columns), strict=True):
             pair = frozenset((texts[left], texts[right]))
             entry = (pair_id(number, sheet, position), texts[left])
@@ -412,7 +411,7 @@ def _next_comparison(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]
 def _match_sides(row: VoteRow, comparison: str, left: str) -> VoteRow:
     """Return the row as an answer to a comparison, with its sides swapped if the comparison shows them so."""
     row = row._replace(comparison=comparison)
-    if row.left is None or file_name(row.left) == left:
+    if row.left is None or item_name(row.left) == left:
         return row
     answer = None if row.answer is None else _FLIPPED[row.answer]
     return row._replace(left=row.right, right=row.left, answer=answer)

@@ -17,9 +17,8 @@ from adaptive._budget import BatchOptions, PlanOptions
 from adaptive._plan import BallotPlan
 from adaptive._tuning.assessment import PlanAssessment, PlanColumns, assess_plan
 from rankcorr._io.source import write_atomically
-from service.collect.access import admit_founder, public_origin
+from service.collect.access import admit_founder, organiser_url, voter_url
 from service.collect.api import blueprints
-from service.collect.api.voters import organiser_url
 from service.collect.content import image_name, why_no_asset
 from service.collect.state import collecting
 from service.environment import variable
@@ -572,7 +571,7 @@ def read(campaign: ledger.Campaign) -> dict[str, Any]:
         "seed": str(info.seed),
         "plan": PlanColumns.of(info.plan),
         "settings": info.settings.to_dict(),
-        "voter_url": f"{public_origin()}/v/{info.key}",
+        "voter_url": voter_url(campaign),
     }
 
 

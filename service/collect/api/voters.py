@@ -110,7 +110,7 @@ _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID=
 def invitations(campaign: ledger.Campaign, qr: bool, voters: list[str] | None = None, number: int = 0) -> Any:
     """Make a link for each voter, which only that voter can use; a voter who already has a link gets another."""
     names = voters or [f"guest {secrets.token_hex(4)}" for _ in range(number)]
-    urls = [f"{voter_url(campaign)}#{token}" for token in campaign.voters.invite(names)]
+    urls = [f"{access.voter_url(campaign)}#{token}" for token in campaign.voters.invite(names)]
     rows = list(zip(names, urls, strict=True))
     return {
         "invitations": [{"name": name, "url": url, "qr": qr_code(url) if qr else None} for name, url in rows],
@@ -123,7 +123,7 @@ def invitations(campaign: ledger.Campaign, qr: bool, voters: list[str] | None = 
 def links(campaign: ledger.Campaign) -> Any:
     """Return the address of the voters' page, and the open link if the pages of the campaign allow it."""
     _, pages = campaign.pages()
-    url = voter_url(campaign)
+    url = access.voter_url(campaign)
     is_open = pages.open_link
     return {"voter_url": url, "open_url": url if is_open else None, "open_qr": qr_code(url) if is_open else None}
 
@@ -138,7 +138,7 @@ def study_link(campaign: ledger.Campaign) -> Any:
         raise Problem(409, "the campaign has no platform: choose one in its settings first", kind="not-possible")
     token = campaign.tokens.issue("study")
     query = f"?{_PROLIFIC}" if pages.platform == "prolific" else ""
-    return {"url": f"{voter_url(campaign)}{query}#{token}", "platform": pages.platform}
+    return {"url": f"{access.voter_url(campaign)}{query}#{token}", "platform": pages.platform}
 
 
 @tokens.get("/<key>/tokens", name="listTokens")
@@ -156,7 +156,7 @@ def read_tokens(campaign: ledger.Campaign, offset: int, limit: int, names: bool)
 def make_token(campaign: ledger.Campaign) -> Any:
     """Make another token for an organiser: for a second person, or to replace one that you revoke."""
     token = campaign.tokens.issue("organiser")
-    return {"token": token, "organiser_url": organiser_url(campaign, token)}
+    return {"token": token, "organiser_url": access.organiser_url(campaign, token)}
 
 
 @tokens.post("/<key>/tokens/<token_id>/revoke", name="revokeToken")
@@ -198,21 +198,11 @@ def end(campaign: ledger.Campaign) -> Response:
     return response
 
 
-def voter_url(campaign: ledger.Campaign) -> str:
-    """Return the address of the voters' page."""
-    return f"{access.public_origin()}/v/{campaign.key}"
-
-
 def qr_code(text: str) -> str:
     """Return a QR code as SVG, black on white, with its quiet zone."""
     file = io.BytesIO()
     segno.make(text, error="m", micro=False).save(file, kind="svg", scale=4, border=4, dark="#000", light="#fff")
     return file.getvalue().decode()
-
-
-def organiser_url(campaign: ledger.Campaign, token: str) -> str:
-    """Return the link of an organiser."""
-    return f"{access.public_origin()}/o/{campaign.key}#{token}"
 
 
 class StudyQuery(Request):

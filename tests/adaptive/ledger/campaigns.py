@@ -11,6 +11,7 @@ from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
 from adaptive.ledger import CampaignSettings, VoteCast
 from adaptive.ledger._ballots.draws import Drawn, Known, ProbeDraw
+from adaptive.ledger._ballots.stored import ballot_of, drawn_with_slots
 from adaptive.ledger._campaign.settings import KnownPair
 from adaptive.ledger._membership import register
 
@@ -29,6 +30,11 @@ def campaign_of(ledger, *, n_voters=3, plan=PLAN, items=None, seed=1, **settings
 def voters_of(campaign, n):
     """Ids of `n` voters, registered under the names of their slots."""
     return [write(campaign, register, str(name)) for name in range(n)]
+
+
+def load_ballot(transaction, stored):
+    """The ballot that `draw_ballot` drew, from its rows."""
+    return ballot_of(transaction.info, stored, *drawn_with_slots(transaction, stored.id))
 
 
 def query(ledger, statement, **values):
@@ -182,8 +188,8 @@ def draw_slots(n_items, presentations, n_slots, size, rng):
             part = places[start : start + size] if size else places
             sheet[part], position[part] = len(slots), np.arange(part.size)
             slots.append(slot)
-    left, right = ballot.left.astype(int), ballot.right.astype(int)
-    return Drawn(sheet, position, left, right, np.empty((left.size, 0), int), np.array(slots))
+    items = np.column_stack([ballot.left, ballot.right]).astype(int)
+    return Drawn(sheet, position, items, np.array(slots))
 
 
 def known_pairs(items, practice=0):

@@ -31,9 +31,8 @@ from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
 from adaptive._tables import item_cells
 from adaptive.ledger import CampaignSettings, Ledger
-from adaptive.ledger._ballots.stored import load_ballot
 from adaptive.ledger._votes.imports import record_file
-from tests.adaptive.ledger.campaigns import pair_ids
+from tests.adaptive.ledger.campaigns import load_ballot, pair_ids
 from tests.processes import guard
 
 SERVER = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")

@@ -22,8 +22,9 @@ from adaptive.ledger._bundle.contents import read_contents
 from adaptive.ledger._bundle.files import contents_of, croissant, verify_bundle
 from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._closing import close_batches
-from adaptive.ledger._membership import erase, voter_named, withdraw
+from adaptive.ledger._membership import voter_named
 from adaptive.ledger._votes.casting import correct, retract
+from adaptive.ledger._votes.voiding import erase, withdraw
 from adaptive.ledger.errors import BundleError
 from rankcorr._io.table import unguarded
 from tests.adaptive.ledger.campaigns import check_ids, new_id, pair_ids, read, write

@@ -37,7 +37,7 @@ def pairs_by_slot(draw):
     """The pairs of all comparisons of each slot."""
     pairs = {slot: set() for slot in draw.slots.tolist()}
     for place, sheet in enumerate(draw.sheet.tolist()):
-        pairs[int(draw.slots[sheet])].add(pair(draw.left[place], draw.right[place]))
+        pairs[int(draw.slots[sheet])].add(pair(*draw.items[place]))
     return pairs
 
 
@@ -71,7 +71,7 @@ def test_repeats_come_later_with_swapped_sides(case):
     for probe in again:
         place = probe.repeats
         assert draw.sheet[place] == probe.sheet
-        assert (probe.left, probe.right, probe.expected) == (draw.right[place], draw.left[place], None)
+        assert (probe.left, probe.right, probe.expected) == (*draw.items[place, ::-1], None)
         between = probe.position - draw.position[place] - 1
         assert between >= (sizes[probe.sheet] - 1) // 2
         assert probe.position < sizes[probe.sheet]  # before the last comparison, so it is certainly asked
@@ -91,7 +91,7 @@ def test_overlaps_are_comparisons_of_others(case):
     for probe in overlaps:
         place = probe.repeats
         assert draw.slots[draw.sheet[place]] != draw.slots[probe.sheet]
-        assert pair(probe.left, probe.right) == pair(draw.left[place], draw.right[place])
+        assert pair(probe.left, probe.right) == pair(*draw.items[place])
         assert pair(probe.left, probe.right) not in known_ones
     numbers = Counter(probe.sheet for probe in overlaps)
     for sheet, places in places_by_sheet(draw).items():

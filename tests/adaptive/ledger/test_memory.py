@@ -19,9 +19,9 @@ from adaptive.ledger import (
     VotingPages,
     file_id,
 )
-from adaptive.ledger._ballots.stored import load_ballot
 from adaptive.ledger._store.database import back_up
 from tests.adaptive import naive
+from tests.adaptive.ledger.campaigns import load_ballot
 from tests.adaptive.ledger.databases import PAIRS
 from tests.adaptive.strategies import PLAN, PLANS, SEEDS, Voting, answers_to, check_record
 

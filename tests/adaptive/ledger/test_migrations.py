@@ -10,9 +10,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from adaptive.ledger import Ledger, LedgerError, RevisionError
-from adaptive.ledger._membership import erase
 from adaptive.ledger._store import migrations, schema
 from adaptive.ledger._store.schema import answer_name
+from adaptive.ledger._votes.voiding import erase
 from tests.adaptive.ledger.campaigns import (
     change,
     check_ledger,

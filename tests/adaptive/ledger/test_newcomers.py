@@ -1,5 +1,6 @@
 """Sheets without a first answer, on both databases; tests let time pass by moving the ends of leases back."""
 
+import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -280,11 +281,14 @@ def test_a_slow_server_clock_does_not_shorten_the_time_of_a_study(ledger, monkey
     if ledger.database.is_sqlite:
         pytest.skip("without a clock of the database")
     campaign = web_campaign(ledger)
-    monkeypatch.setattr("adaptive.ledger._membership.now", lambda: now() - 30 * MINUTE)
+    for module in [module for name, module in sys.modules.items() if name.startswith("adaptive.ledger.")]:
+        if hasattr(module, "now"):
+            monkeypatch.setattr(module, "now", lambda: now() - 30 * MINUTE)
     voter = join_from_study(campaign)
     hand, _ = claim_sheet(campaign, voter, STUDY)
     answer(campaign, voter, hand, 0)
-    assert minutes_left(campaign, voter) == 45
+    ((end,),) = query(campaign, "SELECT expires_at FROM lease WHERE ended_at IS NULL")
+    assert round((end - now()) / MINUTE) == 45
 
 
 def test_outdated_statistics_do_not_slow_down_claims(empty_target):

@@ -20,11 +20,12 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
-from adaptive.ledger._membership import ask_others, consent, join, platform_voters
+from adaptive.ledger._membership import consent, join, platform_voters
 from adaptive.ledger._store.schema import now, pair_id
 from adaptive.ledger._tokens import holder_of, issue
 from adaptive.ledger._voter import is_more_left, next_sheet, state_of
 from adaptive.ledger._votes.casting import retract
+from adaptive.ledger._votes.voiding import ask_others
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,

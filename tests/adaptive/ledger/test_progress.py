@@ -16,7 +16,7 @@ from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.stored import ballot_stamp, current_votes, drawn_columns
 from adaptive.ledger._campaign.plan import planned_spending
 from adaptive.ledger._campaign.settings import KnownPair, Pay, Probing
-from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._campaign.transaction import Transaction, insert_columns
 from adaptive.ledger._closing import close_batches
 from adaptive.ledger._reports.status import campaign_stamp, spending_of, status_of
 from adaptive.ledger._store import schema
@@ -56,7 +56,7 @@ def steps_of_status(ledger, n_items):
             "voter_id": [voter for _, _, voter in places],
         }
         same = {"ballot_id": ballot, "revision": 1, "kind": "cast", "answer": 1, "payload_hash": "", "received_at": 0}
-        transaction.insert_columns(schema.vote_event, {**columns, **same})
+        insert_columns(transaction.connection, schema.vote_event, {**columns, **same})
 
     campaign.write(fill)
     n_steps = 0
@@ -146,8 +146,8 @@ def answers_by_item(campaign):
     result = dict.fromkeys(range(campaign.info.n_items), 0)
     for place, voter in zip(left.place.tolist(), left.voter.tolist(), strict=True):
         if voter not in out:
-            result[int(draw.left[place])] += 1
-            result[int(draw.right[place])] += 1
+            for item in draw.items[place].tolist():
+                result[item] += 1
     return result
 
 

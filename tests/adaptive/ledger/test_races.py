@@ -103,7 +103,7 @@ def test_a_closer_waits_for_an_uncommitted_vote_and_counts_it(ledger, monkeypatc
         written.set()
         assert go_on.wait(PATIENCE)
 
-    monkeypatch.setattr(votes, "_renew_lease", stay)  # the last step of a vote before its commit
+    monkeypatch.setattr(votes, "renew_after_vote", stay)  # the last step of a vote before its commit
     receipts, records = [], []
     voting = threading.Thread(target=lambda: receipts.append(campaign.cast(vote(voter, place))))
     closing = threading.Thread(target=lambda: records.append(campaign.close(1, least_answered=0.0)))

@@ -20,11 +20,26 @@ from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import CampaignSettings
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after
-from adaptive.ledger._closing import record_and_position, record_dict
-from adaptive.ledger._membership import withdraw
+from adaptive.ledger._ballots.stored import (
+    current_votes,
+    drawn_columns,
+    position_after,
+    record_and_position,
+    record_dict,
+)
 from adaptive.ledger._votes.casting import correct, retract
-from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, query_ballots, vote, voters_of, write
+from adaptive.ledger._votes.voiding import withdraw
+from tests.adaptive.ledger.campaigns import (
+    ITEMS,
+    change,
+    load_ballot,
+    new_id,
+    query,
+    query_ballots,
+    vote,
+    voters_of,
+    write,
+)
 from tests.adaptive.strategies import Voting
 
 
@@ -284,8 +299,8 @@ def steps(ledger):
             if isinstance(result, int):
                 stored = self.campaign.ballots()[-1]
                 draw = self.campaign.read(drawn_columns, stored.id)
-                sides = zip(draw.sheet.tolist(), draw.left.tolist(), draw.right.tolist(), strict=True)
-                pairs = [(sheet, frozenset({ITEMS[left], ITEMS[right]})) for sheet, left, right in sides]
+                sides = zip(draw.sheet.tolist(), draw.items.tolist(), strict=True)
+                pairs = [(sheet, frozenset({ITEMS[left], ITEMS[right]})) for sheet, (left, right) in sides]
             expected = self.model.open(pairs)
             assert result == (len(self.model.ballots) if expected == "ok" else expected)
 

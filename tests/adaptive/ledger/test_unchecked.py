@@ -14,12 +14,12 @@ from adaptive.errors import AdaptiveError
 from adaptive.ledger import CampaignSettings, ContinuousPlan
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.draws import draw_digest
+from adaptive.ledger._ballots.stored import chain_digest
 from adaptive.ledger._bundle.checking import checked, events_by_ballot, vote_line
 from adaptive.ledger._bundle.contents import NAMES, SUMS, data_members, parse_contents
 from adaptive.ledger._bundle.files import croissant, data_sheet, verify_bundle
 from adaptive.ledger._campaign.content import ItemContent, PageTexts, VotingPages
 from adaptive.ledger._campaign.settings import KnownPair, Probing
-from adaptive.ledger._closing import chain_digest
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import check_ids

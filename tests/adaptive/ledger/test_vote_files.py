@@ -63,7 +63,7 @@ def test_exported_votes_are_imported_into_another_ledger(form, items, guard, sql
     imported = {vote.comparison: vote for vote in export_all(other)}
     for vote in export_all(source):
         copy = imported[vote.comparison]
-        assert (copy.left, copy.right, copy.voter) == (vote.left, vote.right, vote.voter)
+        assert (copy.items, copy.voter) == (vote.items, vote.voter)
         assert copy.answer == (vote.answer if vote.answer in FORM_ANSWERS[form] else None)
         if form == "csv" and vote.answer is not None:
             extra = {name: cell for name, cell in copy.extra.items() if name != "received_at"}
@@ -116,7 +116,7 @@ def test_the_models_count_the_same_wins(form, items, sqlite, tmp_path):
     wins = dict.fromkeys(items, 0)
     for vote in export_all(source):
         if vote.answer in {"left", "right"}:
-            wins[vote.left if vote.answer == "left" else vote.right] += 1
+            wins[vote.items[vote.answer != "left"]] += 1
     assert dict(zip(result.items, result.wins.tolist(), strict=True)) == wins
     assert result.n_ties == sum(vote.answer == "tie" for vote in export_all(source)) * ("tie" in FORM_ANSWERS[form])
     assert result.n_voters == (0 if form == "choix" else 3)

@@ -40,7 +40,7 @@ from rankcorr.evaluation import (
     worst,
 )
 from rankcorr.evaluation._matching import join_run, matched, trec_order
-from rankcorr.evaluation._sources import grouped_queries
+from rankcorr.evaluation._sources import grouped_queries, runs_of
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_order
 from tests.rankcorr.evaluation.comparison.test_compare import case
 
@@ -149,6 +149,9 @@ def test_objects_of_other_packages_are_read_by_their_attributes():
     assert Qrels.of([Qrel("q", "a", 2, "0")]).to_dict() == {"q": {"a": 2.0}}
     run = Run.of(RanxRun(RUN_SCORES))
     assert (run.to_dict(), run.name) == (RUN_SCORES, "theirs")
+    assert runs_of([RanxRun(RUN_SCORES)])["theirs"].to_dict() == RUN_SCORES
+    with pytest.raises(OptionError, match="names of runs must be unique"):
+        runs_of([RanxRun(RUN_SCORES), RanxRun(RUN_SCORES)])
 
 
 @pytest.mark.parametrize("wrong", [3, [], None, [("q", "a", 1.0)], b"text", [Qrel("q", "a", 1, "0"), 3]])

@@ -7,7 +7,6 @@ from jsonschema import Draft202012Validator
 from werkzeug.exceptions import NotFound
 
 from adaptive.ledger import CampaignSettings, Ledger, PageTexts, VotingPages
-from adaptive.ledger._membership import invite
 from adaptive.ledger._tokens import issue
 from service.http.state import state
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, new_id
@@ -44,7 +43,7 @@ def change_pages(campaign, **pages):
 
 
 def invitation_tokens(campaign, *names):
-    return campaign.write(invite, names)
+    return campaign.voters.invite(names)
 
 
 def token_of(campaign, kind):

@@ -157,8 +157,7 @@ def test_the_votes_in_the_ledger_give_the_records_of_the_protocol(tmp_path, make
 
 def redo_ballot(campaign, stored, voting):
     """A ballot as it was drawn, and the opinions of its voters; only the holders of sheets are from the ledger."""
-    from adaptive.ledger._ballots.stored import load_ballot
-    from tests.adaptive.ledger.campaigns import query
+    from tests.adaptive.ledger.campaigns import load_ballot, query
 
     ballot = campaign.read(load_ballot, stored)
     places = {voter: at for at, (voter,) in enumerate(query(campaign, "SELECT id FROM voter ORDER BY id"))}
