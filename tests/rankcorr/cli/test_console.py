@@ -122,7 +122,7 @@ def test_defaults_of_parameters_make_the_options_of_a_command():
     look = Look(wide_margin=True, ink="blue", paper=None)
     assert answer.output == f"a {look} {{'width': 2, 'dash': None}} ('1', '2')\n"
     answer = CliRunner().invoke(draw, ["a", "--paper", "A4"])
-    assert (answer.exit_code, "No such option: --paper" in answer.output) == (2, True)
+    assert (answer.exit_code, "--paper" in answer.output) == (2, True)
 
 
 def test_a_command_has_its_options_in_the_order_of_its_parameters():
