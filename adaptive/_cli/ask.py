@@ -25,7 +25,7 @@ from adaptive.choices._judges import side_bias_of
 from adaptive.errors import VoteError
 from rankcorr import OptionError
 from rankcorr._checks import check_declared, counted, declare, real_number, repeated
-from rankcorr._cli.console import command, gathered, named_errors, progress_bar
+from rankcorr._cli.console import argument, command, flag_option, named_errors, options_of, progress_bar, text_option
 from rankcorr._io.source import printable, sync_folder
 from rankcorr.errors import TableError
 
@@ -181,13 +181,14 @@ class Judge:
 
 
 @command("ask", short_help="Let a program vote on comparisons.")
-@click.argument("pairs")
-@click.option("--judge", "text", required=True, metavar="COMMAND", help="The program with its arguments; no shell.")
-@click.option("--out", required=True, metavar="FILE", help="Votes; a file of an earlier run is continued.")
-@click.option("--voter", metavar="NAME", help="Name of the judge: only its comparisons are asked.")
-@click.option("--both-sides", is_flag=True, help="Ask each pair again with its sides exchanged.")
-@gathered("limits", AskLimits)
-def ask_command(pairs: str, text: str, out: str, voter: str | None, both_sides: bool, limits: AskLimits) -> None:
+def ask_command(
+    pairs: str = argument(),
+    text: str = text_option("COMMAND", "The program with its arguments; no shell.", "--judge", required=True),
+    out: str = text_option("FILE", "Votes; a file of an earlier run is continued.", required=True),
+    voter: str | None = text_option("NAME", "Name of the judge: only its comparisons are asked."),
+    both_sides: bool = flag_option("Ask each pair again with its sides exchanged."),
+    limits: AskLimits = options_of(AskLimits),
+) -> None:
     """Let a program vote on the comparisons of PAIRS, a file of `ballots next` or `ballots run open`.
 
     The program is started once. It reads one line for each comparison, {"id": "1-0-0", "left": "lion", "right":
@@ -215,7 +216,7 @@ def ask_command(pairs: str, text: str, out: str, voter: str | None, both_sides: 
         with _votes_file(out, pairs, questions, both_sides) as (votes, file):
             left = [row for row in selected_rows if row.answer is None and row.comparison not in votes]
             n_before = len(votes)
-            stopped = _ask_all(judge, left, limits, out, file, votes, both_sides=both_sides)
+            stopped = _ask_all(judge, left, out, file, votes, both_sides=both_sides)
             n_asked = len(votes) - n_before
         judge.end(_GRACE)
     _print_summary(list(votes.values()), n_asked, len(selected_rows) - len(left), judge.n_retries)
@@ -226,21 +227,14 @@ def ask_command(pairs: str, text: str, out: str, voter: str | None, both_sides: 
 
 
 def _ask_all(
-    judge: Judge,
-    rows: Sequence[VoteRow],
-    limits: AskLimits,
-    out: str,
-    file: IO[bytes],
-    votes: dict[str, VoteRow],
-    *,
-    both_sides: bool,
+    judge: Judge, rows: Sequence[VoteRow], out: str, file: IO[bytes], votes: dict[str, VoteRow], *, both_sides: bool
 ) -> str | None:
     """Ask the comparisons, and add each vote to the file before the next; return the option that stopped it, if any."""
     costs = [_cost(vote) or 0.0 for vote in votes.values()]
     spent, dearest, start = math.fsum(costs), max(costs, default=0.0), time.monotonic()
     with progress_bar(len(rows), "comparison", "answers of the judge") as advance:
         for n_asked, row in enumerate(rows):
-            if stopped := limits.find_limit(n_asked, spent, dearest, start):
+            if stopped := judge.limits.find_limit(n_asked, spent, dearest, start):
                 return stopped
             try:
                 vote = _vote(judge, row, both_sides)

@@ -13,15 +13,8 @@ import click
 import numpy as np
 
 from adaptive._cli import vote_files
-from adaptive._cli.fit_choices import (
-    CHOICE_OPTIONS,
-    CHOICES_HELP,
-    answers_of_choices,
-    choice_options,
-    fit_choices,
-    fit_of_choices,
-)
-from adaptive._cli.output import emit, item_text, print_items, print_note, write_items
+from adaptive._cli.fit_choices import CHOICES_HELP, answers_of_choices, choice_options, fit_choices, fit_of_choices
+from adaptive._cli.output import emit, item_text, out_option, print_items, print_note, write_items
 from adaptive._cli.vote_files import Reading
 from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
@@ -52,41 +45,26 @@ _MOST_PRINTED: Final = 20
 
 
 @console.command("fit", more=vote_files.FILES_HELP + CHOICES_HELP, short_help="Rank items by votes, with uncertainty.")
-@click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-@vote_files.vote_options
-@vote_files.model_options(list(MODELS))
-@choice_options()
-@vote_files.voter_options
-@click.option(
-    "--top",
-    type=click.IntRange(min=1),
-    help=f"Print or write only the best N items.  [default: {_MOST_PRINTED} printed, all in files]",
-)
-@click.option("--out", metavar="FILE", help="Write the ranking here, as CSV.")
-@console.option("--level", type=float, default=0.9, help="Probability that an interval contains the true rank.")
-@click.option(
-    "--better",
-    "pairs",
-    nargs=2,
-    multiple=True,
-    metavar="A B",
-    help="Also print the probability that item A is better than item B; may be repeated.",
-)
-@click.option(
-    "--reliability",
-    "with_reliability",
-    is_flag=True,
-    help="Also print how reliable the strengths are, and the infit of each item.",
-)
-@console.report_option()
-@console.table_option()
-@console.json_option(", with all that was fitted")
 def fit_command(
-    votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, only: tuple[str, ...],
-    without: tuple[str, ...], top: int | None, out: str | None, level: float,
-    pairs: tuple[tuple[str, str], ...], with_reliability: bool, report_path: str | None, as_json: bool,
-    **options: Any,
-) -> None:  # fmt: skip
+    votes: tuple[str, ...] = vote_files.votes_argument(),
+    items: str | None = vote_files.items_option(),
+    reading: Reading = console.options_of(Reading),
+    fitting: dict[str, Any] = vote_files.model_options(list(MODELS)),
+    of_choices: dict[str, Any] = choice_options(),
+    top: int | None = console.count_option(
+        f"Print or write only the best N items.  [default: {_MOST_PRINTED} printed, all in files]"
+    ),
+    out: str | None = console.text_option("FILE", "Write the ranking here, as CSV."),
+    level: float = console.option(type=float, default=0.9, help="Probability that an interval contains the true rank."),
+    pairs: tuple[tuple[str, str], ...] = console.several_option(
+        "--better", "A B", "Also print the probability that item A is better than item B; may be repeated.", nargs=2
+    ),
+    with_reliability: bool = console.flag_option(
+        "Also print how reliable the strengths are, and the infit of each item.", "--reliability"
+    ),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.output_options(", with all that was fitted"),
+) -> None:
     """Fit strengths to all votes of the VOTES files, and rank the items by them.
 
     A win over a strong item counts more than one over a weak item. The standard error shows how certain a strength is.
@@ -111,8 +89,9 @@ def fit_command(
     if as_json and out is not None:
         raise OptionError("give --json or --out, not both: --out writes CSV")
     share = checked_level(level)
-    others = {"items": items, "report": report_path, "reliability": with_reliability, "only": only, "without": without}
-    if answers := answers_of_choices(votes, reading, model, {**options, **others}):
+    model, options = fitting["model"], {**fitting, **of_choices}
+    of_pairs = {"items": items, "report": report_path, "reliability": with_reliability}
+    if answers := answers_of_choices(votes, reading, model, {**options, **of_pairs}):
         settings: dict[str, Any] = {"level": share, "pairs": pairs, "top": top, "out": out, "as_json": as_json}
         choices_fit = fit_choices(answers, options, most_printed=_MOST_PRINTED, **settings)
         _print_better([] if as_json else choices_fit.better)
@@ -127,10 +106,9 @@ def fit_command(
     if has_elo and model == "thurstone":
         raise OptionError("--elo is a scale of logistic strengths, and those of thurstone are normal")
     comparisons = vote_files.read_files(votes, reading, items).votes
-    comparisons = vote_files.select_voters(comparisons, only, without)
+    comparisons = vote_files.select_voters(comparisons, options["only"], options["without"])
     better_pairs = vote_files.named_pairs(pairs, comparisons.items)
-    of_model = {name: value for name, value in options.items() if name not in CHOICE_OPTIONS}
-    fitted = fit_named(comparisons, model, **of_model)
+    fitted = fit_named(comparisons, **fitting)
     if isinstance(fitted, Strengths) and report_path is not None:
         fitted.report().save(report_path)
     content, better = fitted.to_dict(), []
@@ -151,7 +129,7 @@ def fit_command(
     notes = _notes(fitted)
     if as_json:
         content["better"] = [pair.to_dict() for pair in better]
-        counts = {name: getattr(comparisons, name) for name in ("n_items", "n_comparisons", "n_ties", "n_unanswered")}
+        counts = console.values_of(comparisons, "n_items", "n_comparisons", "n_ties", "n_unanswered")
         n_voters = None if comparisons.voters is None else comparisons.n_voters
         console.print_json({**counts, "n_voters": n_voters, "model": model, **content})
     elif out is not None:
@@ -174,7 +152,7 @@ _MEASURES: Final = ("separation", "scale_separation", "split_half", "unit", "n_s
 
 def _summary_of(measures: Reliability) -> dict[str, Any]:
     """Return the measures as JSON has them, with the infit of voters."""
-    summary: dict[str, Any] = json_ready({name: getattr(measures, name) for name in _MEASURES})
+    summary: dict[str, Any] = json_ready(console.values_of(measures, *_MEASURES))
     if measures.voters is None or measures.voter_infit is None:
         return {**summary, "voters": None}
     rows = zip(map(json_label, measures.voters), json_ready(measures.voter_infit), strict=True)
@@ -259,33 +237,21 @@ def _model(fitted: Strengths | BordaScores, model: str) -> str:
 
 
 @console.command("next", more=vote_files.FILES_HELP, short_help="Choose the next comparisons by the votes so far.")
-@click.argument("votes", nargs=-1, metavar="VOTES...")
-@vote_files.vote_options
-@click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    required=True,
-    help="Random seed: the same votes and seed give the same comparisons.",
-)
-@click.option("--voter", "voters", multiple=True, metavar="NAME", help="Voter who gets comparisons; may be repeated.")
-@click.option(
-    "--prompts", metavar="FILE", help="Compare within these prompts: CSV with the column prompt, which VOTES have too."
-)
-@console.declared_option(Matching, "n0")
-@console.declared_option(Matching, "focus")
-@click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
 def next_command(
-    votes: tuple[str, ...],
-    reading: Reading,
-    items: str | None,
-    size: int,
-    seed: int,
-    voters: tuple[str, ...],
-    prompts: str | None,
-    n0: float,
-    focus: float,
-    out: str | None,
+    votes: tuple[str, ...] = vote_files.votes_argument(required=False),
+    items: str | None = vote_files.items_option(),
+    reading: Reading = console.options_of(Reading),
+    size: int = console.text_option("N", "Number of comparisons.", type=int, required=True),
+    seed: int = console.seed_option(
+        "Random seed: the same votes and seed give the same comparisons.", default=None, required=True
+    ),
+    voters: tuple[str, ...] = console.several_option("--voter", "NAME", "Voter who gets comparisons; may be repeated."),
+    prompts: str | None = console.text_option(
+        "FILE", "Compare within these prompts: CSV with the column prompt, which VOTES have too."
+    ),
+    n0: float = console.declared_option(Matching, "n0"),
+    focus: float = console.declared_option(Matching, "focus"),
+    out: str | None = out_option("comparisons"),
 ) -> None:
     """Choose the next comparisons, those that tell most about the top given all votes in the VOTES files.
 
@@ -334,12 +300,6 @@ def _csv(matches: Matches, first: int, *, known: bool) -> str:
     return votes_csv({"comparison": numbers, **voter, **prompt, **labels, "winner": [""] * len(numbers)})
 
 
-_level_option = console.option("--level", type=float, default=LEVEL, help="Level of the intervals.")
-_CHOICE_OPTIONS: Final = (*CHOICE_OPTIONS, "only", "without")
-_of_choices: Final = console.stacked(choice_options("judge", "elo"), vote_files.voter_options)  # of figures
-_FIGURE_OPTIONS: Final = ("k", "top", "level", "scale", "seed")
-
-
 @click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw strengths and voters.")
 def plot() -> None:
     """Draw figures of what votes say. Needs matplotlib: pip install matplotlib.
@@ -351,42 +311,38 @@ def plot() -> None:
     """
 
 
-def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw], Draw]:
+def _command(short_help: str, of_choices: Any) -> Callable[[Draw], Draw]:
     """Add a command that fits strengths to VOTES, and writes what the decorated function draws of them.
 
-    The docstring of the function is the help.
+    The docstring of the function is the help, and its parameters after the strengths are options.
     """
 
     def add(draw: Draw) -> Draw:
-        def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **of_model: Any) -> None:
-            figure_options = {name: of_model.pop(name) for name in _FIGURE_OPTIONS if name in of_model}
-            if "level" in figure_options:
-                checked_level(figure_options["level"])  # before a fit that may take long
-            model = of_model.pop("model")
-            of_choices = {name: of_model.pop(name) for name in _CHOICE_OPTIONS if name in of_model}
+        def run(
+            votes: tuple[str, ...] = vote_files.votes_argument(),
+            file: console.FigureFile = console.options_of(console.FigureFile),
+            items: str | None = vote_files.items_option(),
+            reading: Reading = console.options_of(Reading),
+            fitting: dict[str, Any] = vote_files.model_options(STRENGTH_MODELS),
+            of_figure: dict[str, Any] = console.options_of(dict, **console.declared(draw)),
+            of_choices: dict[str, Any] = of_choices,
+        ) -> None:
+            if "level" in of_figure:
+                checked_level(of_figure["level"])  # before a fit that may take long
+            options = {**fitting, **of_choices, "items": items}
             fitted: Strengths | ChoiceStrengths
-            answers = None
-            if of_choices:
-                all_options = {"items": items, **of_model, **of_choices}
-                answers = answers_of_choices(votes, reading, model, all_options)
-            if answers is None:
-                comparisons = vote_files.read_files(votes, reading, items).votes
-                comparisons = vote_files.select_voters(
-                    comparisons, of_choices.get("only", ()), of_choices.get("without", ())
-                )
-                fitted = cast("Strengths", fit_named(comparisons, model, **of_model))
-                warnings = fitted.warnings
-            else:
-                result = fit_of_choices(answers, all_options)
+            if of_choices and (answers := answers_of_choices(votes, reading, fitting["model"], options)):
+                result = fit_of_choices(answers, options)
                 fitted, warnings = result.strengths, result.warnings
-            for message in [*console.write_figure(lambda: draw(fitted, **figure_options), out), *warnings]:
+            else:
+                comparisons = vote_files.read_files(votes, reading, items).votes
+                selection = options.get("only", ()), options.get("without", ())
+                fitted = cast("Strengths", fit_named(vote_files.select_voters(comparisons, *selection), **fitting))
+                warnings = fitted.warnings
+            for message in [*file.write(lambda: draw(fitted, **of_figure)), *warnings]:
                 print_note(message)
 
-        votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-        command = console.stacked(
-            votes, console.out_option, vote_files.vote_options, vote_files.model_options(STRENGTH_MODELS), *options
-        )(run)
-        plot.command(draw.__name__, help=draw.__doc__, more=vote_files.FILES_HELP, short_help=short_help)(command)
+        plot.command(draw.__name__, help=draw.__doc__, more=vote_files.FILES_HELP, short_help=short_help)(run)
         return draw
 
     return add
@@ -403,14 +359,18 @@ def _note_rest(top: int, n_rows: int, noun: str) -> None:
         print_note(f"{top:,} of {n_rows:,} {noun} are drawn; --top {n_rows} draws all")
 
 
-@_command(
-    "Draw strengths of the best items, with intervals.",
-    console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
-    _level_option,
-    console.choice_option("--scale", SCALES, "Draw strengths or ranks."),
-    _of_choices,
-)
-def strengths(fitted: Strengths | ChoiceStrengths, *, top: int, level: float, scale: Scale) -> Figure:
+def _level_option() -> Any:
+    return console.option(type=float, default=LEVEL, help="Level of the intervals.")
+
+
+@_command("Draw strengths of the best items, with intervals.", choice_options("judge", "elo"))
+def strengths(
+    fitted: Strengths | ChoiceStrengths,
+    *,
+    top: int = console.count_option("Number of items.", default=TOP),
+    level: float = _level_option(),
+    scale: Scale = console.choice_option(SCALES, "Draw strengths or ranks."),
+) -> Figure:
     """Draw the strength of each of the best items with its interval, best first; or its rank.
 
     With more than 100 items, the intervals are drawn as a band. Answers of any kind are drawn, as `ballots fit` reads
@@ -425,14 +385,14 @@ def strengths(fitted: Strengths | ChoiceStrengths, *, top: int, level: float, sc
     return plot_strengths(fitted, top=top, level=level, scale=scale)
 
 
-@_command(
-    "Draw how likely each item is in the top k.",
-    click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
-    click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
-    console.seed_option(help_text="Same seed, same draws."),
-    _of_choices,
-)
-def top(fitted: Strengths | ChoiceStrengths, *, k: int, top: int | None, seed: int) -> Figure:
+@_command("Draw how likely each item is in the top k.", choice_options("judge", "elo"))
+def top(
+    fitted: Strengths | ChoiceStrengths,
+    *,
+    k: int = console.count_option("Size of the top.", required=True),
+    top: int | None = console.count_option(f"Most items to draw.  [default: {TOP}, or 2 k]"),
+    seed: int = console.seed_option("Same seed, same draws."),
+) -> Figure:
     """Draw the probability of each item to be in the top k, in the order of the ranking.
 
     Example:
@@ -442,12 +402,13 @@ def top(fitted: Strengths | ChoiceStrengths, *, k: int, top: int | None, seed: i
     return plot_in_top(fitted, k, top=top, seed=seed)
 
 
-@_command(
-    "Draw how often each voter agrees with the rest.",
-    console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of voters."),
-    _level_option,
-)
-def voters(fitted: Strengths, *, top: int, level: float) -> Figure:
+@_command("Draw how often each voter agrees with the rest.", console.options_of(dict))
+def voters(
+    fitted: Strengths,
+    *,
+    top: int = console.count_option("Number of voters.", default=TOP),
+    level: float = _level_option(),
+) -> Figure:
     """Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.
 
     Example:

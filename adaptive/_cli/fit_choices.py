@@ -1,7 +1,7 @@
 """The part of `ballots fit` for answers of any kind: grades, best-worst, rankings, and pairs with clusters."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -35,26 +35,26 @@ _OF_PAIRS: Final = ("ties", "oversight", "voters", "alpha", "items", "instances"
 
 
 _CHOICE_FIELDS: Final = tuple(field.name for field in fields(ChoiceOptions))
-CHOICE_OPTIONS: Final = (*_CHOICE_FIELDS, "covariates")
 
 
-def choice_options(*left_out: str) -> Callable[[Any], Any]:
-    """Return the options of a fit to answers of any kind, as `ChoiceOptions` declares them, without some."""
+def choice_options(*left_out: str) -> Any:
+    """Make the options of a fit to answers of any kind, as `ChoiceOptions` declares them, without some, as a dict."""
     metavars: dict[str, Any] = {name: {"metavar": "VOTER"} for name in ("judge", "powered_by")}
-    return console.stacked(
-        *(
-            console.declared_option(ChoiceOptions, name, **metavars.get(name, {}))
-            for name in _CHOICE_FIELDS
-            if name not in left_out
-        ),
-        console.option(
+    of_fit = {
+        name: console.declared_option(ChoiceOptions, name, **metavars.get(name, {}))
+        for name in _CHOICE_FIELDS
+        if name not in left_out
+    }
+    return console.options_of(
+        dict,
+        **of_fit,
+        covariates=console.several_option(
             "--covariate",
-            "covariates",
-            multiple=True,
-            metavar="NAME",
-            help="Fit the slope of a property of both sides, in columns left_NAME and right_NAME, as length; "
-            "repeatable.",
+            "NAME",
+            "Fit the slope of a property of both sides, in columns left_NAME and right_NAME, as length; repeatable.",
         ),
+        only=console.several_option("--only", "VOTER", "Use only the votes of this voter; may be repeated."),
+        without=console.several_option("--without", "VOTER", "Leave out the votes of this voter; may be repeated."),
     )
 
 

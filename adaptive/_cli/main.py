@@ -10,7 +10,7 @@ from adaptive._cli.run import run
 from adaptive._cli.simulate import simulate_command, tune_command, votes_needed_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
-from rankcorr._cli.console import OneLineErrors, command, json_option
+from rankcorr._cli.console import OneLineErrors, argument, command, json_option
 
 
 class Ballots(OneLineErrors):
@@ -40,9 +40,7 @@ def main() -> None:
 
 
 @command("verify", short_help="Check a bundle of a campaign.")
-@click.argument("bundle")
-@json_option("")
-def verify_command(bundle: str, as_json: bool) -> None:
+def verify_command(bundle: str = argument(), as_json: bool = json_option("")) -> None:
     """Check BUNDLE without its ledger.
 
     The command checks the checksums of all files, the digests of draws and votes, and the chain of ballots. It counts

@@ -15,11 +15,16 @@ from adaptive._record import label_from_json
 from adaptive._tables import item_cells, items_csv
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr._checks import shell_options
-from rankcorr._cli.console import print_json, print_rows, whole, write_whole
+from rankcorr._cli.console import print_json, print_rows, text_option, whole, write_whole
 from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import Verified
+
+
+def out_option(content: str) -> Any:
+    """Make the option --out of a command that writes to standard output without it."""
+    return text_option("FILE", f"Write the {content} here.  [default: standard output]", "--out")
 
 
 def emit(text: str, out: str | None, note: str) -> None:
@@ -40,7 +45,7 @@ def print_items(rows: Sequence[Mapping[str, Any]], n_items: int, texts: Mapping[
     """Print the best of some items; `texts` are the formats of columns, by default three decimals or a whole number."""
     headings = {name: name.replace("_", " ") for name in rows[0] if name != "item"}
     columns = {heading: (name, texts.get(name, _number_text)) for name, heading in headings.items()}
-    print_rows(rows, {"item": ("item", item_text), **columns})
+    print_rows(rows, {"item": item_text, **columns})
     if n_items > len(rows):
         click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
 

@@ -14,8 +14,8 @@ import click
 import numpy as np
 
 from adaptive._budget import BatchOptions, PayOptions, PlanOptions
-from adaptive._cli.output import emit, print_note
-from adaptive._cli.vote_files import Reading, reading_options
+from adaptive._cli.output import emit, out_option, print_note
+from adaptive._cli.vote_files import Reading, votes_argument
 from adaptive._draw import Ballot, draw_ballot, draw_sets
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
 from adaptive._plan import LEAST_SET, MOST_SET, Advice, BallotPlan, checked_integer, checked_positive
@@ -29,7 +29,18 @@ from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import VoteError
 from rankcorr import OptionError, Ranking
 from rankcorr._checks import collected_notices
-from rankcorr._cli.console import command, declared_setting, gathered, json_option, print_json, setting
+from rankcorr._cli.console import (
+    argument,
+    command,
+    declared_option,
+    flag_option,
+    json_option,
+    options_of,
+    print_json,
+    seed_option,
+    text_option,
+    values_of,
+)
 from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
@@ -51,22 +62,19 @@ _WAYS_OF_BATCHES: Final = ("--budget", "--hours", "--euros")
 class PlanArguments:
     """The options of a plan and of its cost, except for the items."""
 
-    n_ballots: int | None = declared_setting(PlanOptions, "n_ballots", "--ballots")
-    fraction: float = declared_setting(PlanOptions, "fraction")
-    presentations: int | None = declared_setting(PlanOptions, "presentations", metavar="M")
-    comparisons: int | None = declared_setting(PlanOptions, "comparisons", "--budget", metavar="COMPARISONS")
-    hours: float | None = declared_setting(PlanOptions, "hours")
-    euros: float | None = setting(
-        "--euros",
-        type=float,
-        metavar="AMOUNT",
-        help="Or the maximum cost in any currency, with --pay and --seconds, or with --pay-per-vote.",
+    n_ballots: int | None = declared_option(PlanOptions, "n_ballots", "--ballots")
+    fraction: float = declared_option(PlanOptions, "fraction")
+    presentations: int | None = declared_option(PlanOptions, "presentations", metavar="M")
+    comparisons: int | None = declared_option(PlanOptions, "comparisons", "--budget", metavar="COMPARISONS")
+    hours: float | None = declared_option(PlanOptions, "hours")
+    euros: float | None = text_option(
+        "AMOUNT", "Or the maximum cost in any currency, with --pay and --seconds, or with --pay-per-vote.", type=float
     )
-    top_presentations: int | None = declared_setting(PlanOptions, "top_presentations", "--top", metavar="M_TOP")
-    seconds: float | None = declared_setting(PlanOptions, "seconds_per_comparison", "--seconds")
-    pay_per_vote: float | None = declared_setting(PayOptions, "per_vote", "--pay-per-vote", metavar="AMOUNT")
-    pay_per_hour: float | None = declared_setting(PayOptions, "per_hour", "--pay", "--pay-per-hour", metavar="AMOUNT")
-    fee: float | None = declared_setting(PayOptions, "fee", default=None, metavar="SHARE")
+    top_presentations: int | None = declared_option(PlanOptions, "top_presentations", "--top", metavar="M_TOP")
+    seconds: float | None = declared_option(PlanOptions, "seconds_per_comparison", "--seconds")
+    pay_per_vote: float | None = declared_option(PayOptions, "per_vote", "--pay-per-vote", metavar="AMOUNT")
+    pay_per_hour: float | None = declared_option(PayOptions, "per_hour", "--pay", "--pay-per-hour", metavar="AMOUNT")
+    fee: float | None = declared_option(PayOptions, "fee", default=None, metavar="SHARE")
 
     def pay(self, currency: str | None = None) -> Pay | None:
         """Return the pay of voters; None without pay.
@@ -103,7 +111,7 @@ class PlanArguments:
         has_checks = settings is not None and settings.probing is not None
         if self.euros is not None or (self.hours is not None and has_checks):
             return self.affordable(lambda n: PlanOptions(**shape, comparisons=n).plan(n_items), voters, settings)
-        ways = {name: getattr(self, name) for name in ("presentations", "top_presentations", "comparisons", "hours")}
+        ways = values_of(self, "presentations", "top_presentations", "comparisons", "hours")
         return PlanOptions(**shape, **ways, seconds_per_comparison=self.seconds).plan(n_items)
 
     def affordable(self, plan_of: Callable[[int], Plan], voters: int, settings: CampaignSettings | None) -> Plan:
@@ -128,19 +136,14 @@ class PlanArguments:
             raise OptionError("--hours needs --seconds, the mean time of one comparison")
 
 
-plan_options = gathered("options", PlanArguments)
-
-
 @dataclass(frozen=True)
 class BatchArguments:
     """The options of a plan without ballots."""
 
-    continuous: bool = setting(
-        "--continuous", is_flag=True, help="Ask small matched batches, not ballots, up to --budget, --hours or --euros."
-    )
-    batch: int | None = declared_setting(BatchOptions, "batch")
-    target: float | None = declared_setting(BatchOptions, "target", metavar="TAU_W")
-    set_size: int = declared_setting(BatchOptions, "set_size", metavar="N")
+    continuous: bool = flag_option("Ask small matched batches, not ballots, up to --budget, --hours or --euros.")
+    batch: int | None = declared_option(BatchOptions, "batch")
+    target: float | None = declared_option(BatchOptions, "target", metavar="TAU_W")
+    set_size: int = declared_option(BatchOptions, "set_size", metavar="N")
 
     def plan(
         self, options: PlanArguments, n_items: int, voters: int = 1, settings: CampaignSettings | None = None
@@ -166,9 +169,6 @@ class BatchArguments:
         if options.comparisons is not None:
             return plan_of(options.comparisons)
         return options.affordable(plan_of, voters, settings)
-
-
-batch_options = gathered("batches", BatchArguments)
 
 
 def print_plan(plan: BallotPlan | ContinuousPlan, n_voters: int | None, seconds: float | None) -> None:
@@ -202,20 +202,19 @@ def print_cost(plan: BallotPlan | ContinuousPlan, n_voters: int, settings: Campa
     click.echo(f"Cost: {cost}{fee}. Voters get {per_answer} an answer{hourly}.")
 
 
+def voters_option() -> Any:
+    """Make the option --voters of a campaign or a ballot."""
+    return text_option("V", "Number of voters; they are named 0 to V-1.", type=int, required=True)
+
+
 @command("plan", short_help="Plan ballots or batches, with their cost.")
-@click.option("--n-items", type=int, metavar="N", help="Number of items.")
-@click.option("--items", metavar="FILE", help="Or a file of the items.")
-@plan_options
-@batch_options
-@click.option("--voters", type=int, metavar="V", help="Number of voters, for the advice.")
-@json_option("")
 def plan_command(
-    n_items: int | None,
-    items: str | None,
-    options: PlanArguments,
-    batches: BatchArguments,
-    voters: int | None,
-    as_json: bool,
+    n_items: int | None = text_option("N", "Number of items.", type=int),
+    items: str | None = text_option("FILE", "Or a file of the items."),
+    options: PlanArguments = options_of(PlanArguments),
+    batches: BatchArguments = options_of(BatchArguments),
+    voters: int | None = text_option("V", "Number of voters, for the advice.", type=int),
+    as_json: bool = json_option(""),
 ) -> None:
     """Plan a voting: items and comparisons of each ballot, person-hours (with --seconds), cost and advice.
 
@@ -254,12 +253,13 @@ def plan_command(
 
 
 @command("pair", short_help="Make items from pairs of tokens.")
-@click.argument("tokens")
-@click.option("--sample", type=int, metavar="N", help="Take N random pairs, not all; needs --seed.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the --sample.")
-@click.option("--across-areas", is_flag=True, help="Pair any two tokens, of one semantic area or two.")
-@click.option("--out", metavar="FILE", help="Write the items here.  [default: standard output]")
-def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas: bool, out: str | None) -> None:
+def pair_command(
+    tokens: str = argument(),
+    sample: int | None = text_option("N", "Take N random pairs, not all; needs --seed.", type=int),
+    seed: int | None = seed_option("Seed of the --sample.", default=None),
+    across_areas: bool = flag_option("Pair any two tokens, of one semantic area or two."),
+    out: str | None = out_option("items"),
+) -> None:
     """Pair the tokens of each semantic area.
 
     TOKENS is a CSV or TSV file with the columns token, area and, if known, frequency. The items are CSV with the
@@ -282,18 +282,18 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
 
 
 @command("draw", short_help="Draw one ballot: comparisons or sets for each voter.")
-@click.argument("items")
-@click.option("--presentations", type=int, required=True, metavar="M", help="Presentations of each item.")
-@click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
-@click.option(
-    "--set-size",
-    type=click.IntRange(LEAST_SET, MOST_SET),
-    metavar="K",
-    help=f"Draw sets of {LEAST_SET} to {MOST_SET} items for best-worst answers, in place of pairs.",
-)
-@click.option("--seed", type=click.IntRange(min=0), required=True, help="The same seed draws the same ballot.")
-@click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
-def draw_command(items: str, presentations: int, voters: int, set_size: int | None, seed: int, out: str | None) -> None:
+def draw_command(
+    items: str = argument(),
+    presentations: int = text_option("M", "Presentations of each item.", type=int, required=True),
+    voters: int = voters_option(),
+    set_size: int | None = text_option(
+        "K",
+        f"Draw sets of {LEAST_SET} to {MOST_SET} items for best-worst answers, in place of pairs.",
+        type=click.IntRange(LEAST_SET, MOST_SET),
+    ),
+    seed: int = seed_option("The same seed draws the same ballot.", default=None, required=True),
+    out: str | None = out_option("comparisons"),
+) -> None:
     """Draw a single ballot of the items in ITEMS.
 
     ITEMS is a CSV or TSV file with the column item, or item_1, item_2, ... The comparisons are CSV, voter by voter,
@@ -325,11 +325,12 @@ def _rows_of_sets(items: Sequence[Any], size: int, presentations: int, voters: i
 
 
 @command("score", short_help="Rank items by the votes of one or several ballots.")
-@click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-@reading_options
-@click.option("--out", metavar="FILE", help="Write the ranking here.  [default: standard output]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the slope b of each ballot.")
-def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_json: bool) -> None:
+def score_command(
+    votes: tuple[str, ...] = votes_argument(),
+    reading: Reading = options_of(Reading),
+    out: str | None = out_option("ranking"),
+    as_json: bool = flag_option("Print JSON, with the slope b of each ballot.", "--json"),
+) -> None:
     """Rank the items of the VOTES files: one file for each ballot, in their order.
 
     Each is CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
@@ -376,7 +377,7 @@ def _score(votes: VoteColumns, number: int, rows: dict[Hashable, dict[str, Any]]
         scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous)
     except VoteError as error:
         raise VoteError(f"{name}: {error}") from error
-    counts = {name: getattr(scores.tally, name) for name in ("presentations", "wins", "ties", "losses")}
+    counts = values_of(scores.tally, "presentations", "wins", "ties", "losses")
     for place, item in enumerate(items):
         before = rows.get(item, {})
         totals = {name: before.get(name, 0) + int(count[place]) for name, count in counts.items()}

@@ -1,6 +1,8 @@
 """The commands `ballots simulate`, `tune` and `votes-needed`: accuracy of a plan, best plan, votes for an accuracy."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -10,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._cli.output import print_note, quiet_executor
-from adaptive._cli.plan import PlanArguments, plan_options, print_advice
+from adaptive._cli.plan import PlanArguments, print_advice
 from adaptive._plan import BallotPlan
 from adaptive._tuning.candidates import CANDIDATES, candidates_for
 from adaptive._tuning.tune import Search, TunedPlan, tune_plan, tuning_runs
@@ -30,39 +32,43 @@ from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 
 _SIMILARITY_HELP = f"Name of a distribution, {', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
 Judge: TypeAlias = Literal["relatedness", "similarity"]
-_judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge abs(z), or z itself.")
-_workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
+
+
+def _judge_option() -> Any:
+    return console.choice_option(get_args(Judge), "Voters judge abs(z), or z itself.")
+
+
+def _workers_option() -> Any:
+    return console.option(type=click.IntRange(min=1), default=1, help="Number of processes.")
+
+
+@contextmanager
+def _simulating(workers: int, total: int, unit: str, of: str) -> Iterator[dict[str, Any]]:
+    """Give the arguments `executor` and `progress` of a simulation."""
+    with quiet_executor(workers) as executor, progress_bar(total, unit, of) as advance:
+        yield {"executor": executor, "progress": advance}
 
 
 @console.command("simulate", short_help="Simulate the accuracy of a plan.")
-@click.option("--n-items", type=int, metavar="N", help="Number of items (default: from the file of --similarity).")
-@plan_options
-@console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
-@_judge_option
-@console.option(
-    "--approach",
-    "approaches",
-    type=click.Choice(APPROACHES),
-    multiple=True,
-    default=PAPER_APPROACHES,
-    help="How votes are collected and counted; repeat it to compare several.",
-)
-@console.declared_option(VoterPopulation, "n_voters", "--voters", metavar="V")
-@console.option("--simulations", type=int, default=50, metavar="S", help="Number of simulations.")
-@console.seed_option()
-@_workers_option
-@console.json_option()
 def simulate_command(
-    n_items: int | None,
-    options: PlanArguments,
-    similarity: str,
-    judge: Judge,
-    approaches: tuple[Approach, ...],
-    voters: int,
-    simulations: int,
-    seed: int,
-    workers: int,
-    as_json: bool,
+    n_items: int | None = console.text_option(
+        "N", "Number of items (default: from the file of --similarity).", type=int
+    ),
+    options: PlanArguments = console.options_of(PlanArguments),
+    similarity: str = console.text_option("NAME|FILE", _SIMILARITY_HELP, default="exponential"),
+    judge: Judge = _judge_option(),
+    approaches: tuple[Approach, ...] = console.option(
+        "--approach",
+        type=click.Choice(APPROACHES),
+        multiple=True,
+        default=PAPER_APPROACHES,
+        help="How votes are collected and counted; repeat it to compare several.",
+    ),
+    voters: int = console.declared_option(VoterPopulation, "n_voters", metavar="V"),
+    simulations: int = console.text_option("S", "Number of simulations.", type=int, default=50),
+    seed: int = console.seed_option(),
+    workers: int = _workers_option(),
+    as_json: bool = console.json_option(),
 ) -> None:
     """Simulate a plan, and a uniform ballot or other approaches of equal cost.
 
@@ -80,25 +86,14 @@ def simulate_command(
     """
     values = given_similarity(similarity, n_items)
     planned, population = options.plan(values.size), VoterPopulation(voters)
-    with (
-        quiet_executor(workers) as executor,
-        progress_bar(simulations, "simulation", "accuracy of the plan") as advance,
-    ):
-        result = simulate(
-            planned,
-            population,
-            values,
-            n_simulations=simulations,
-            seed=seed,
-            relatedness=judge == "relatedness",
-            approaches=tuple(dict.fromkeys(approaches)),
-            executor=executor,
-            progress=advance,
-        )
+    of_voters: dict[str, Any] = {"n_simulations": simulations, "seed": seed, "relatedness": judge == "relatedness"}
+    different = tuple(dict.fromkeys(approaches))
+    with _simulating(workers, simulations, "simulation", "accuracy of the plan") as running:
+        result = simulate(planned, population, values, approaches=different, **of_voters, **running)
     if as_json:
-        inputs = {"similarity": similarity, "judge": judge, "voters": voters}
-        document = {**inputs, "simulations": simulations, "seed": seed, "ties": TIES}
-        content = {"plan": planned.to_dict(), "options": document, "coefficients": result.to_dict()}
+        option_values = {"similarity": similarity, "judge": judge, "voters": voters}
+        option_values |= {"simulations": simulations, "seed": seed, "ties": TIES}
+        content = {"plan": planned.to_dict(), "options": option_values, "coefficients": result.to_dict()}
         console.print_json({**content, "advice": [asdict(note) for note in result.advice]})
         return
     click.echo(
@@ -113,9 +108,8 @@ def simulate_command(
     click.echo(f"\n{LEGEND}")
     print_advice(result.advice)
     if any(np.isnan(values).any() for named in result.statistics.values() for values in named.values()):
-        print_note(
-            "some simulations have no coefficient, because their ranking does not tell the items apart; it is nan"
-        )
+        why = "because their ranking does not tell the items apart"
+        print_note(f"some simulations have no coefficient, {why}; it is nan")
 
 
 def _presentations(plan: BallotPlan) -> dict[str, str]:
@@ -157,20 +151,18 @@ def given_similarity(source: str, n_items: int | None) -> NDArray[np.float64]:
 class Shared:
     """Options of `ballots tune` and `ballots votes-needed`, as they were given."""
 
-    n_items: int | None = console.setting(
-        "--n-items", type=int, metavar="N", help="Number of items (default: from the file)."
+    n_items: int | None = console.text_option("N", "Number of items (default: from the file).", type=int)
+    coefficient: CoefficientName = console.choice_option(
+        COEFFICIENTS, "Coefficient that measures accuracy.", default="tau_w"
     )
-    coefficient: CoefficientName = console.setting(
-        "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."
+    judge: Judge = _judge_option()
+    voters: int | None = console.declared_option(
+        VoterPopulation, "n_voters", default=None, show_default="100", metavar="V"
     )
-    judge: Judge = console.setting(_judge_option)
-    voters: int | None = console.declared_setting(
-        VoterPopulation, "n_voters", "--voters", default=None, show_default="100", metavar="V"
-    )
-    batch: int | None = console.declared_setting(Matching, "batch")
-    seed: int = console.setting(console.seed_option())
-    workers: int = console.setting(_workers_option)
-    as_json: bool = console.setting(console.json_option())
+    batch: int | None = console.declared_option(Matching, "batch")
+    seed: int = console.seed_option()
+    workers: int = _workers_option()
+    as_json: bool = console.json_option()
 
     @property
     def population(self) -> VoterPopulation:
@@ -184,33 +176,24 @@ class Shared:
 
 
 @console.command("tune", short_help="Find the best plan for a budget, with simulated voters.")
-@click.option("--budget", type=int, required=True, metavar="COMPARISONS", help="Maximum number of comparisons.")
-@click.option("--similarity", metavar="NAME|FILE", help=f"{_SIMILARITY_HELP} Default: exponential, or from --pilot.")
-@click.option(
-    "--pilot",
-    type=click.Path(path_type=Path),
-    metavar="VOTES",
-    help="File of votes on similar items, to which voters and similarities are fitted.",
-)
-@click.option(
-    "--approach",
-    "approaches",
-    type=click.Choice(CANDIDATES),
-    multiple=True,
-    help="Only these approaches (default: all).",
-)
-@console.declared_option(Search, "simulations", metavar="S")
-@console.declared_option(Search, "fresh", metavar="S")
-@console.gathered("shared", Shared)
 def tune_command(
     *,
-    shared: Shared,
-    budget: int,
-    similarity: str | None,
-    pilot: Path | None,
-    approaches: tuple[Approach, ...],
-    simulations: int,
-    fresh: int,
+    budget: int = console.text_option("COMPARISONS", "Maximum number of comparisons.", type=int, required=True),
+    similarity: str | None = console.text_option(
+        "NAME|FILE", f"{_SIMILARITY_HELP} Default: exponential, or from --pilot."
+    ),
+    pilot: Path | None = console.text_option(
+        "VOTES",
+        "File of votes on similar items, to which voters and similarities are fitted.",
+        type=click.Path(path_type=Path),
+    ),
+    approaches: tuple[Approach, ...] = console.option(
+        "--approach", type=click.Choice(CANDIDATES), multiple=True, help="Only these approaches (default: all)."
+    ),
+    search: dict[str, Any] = console.options_of(
+        dict, **{name: console.declared_option(Search, name, metavar="S") for name in ("simulations", "fresh")}
+    ),
+    shared: Shared = console.options_of(Shared),
 ) -> None:
     """Find the best plan for a budget: fraction, presentations and number of ballots, or matching.
 
@@ -223,21 +206,10 @@ def tune_command(
     """
     votes, values, size = _items(pilot, similarity, shared.n_items)
     candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
-    total = tuning_runs(len(candidates), simulations=simulations, fresh=fresh)
-    with quiet_executor(shared.workers) as executor, progress_bar(total, "run", "search for a plan") as advance:
-        voters = None if votes is not None and shared.voters is None else shared.population
-        tuned = tune_plan(
-            budget,
-            similarity=values,
-            pilot=votes,
-            voters=voters,
-            candidates=candidates,
-            simulations=simulations,
-            fresh=fresh,
-            executor=executor,
-            progress=advance,
-            **shared.simulated,
-        )
+    voters = None if votes is not None and shared.voters is None else shared.population
+    inputs: dict[str, Any] = {"similarity": values, "pilot": votes, "voters": voters, "candidates": candidates}
+    with _simulating(shared.workers, tuning_runs(len(candidates), **search), "run", "search for a plan") as running:
+        tuned = tune_plan(budget, **inputs, **search, **shared.simulated, **running)
     if shared.as_json:
         console.print_json(_tuned_dict(tuned))
         return
@@ -261,19 +233,20 @@ def tune_command(
 
 
 @console.command("votes-needed", short_help="Find how many votes an accuracy takes.")
-@click.option("--accuracy", type=float, required=True, metavar="A", help="Mean of the coefficient to reach.")
-@console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
-@console.option(
-    "--approach",
-    type=click.Choice([name for name in APPROACHES if name != "full_rankings"]),
-    default="matched",
-    help="How comparisons are chosen.",
-)
-@click.option("--most", type=int, metavar="VOTES", help="Maximum number of votes to try (default: 20 for each item).")
-@console.declared_option(Repetitions, "simulations", metavar="S")
-@console.gathered("shared", Shared)
 def votes_needed_command(
-    *, shared: Shared, accuracy: float, similarity: str, approach: Approach, most: int | None, simulations: int
+    *,
+    accuracy: float = console.text_option("A", "Mean of the coefficient to reach.", type=float, required=True),
+    similarity: str = console.text_option("NAME|FILE", _SIMILARITY_HELP, default="exponential"),
+    approach: Approach = console.option(
+        type=click.Choice([name for name in APPROACHES if name != "full_rankings"]),
+        default="matched",
+        help="How comparisons are chosen.",
+    ),
+    most: int | None = console.text_option(
+        "VOTES", "Maximum number of votes to try (default: 20 for each item).", type=int
+    ),
+    simulations: int = console.declared_option(Repetitions, "simulations", metavar="S"),
+    shared: Shared = console.options_of(Shared),
 ) -> None:
     """Estimate how many votes a mean accuracy takes, or report that these voters cannot reach it.
 
@@ -282,19 +255,14 @@ def votes_needed_command(
       ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100
     """
     values = given_similarity(similarity, shared.n_items)
-    with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run", "votes needed") as advance:
-        needed = votes_needed(
-            accuracy,
-            similarity=values,
-            voters=shared.population,
-            approach=approach,
-            matching=Matching(batch=shared.batch),
-            most=most,
-            simulations=simulations,
-            executor=executor,
-            progress=advance,
-            **shared.simulated,
-        )
+    inputs: dict[str, Any] = {
+        "similarity": values,
+        "voters": shared.population,
+        "matching": Matching(batch=shared.batch),
+    }
+    choice: dict[str, Any] = {"approach": approach, "most": most, "simulations": simulations}
+    with _simulating(shared.workers, 2 * simulations, "run", "votes needed") as running:
+        needed = votes_needed(accuracy, **inputs, **choice, **shared.simulated, **running)
     if shared.as_json:
         console.print_json({**needed.to_dict(), "reached": needed.reached, "verdict": needed.verdict})
         return

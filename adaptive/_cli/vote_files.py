@@ -67,47 +67,39 @@ class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # gen
 class Reading:
     """The options about the format of files of votes: arguments of `adaptive._formats.votes.read_votes`."""
 
-    format: Any = console.setting(
-        "--format",
-        type=click.Choice(FORMATS),
-        default="auto",
-        help="Format of the files; auto detects it from their columns.",
+    format: Any = console.choice_option(
+        FORMATS, "Format of the files; auto detects it from their columns.", default="auto"
     )
-    columns: dict[str, str] | None = console.setting(
-        "--columns",
-        type=PairsType(),
-        metavar="ROLE=NAME,...",
-        help="Names of columns: left=item_a,right=item_b,winner=vote,voter=worker.",
+    columns: dict[str, str] | None = console.text_option(
+        "ROLE=NAME,...", "Names of columns: left=item_a,right=item_b,winner=vote,voter=worker.", type=PairsType()
     )
-    answers: Answers | None = console.setting(
-        "--answers",
-        type=PairsType(*NAMED_ANSWERS),
-        metavar=f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}",
-        help="Meaning of other answers: A=left,B=right,same=tie,neither=both bad; left_won (1 left, 0 right) or codes "
+    answers: Answers | None = console.text_option(
+        f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}",
+        "Meaning of other answers: A=left,B=right,same=tie,neither=both bad; left_won (1 left, 0 right) or codes "
         "(1 left, 0 tie, -1 right).",
+        type=PairsType(*NAMED_ANSWERS),
     )
-    encoding: str = console.setting(
-        "--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."
-    )
-    ignore: tuple[str, ...] = console.several_setting(
+    encoding: str = console.option(default="utf-8", help="Encoding of the files, such as utf-16 or latin-1.")
+    ignore: tuple[str, ...] = console.several_option(
         "--ignore",
         "COLUMN",
         "Leave out a column that may change the meaning of votes, such as weight or prompt; repeatable.",
     )
-    instances: str | None = console.setting(
-        "--instances", metavar="FILE", help="Data file of potato, with the items of a user_state.json."
-    )
+    instances: str | None = console.text_option("FILE", "Data file of potato, with the items of a user_state.json.")
 
     def __post_init__(self) -> None:
         if unknown := [role for role in self.columns or () if role not in CHOICE_ROLES]:
             raise OptionError(f"--columns: unknown role {printable(repr(unknown[0]))}; use {', '.join(CHOICE_ROLES)}")
 
 
-reading_options = console.gathered("reading", Reading)
-vote_options = console.stacked(
-    console.option("--items", metavar="FILE", help="File of all items: CSV with the column item, or item_1, ..."),
-    reading_options,
-)
+def votes_argument(*, required: bool = True) -> Any:
+    """Make the argument VOTES, files of votes."""
+    return console.argument(nargs=-1, required=required, metavar="VOTES...")
+
+
+def items_option() -> Any:
+    """Make the option --items."""
+    return console.text_option("FILE", "File of all items: CSV with the column item, or item_1, ...")
 
 
 def check_repeated_files(paths: Sequence[str]) -> None:
@@ -134,14 +126,17 @@ def side_bias_text(bias: SideBias) -> str:
     )
 
 
-def model_options(models: Sequence[str]) -> console.Decorator:
-    """Add the options of a model of votes as arguments of `fit_named`; the default of each is None."""
-    return console.stacked(
-        console.choice_option("--model", models, "Model of votes."),
-        *(console.declared_option(FitOptions, name) for name in ("ties", "oversight")),
-        console.declared_option(FitOptions, "prior", metavar="SD"),
-        *(console.declared_option(FitOptions, name, default=None) for name in ("voters", "side_bias")),
-        *([console.declared_option(FitOptions, "alpha")] if "rank-centrality" in models else []),
+def model_options(models: Sequence[str]) -> Any:
+    """Make the options of a model of votes, as a dict of arguments of `fit_named`; the default of each is None."""
+    return console.options_of(
+        dict,
+        model=console.choice_option(models, "Model of votes."),
+        ties=console.declared_option(FitOptions, "ties"),
+        oversight=console.declared_option(FitOptions, "oversight"),
+        prior=console.declared_option(FitOptions, "prior", metavar="SD"),
+        voters=console.declared_option(FitOptions, "voters", default=None),
+        side_bias=console.declared_option(FitOptions, "side_bias", default=None),
+        **({"alpha": console.declared_option(FitOptions, "alpha")} if "rank-centrality" in models else {}),
     )
 
 
@@ -241,14 +236,6 @@ def read_files(
     parts += [file.prompts[file.votes.n_comparisons :] for file in read]
     next_id = max([joint.n_comparisons + joint.n_unanswered, *(n + 1 for n in numbers)])
     return NumberedVotes(joint, next_id, list(chain.from_iterable(parts)))
-
-
-voter_options: Final = console.stacked(
-    click.option("--only", multiple=True, metavar="VOTER", help="Use only the votes of this voter; may be repeated."),
-    click.option(
-        "--without", multiple=True, metavar="VOTER", help="Leave out the votes of this voter; may be repeated."
-    ),
-)
 
 
 def check_selection(only: Sequence[str], without: Sequence[str]) -> None:

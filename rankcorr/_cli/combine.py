@@ -8,15 +8,13 @@ import click
 
 from rankcorr._checks import collected_notices, counted, default_of, offending, repeated
 from rankcorr._cli import console, options
-from rankcorr._cli.evaluate import test_columns
+from rankcorr._cli.evaluate import repeated_documents_option, test_columns
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.table import parse_number
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
-from rankcorr._output.tables import significance_notes
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, OFFSET_METHOD, MergedRanking, merge
 from rankcorr.errors import OptionError
-from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
 from rankcorr.evaluation._comparison.results import RunComparison
 from rankcorr.evaluation._evaluate import evaluate
@@ -31,40 +29,32 @@ class MergedFiles(Files):
     """How files of rankings to merge are read."""
 
     role = "ranking"
-    missing: Any = console.choice_setting(
-        "--missing",
+    missing: Any = console.choice_option(
         ABSENT,
         "Items that a ranking lacks: report an error, leave them out, tie them last, or skip the ranking for them.",
     )
-    names: tuple[str, ...] = console.setting(options.names_option("ranking"))
+    names: tuple[str, ...] = options.names_option("ranking")
 
 
 @console.command("merge", short_help="Merge rankings into one.")
-@click.argument("rankings", nargs=-1, required=True, metavar="RANKING RANKING...")
-@console.choice_option(
-    "--method",
-    tuple(MERGE_METHODS),
-    "Mean Borda points, mean rank, sums of 1/(k + rank), fewest discordant pairs, or largest mean --coefficient.",
-)
-@console.option("--k", type=float, help="Offset of reciprocal_rank_fusion: rank r gives 1/(k + r).  [default: 60]")
-@console.option(
-    "--weight", "shares", multiple=True, metavar="NAME=NUMBER", help="Weight of a ranking; give one for each, or none."
-)
-@options.coefficient_option(
-    help_text="Coefficient of each ranking with the result, whose mean is largest for consensus."
-)
-@console.gathered("files", MergedFiles)
-@options.weight_options
-@console.output_options
 def merge_command(
-    rankings: tuple[str, ...],
-    method: str,
-    k: float | None,
-    shares: tuple[str, ...],
-    coefficient: str,
-    files: MergedFiles,
-    weights: Weights,
-    as_json: bool,
+    rankings: tuple[str, ...] = console.argument(nargs=-1, required=True, metavar="RANKING RANKING..."),
+    method: str = console.choice_option(
+        tuple(MERGE_METHODS),
+        "Mean Borda points, mean rank, sums of 1/(k + rank), fewest discordant pairs, or largest mean --coefficient.",
+    ),
+    k: float | None = console.option(
+        type=float, help="Offset of reciprocal_rank_fusion: rank r gives 1/(k + r).  [default: 60]"
+    ),
+    shares: tuple[str, ...] = console.several_option(
+        "--weight", "NAME=NUMBER", "Weight of a ranking; give one for each, or none."
+    ),
+    coefficient: str = options.coefficient_option(
+        "Coefficient of each ranking with the result, whose mean is largest for consensus."
+    ),
+    files: MergedFiles = console.options_of(MergedFiles),
+    weights: Weights = console.options_of(Weights),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Merge the RANKING files into one ranking of their items, and show how far each of them agrees with it.
 
@@ -112,64 +102,54 @@ def _print_merged(merged: MergedRanking) -> None:
     search = "" if merged.exact else ", by local search: a better ranking may exist"
     size = f"{counted(len(merged.weights), 'ranking')}, {counted(merged.ranking.n_items, 'item')}"
     click.echo(f"{merged.method}: {size}{search}\n")
-    has_scores = merged.scores is not None
-    score_text = (
-        "{:.6f}" if merged.method == OFFSET_METHOD else console.number_text
-    )  # sums of 1/(60 + rank) differ by little
-    columns: dict[str, console.Column] = {"rank": ("rank", console.rank_text), "item": ("item", console.label_text)}
-    console.print_rows(merged.table(), columns | ({"score": ("score", score_text)} if has_scores else {}))
+    columns: dict[str, console.Column] = {"rank": console.rank_text, "item": console.label_text}
+    if merged.scores is not None:  # sums of 1/(60 + rank) differ by little
+        columns["score"] = "{:.6f}" if merged.method == OFFSET_METHOD else console.number_text
+    console.print_rows(merged.table(), columns)
     click.echo(f"\n{merged.coefficient} of each ranking with the result\n")
     rows = [
         {"ranking": name, "agreement": agreement, "weight": merged.weights[name]}
         for name, agreement in merged.agreements.items()
     ]
-    columns = {
-        "ranking": ("ranking", console.whole),
-        merged.coefficient: ("agreement", "{:z.4f}"),
-        "weight": ("weight", "{:.4f}"),
-    }
-    console.print_rows(rows, columns)
+    console.print_rows(
+        rows, {"ranking": console.whole, merged.coefficient: ("agreement", "{:z.4f}"), "weight": "{:.4f}"}
+    )
 
 
 RESAMPLES = default_of(compare_evaluated, "n_resamples")
 
 
 @console.command("fuse", short_help="Fuse runs into one, and test it against them.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
-@console.choice_option("--method", FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ.")
-@console.choice_option(
-    "--norm", NORMS, "For combsum and combmnz: scale scores to 0 to 1, or to mean 0 and standard deviation 1."
-)
-@console.option("--k", type=float, default=OFFSET, help="Offset of rrf: a document of rank r gets 1/(k + r).")
-@console.choice_option("--missing", MISSING_QUERIES, "Queries that a run lacks: an error, or fused without this run.")
-@click.option("-o", "--out", metavar="FILE", help="Write the fused run here, in TREC format; '-' is stdout.")
-@click.option("--qrels", metavar="FILE", help="Evaluate the fused run and its parts, and test the differences.")
-@console.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    default=("tau_w",),
-    help=f"Metric of --qrels: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
-)
-@options.names_option("run")
-@options.level_option()
-@options.resamples_option(RESAMPLES)
-@console.seed_option()
-@click.option("--form", type=click.Choice(FORMATS), help="Format of all text files.  [default: detected for each file]")
-@console.choice_option(
-    "--duplicates", DUPLICATES, "Documents repeated in a query: report an error, or use the first or the largest value."
-)
-@console.report_option()
-@console.output_options
 def fuse_command(
-    runs: tuple[str, ...],
-    out: str | None,
-    qrels: str | None,
-    metrics: tuple[str, ...],
-    report_path: str | None,
-    as_json: bool,
-    **settings: Any,
+    runs: tuple[str, ...] = console.argument(nargs=-1, required=True, metavar="RUN RUN..."),
+    method: Any = console.choice_option(FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ."),
+    norm: Any = console.choice_option(
+        NORMS, "For combsum and combmnz: scale scores to 0 to 1, or to mean 0 and standard deviation 1."
+    ),
+    k: float = console.option(type=float, default=OFFSET, help="Offset of rrf: a document of rank r gets 1/(k + r)."),
+    missing: Any = console.choice_option(
+        MISSING_QUERIES, "Queries that a run lacks: an error, or fused without this run."
+    ),
+    out: str | None = console.text_option(
+        "FILE", "Write the fused run here, in TREC format; '-' is stdout.", "-o", "--out"
+    ),
+    qrels: str | None = console.text_option("FILE", "Evaluate the fused run and its parts, and test the differences."),
+    metrics: tuple[str, ...] = console.several_option(
+        "--metric",
+        "NAME",
+        f"Metric of --qrels: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
+        default=("tau_w",),
+    ),
+    names: tuple[str, ...] = options.names_option("run"),
+    level: float = options.level_option(),
+    resamples: int = options.resamples_option(RESAMPLES),
+    seed: int = console.seed_option(),
+    form: Any = console.option(
+        type=click.Choice(FORMATS), help="Format of all text files.  [default: detected for each file]"
+    ),
+    duplicates: Any = repeated_documents_option(),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Fuse the RUN files into one run, query by query.
 
@@ -187,28 +167,28 @@ def fuse_command(
     if report_path is not None and qrels is None:
         raise OptionError("--report describes the comparison, so it needs --qrels")
     options.check_stdin([*runs, *([] if qrels is None else [qrels])])
-    method, names = settings["method"], settings["name"]
     options.check_owner(f"--method {RRF}", method == RRF, "--k")
     options.check_owner("--method combsum or combmnz", method != RRF, "--norm")
     options.check_names(names, len(runs), "run")
-    reading: dict[str, Any] = {"form": settings["form"], "duplicates": settings["duplicates"]}
+    reading: dict[str, Any] = {"form": form, "duplicates": duplicates}
+    fusion: dict[str, Any] = {"norm": norm, "k": k, "missing": missing}
     with collected_notices() as notices:
         read = [read_run(path, **reading) for path in runs]
         short = [str(run.name) for run in read]
         titles = names or (runs if repeated([*short, method]) else short)
         options.check_repeats([*titles, method], "run")
         parts = dict(zip(titles, read, strict=True))
-        fused = fuse(parts, **{name: settings[name] for name in ("method", "norm", "k", "missing")})
+        fused = fuse(parts, method=method, **fusion)
         comparisons: tuple[RunComparison, ...] = ()
         if qrels is not None:
             evaluation = evaluate(
                 read_qrels(qrels, **reading), {method: fused, **parts}, metrics=metrics, standardized=False
             )
-            tested = {"level": settings["level"], "n_resamples": settings["resamples"], "seed": settings["seed"]}
+            tested: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed}
             with console.progress_bar(None, "resample", "tests") as advance:
                 comparisons = compare_metrics(evaluation, baseline=method, **tested, progress=advance)
             if report_path is not None:
-                preface = fusion_text(method, list(parts), method, settings["norm"], settings["k"])
+                preface = fusion_text(method, list(parts), method, norm, k)
                 of_tests = (comparison.report() for comparison in comparisons)
                 save_reports(reports_of_tests(evaluation.report(), of_tests, preface), report_path)
     notes = console.notes_of(notices, [])
@@ -219,9 +199,8 @@ def fuse_command(
         console.write_whole(out, text)
     if as_json:
         content = {"runs": list(parts), "method": method, "n_queries": fused.n_queries, "n_documents": len(fused)}
-        content |= {name: settings[name] for name in ("norm", "k", "missing")}
-        content["comparisons"] = {comparison.metric: comparison.to_dict() for comparison in comparisons} or None
-        console.print_json({**content, "warnings": notes})
+        tests = {comparison.metric: comparison.to_dict() for comparison in comparisons}
+        console.print_json({**content, **fusion, "comparisons": tests or None, "warnings": notes})
         return
     if out != "-":
         size = f"{counted(fused.n_queries, 'query', 'queries')}, {counted(len(fused), 'document')}"
@@ -238,18 +217,12 @@ def _print_differences(comparison: RunComparison, explanation: str) -> None:
         f"{comparison.metric}: difference from {fused}, {percent_text(comparison.level)} intervals, "
         f"{comparison.test} test ({console.resamples_text(comparison.n_resamples, comparison.seed, 'queries')})"
     )
-    click.echo(f"\n{heading}\n{explanation}")
     empty = dict.fromkeys(("difference", "low", "high", "pvalue", "corrected_pvalue", "detectable"), float("nan"))
     rows: list[dict[str, Any]] = [
         {"run": row.run, "mean": row.mean, "queries": row.n_queries, **empty}
         | (vars(differences[row.run]) if row.run in differences else {})
         for row in comparison.rows
     ]
-    columns: dict[str, console.Column] = {
-        "run": ("run", console.whole),
-        **console.text_columns(console.number_text, "mean", "difference", "low", "high"),
-        **test_columns(comparison.correction),
-        "queries": ("queries", "{:,}"),
-    }
-    pvalues = [row["corrected_pvalue"] for row in rows]
-    console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))
+    columns = {"run": console.whole, **console.text_columns(console.number_text, "mean", "difference", "low", "high")}
+    columns |= {**test_columns(comparison.correction), "queries": "{:,}"}
+    console.print_tests(heading, rows, columns, comparison.level, explanation)

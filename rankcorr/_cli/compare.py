@@ -14,11 +14,10 @@ import click
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._cli import console, options
-from rankcorr._cli.console import detectable_text, label_text, progress_bar, pvalue_text, text_columns, whole
+from rankcorr._cli.console import detectable_text, label_text, progress_bar, pvalue_text, text_columns, values_of, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._output.report import Report, percent_text
-from rankcorr._output.results import json_ready
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._workers import Progress
 from rankcorr.inference._exchange_distribution import MAX_EXACT
@@ -39,22 +38,18 @@ TEST_RESAMPLES: Final = default_of(compare_systems, "n_resamples")
 class Details:
     """Optional parts of the output of `rankcorr compare`."""
 
-    worst: int | None = console.count_setting("--worst", "List the K items that cost each system most.")
-    coefficient: Any = console.setting(options.coefficient_option("Coefficient of --worst."))
-    ci: bool = console.flag_setting("--ci", "Add the confidence interval of each coefficient.")
-    standardize: bool = console.flag_setting(
-        "--standardize",
-        "Add each coefficient on a scale where chance averages 0, and its percentile among random orders.",
+    worst: int | None = console.count_option("List the K items that cost each system most.", metavar="K")
+    coefficient: Any = options.coefficient_option("Coefficient of --worst.")
+    ci: bool = console.flag_option("Add the confidence interval of each coefficient.")
+    standardize: bool = console.flag_option(
+        "Add each coefficient on a scale where chance averages 0, and its percentile among random orders."
     )
-    level: float = console.setting(options.level_option("Confidence level of --ci."))
-    method: Any = console.choice_setting("--method", METHODS, "Method of --ci.")
-    resamples: int | None = console.setting(
-        options.resamples_option(
-            None,
-            f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]",
-        )
+    level: float = options.level_option("Confidence level of --ci.")
+    method: Any = console.choice_option(METHODS, "Method of --ci.")
+    resamples: int | None = options.resamples_option(
+        None, f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]"
     )
-    seed: int = console.setting(console.seed_option("Random seed of --ci and --standardize."))
+    seed: int = console.seed_option("Random seed of --ci and --standardize.")
 
     def check(self) -> None:
         """Raise an error for an option that has no effect because the option it belongs to is missing."""
@@ -109,11 +104,11 @@ class Details:
         if self.by_coefficient:
             row["coefficients"] = {name: {"statistic": value} for name, value in comparison.coefficients.items()}
             for name, test in comparison.tests.items():
-                figures = {figure: getattr(test, figure) for figure in ("standardized", "percentile", "zscore")}
-                row["coefficients"][name] |= {"chance": test.null.mean, **figures}
+                row["coefficients"][name] |= {"chance": test.null.mean}
+                row["coefficients"][name] |= values_of(test, "standardized", "percentile", "zscore")
             for name, interval in comparison.intervals.items():
                 ends = ("low", "high", "standard_error", "jackknife_share", "jackknife_item")
-                row["coefficients"][name] |= {figure: getattr(interval, figure) for figure in ends}
+                row["coefficients"][name] |= values_of(interval, *ends)
         if self.worst is not None:
             (items,) = comparison.worst.values()
             row["worst"] = None if items is None else [item for item in items if item["cost"]]
@@ -131,19 +126,20 @@ class Details:
             lines.append(f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
         return lines
 
-    def print_table(self, names: list[str], rows: list[dict[str, Any]]) -> None:
+    def print_table(self, rows: list[dict[str, Any]]) -> None:
         """Print one row for each system and coefficient."""
-        columns = ["standardized", "percentile"] * self.standardize + ["low", "high"] * self.ci
-        cells = []
-        forms = {column: ".2f" if column == "percentile" else "z.4f" for column in ("statistic", *columns)}
-        for title, row in zip(names, rows, strict=True):
-            for name in COEFFICIENTS:
-                values = [f"{row['coefficients'][name][column]:{form}}" for column, form in forms.items()]
-                cells.append([title, name, *values, str(row["n"]), str(row["ties"])])
-        groups = [name for _ in names for name in COEFFICIENTS]
-        best = best_places([row["coefficients"][name]["statistic"] for row in rows for name in COEFFICIENTS], 2, groups)
+        of_coefficients = [
+            {**row, "coefficient": name, **row["coefficients"][name]} for row in rows for name in COEFFICIENTS
+        ]
+        columns: dict[str, console.Column] = text_columns(whole, "system", "coefficient")
+        columns |= {"value": ("statistic", "{:z.4f}")}
+        if self.standardize:
+            columns |= text_columns("{:z.4f}", "standardized") | text_columns("{:.2f}", "percentile")
+        columns |= text_columns("{:z.4f}", *["low", "high"] * self.ci) | text_columns("{}", "n", "ties")
+        names = [row["coefficient"] for row in of_coefficients]
+        best = best_places([row["statistic"] for row in of_coefficients], 2, names)
         notes = TableNotes(f"Agreement with gold{'. Bold: best.' * bool(best)}", best)
-        console.print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1], notes=notes)
+        console.print_rows(of_coefficients, columns, notes)
 
     def print_worst(self, title: str, row: Mapping[str, Any]) -> None:
         """Print the items that cost a system most, below the other tables."""
@@ -165,13 +161,13 @@ class Details:
 
 
 @console.command(short_help="Compute the coefficients of systems with gold.")
-@options.gold_and_systems
-@options.file_options
-@options.weight_options
-@console.gathered("details", Details)
-@console.output_options
 def compare(
-    gold: str, systems: tuple[str, ...], files: Files, weights: Weights, details: Details, as_json: bool
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = options.systems_argument(),
+    files: Files = console.options_of(Files),
+    weights: Weights = console.options_of(Weights),
+    details: Details = console.options_of(Details),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Compare the rankings in the SYSTEM files with the one in GOLD.
 
@@ -206,7 +202,7 @@ def compare(
     lines = [options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]
     click.echo("\n".join([*lines, *details.headings([row["n"] for row in rows]), ""]))
     if details.by_coefficient:
-        details.print_table([other.text for other in others], rows)
+        details.print_table(rows)
     else:
         best = {
             place
@@ -230,34 +226,25 @@ def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 @console.command("test", short_help="Test systems against chance, or against each other.")
-@options.gold_and_systems
-@click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
-@options.file_options
-@options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)
-@options.weight_options
-@options.alternative_option("the system beats chance, or with --versus the first one beats the other")
-@options.swap_option("a test with --versus")
-@options.clusters_option()
-@options.level_option("Confidence level of the intervals of --versus.")
-@options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
-@console.seed_option()
-@console.report_option()
-@console.output_options
 def run_tests(
-    gold: str,
-    systems: tuple[str, ...],
-    versus: bool,
-    files: Files,
-    coefficient: str,
-    weights: Weights,
-    alternative: Any,
-    swap: Any,
-    clusters: str | None,
-    level: float,
-    resamples: int,
-    seed: int,
-    report_path: str | None,
-    as_json: bool,
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = options.systems_argument(),
+    versus: bool = console.flag_option("Test the first SYSTEM against each other one, over the same items."),
+    files: Files = console.options_of(Files),
+    coefficient: str = options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS),
+    weights: Weights = console.options_of(Weights),
+    alternative: Any = options.alternative_option(
+        "the system beats chance, or with --versus the first one beats the other"
+    ),
+    swap: Any = options.swap_option("a test with --versus"),
+    clusters: str | None = options.clusters_option(),
+    level: float = options.level_option("Confidence level of the intervals of --versus."),
+    resamples: int = options.resamples_option(
+        TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus."
+    ),
+    seed: int = console.seed_option(),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Test whether the SYSTEM rankings agree with GOLD better than chance does.
 
@@ -313,7 +300,7 @@ def run_tests(
     if versus:
         if clusters is not None:
             click.echo(f"clusters: {whole(clusters)}; tests exchange whole clusters")
-        _print_differences(others, rows, results, option_values)
+        _print_differences(others, rows, option_values)
     else:
         _print_tests(rows, option_values)
     console.print_notes(notes)
@@ -333,17 +320,16 @@ def _tests(
 
 
 def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
-    figures = {name: getattr(test, name) for name in ("standardized", "percentile", "zscore", "pvalue")}
-    null = {"exact": test.null.exact, "permutations": test.null.n_resamples}
-    chance = {"statistic": test.statistic, "chance": test.null.mean}
-    return {"system": system.name, **chance, **figures, **null, "n": test.n_items}
+    figures = values_of(test, "standardized", "percentile", "zscore", "pvalue")
+    null = {"exact": test.null.exact, "permutations": test.null.n_resamples, "n": test.n_items}
+    return {"system": system.name, "statistic": test.statistic, "chance": test.null.mean, **figures, **null}
 
 
 def _print_tests(rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) -> None:
     draw_text = options.permutations_text(option_values["resamples"], option_values["seed"], [row["n"] for row in rows])
     coefficient, side = option_values["coefficient"], option_values["alternative"]
     click.echo(f"{coefficient} against chance, {side} ({draw_text})\n")
-    columns: dict[str, console.Column] = {"system": ("system", whole), coefficient: ("statistic", "{:z.4f}")}
+    columns: dict[str, console.Column] = {"system": whole, coefficient: ("statistic", "{:z.4f}")}
     columns |= {**text_columns("{:z.4f}", "chance", "standardized"), **text_columns("{:.2f}", "percentile")}
     console.print_rows(
         rows,
@@ -374,26 +360,16 @@ def _report(
 
 def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison]) -> list[dict[str, Any]]:
     corrected = holm([result.pvalue for result in results]).tolist()
-    names = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue")
-    more = ("exact", "swap", "detectable", "least", "most", "fragile")
-    return [
-        {
-            "b": other.name,
-            **{name: getattr(result, name) for name in names},
-            "corrected_pvalue": corrected_pvalue,
-            **{name: json_ready(getattr(result, name)) for name in more},
-            "n": result.n_items,
-        }
-        for other, result, corrected_pvalue in zip(others, results, corrected, strict=True)
-    ]
+    figures = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue", "corrected_pvalue")
+    names = (*figures, "exact", "swap", "detectable", "least", "most", "fragile")
+    rows = []
+    for other, result, corrected_pvalue in zip(others, results, corrected, strict=True):
+        content = {**vars(result), "corrected_pvalue": corrected_pvalue}
+        rows.append({"b": other.name, **{name: content[name] for name in names}, "n": result.n_items})
+    return rows
 
 
-def _print_differences(
-    systems: Sequence[Named],
-    rows: list[dict[str, Any]],
-    results: Sequence[SystemComparison],
-    option_values: dict[str, Any],
-) -> None:
+def _print_differences(systems: Sequence[Named], rows: list[dict[str, Any]], option_values: dict[str, Any]) -> None:
     first, *others = systems
     name, has_several = option_values["coefficient"], len(rows) > 1
     exact = [row["exact"] for row in rows]
@@ -408,32 +384,16 @@ def _print_differences(
     )
     click.echo(f"low, high: {percent_text(option_values['level'])} interval of a - b, by the same test")
     click.echo(f"{console.DETECTABLE}\n")
-    figures = {f"{name} of a": "statistic_a", "of b": "statistic_b", "a - b": "difference"}
-    pvalues = {
-        f"p ({option_values['alternative']})": "pvalue",
-        **({"p (Holm)": "corrected_pvalue"} if has_several else {}),
-    }
-    console.print_rows(
-        [
-            row | {"detectable": detectable_text(result.detectable, result.pvalue)}
-            for row, result in zip(rows, results, strict=True)
-        ],
-        {
-            **text_columns(whole, "b"),
-            **{heading: (source, "{:z.4f}") for heading, source in figures.items()},
-            **text_columns("{:z.4f}", "low", "high"),
-            **{heading: (source, pvalue_text) for heading, source in pvalues.items()},
-            **text_columns("{}", "detectable", "n"),
-        },
-        significance_notes(
-            f"{name} of a = {first.text} and of b.",
-            [row["corrected_pvalue"] for row in rows],
-            3,
-            option_values["level"],
-            tested="corrected p" if has_several else "p",
-        ),
-    )
-    for other, result in zip(others, results, strict=True):
-        if result.fragile:
-            decides = options.decisive_text("item", result.pvalue, (result.least, result.most), result.level)
+    columns: dict[str, console.Column] = {"b": whole}
+    columns |= {f"{name} of a": ("statistic_a", "{:z.4f}"), "of b": ("statistic_b", "{:z.4f}")}
+    columns |= {"a - b": ("difference", "{:z.4f}"), **text_columns("{:z.4f}", "low", "high")}
+    columns |= {f"p ({option_values['alternative']})": ("pvalue", pvalue_text)}
+    columns |= {"p (Holm)": ("corrected_pvalue", pvalue_text)} if has_several else {}
+    columns |= {"detectable": (("detectable", "pvalue"), detectable_text), "n": "{}"}
+    pvalues, tested = [row["corrected_pvalue"] for row in rows], "corrected p" if has_several else "p"
+    caption = f"{name} of a = {first.text} and of b."
+    console.print_rows(rows, columns, significance_notes(caption, pvalues, 3, option_values["level"], tested=tested))
+    for other, row in zip(others, rows, strict=True):
+        if row["fragile"]:
+            decides = options.decisive_text("item", row["pvalue"], (row["least"], row["most"]), option_values["level"])
             click.echo(f"{other.text}: {decides}")

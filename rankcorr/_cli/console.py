@@ -18,11 +18,11 @@ import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from copy import copy
-from dataclasses import field, fields
-from functools import partial, reduce, wraps
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import partial, wraps
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 import click
 
@@ -32,7 +32,7 @@ from rankcorr._io.source import printable, write_atomically
 from rankcorr._io.table import parse_number
 from rankcorr._output.report import check_ending, percent_text
 from rankcorr._output.results import json_ready
-from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
+from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, significance_notes, text_table
 from rankcorr._workers import silent
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError, TableError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, Paper, figure_class, save_figure, theme
@@ -40,16 +40,15 @@ from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, Paper, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 Note: TypeAlias = dict[str, Any]
 CellText: TypeAlias = Callable[..., str] | str  # a function of the values, or a format of the value
-Column: TypeAlias = tuple[str | tuple[str, ...], CellText]  # names of the values in a row, and their format
+Column: TypeAlias = CellText | tuple[str | tuple[str, ...], CellText]  # the format, after names unlike the heading
 
 _ASIDE: Final = f"{__name__}.aside"
 _OUTPUTS: Final = frozenset({"out", "report_path"})  # parameters that name a file to write
 TABLES: Final = ("text", "markdown", "latex", "csv")
-LOOK: Final = f"{__name__}.look"
+_PARAMETERS: Final = "parameters"  # in the metadata of a default: a function of the name that makes them
+_GROUP: Final = "group"  # in the metadata of a default: what makes a value of several options
 _MOST_WRITTEN: Final = 1e12  # with four decimals, a larger number has more digits than a float
 DETECTABLE: Final = "detectable: smallest true difference that the test finds four times out of five"
 # A message of the library on an option; it may begin with a place, such as a file and a line.
@@ -57,12 +56,16 @@ _OPTION_ERROR: Final = re.compile(r"((?:.*: )?)([a-z][a-z_0-9]*)( (?:must be .*;
 
 
 class WithExample(click.Command):
-    """A command whose docstring may end with an example; the help shows it last, without wrapping its lines.
+    """A command whose options are the defaults of its function's parameters; its docstring may end with an example.
 
-    `more` is a further paragraph of the help, for text that several commands share.
+    The help shows the example last, without wrapping its lines. `more` is a further paragraph of the help, for text
+    that several commands share.
     """
 
     def __init__(self, *args: Any, more: str = "", **settings: Any) -> None:
+        if function := settings.get("callback"):
+            settings["callback"], parameters = _of_command_line(function)
+            settings["params"] = [*parameters, *settings.get("params", ())]
         super().__init__(*args, **settings)
         for parameter in self.params:
             parameter.type = _reading_decimals(parameter.type)
@@ -167,27 +170,85 @@ class OneLineErrors(WithExamples):
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], WithExample]:
-    """Make a command whose docstring may end with an example."""
+    """Make a command of a function: the defaults of its parameters are made by `option`, `argument` or `options_of`."""
     return click.command(name, cls=WithExample, **settings)
 
 
-def option(*names: str, **settings: Any) -> Decorator:
-    """Make an option whose help shows the default, if it has one."""
-    return click.option(*names, **{"show_default": settings.get("default") is not None, **settings})
+def made_by(parameters_of: Callable[[str], list[click.Parameter]]) -> Any:
+    """Make a default from a function that takes the name of the parameter, and returns what the command line has."""
+    return field(metadata={_PARAMETERS: parameters_of})
 
 
-def declared_option(owner: type, name: str, *flags: str, **settings: Any) -> Decorator:
-    """Make an option from a field that `rankcorr._checks.declare` made.
+def option(*flags: str, **settings: Any) -> Any:
+    """Make an option: the default of a parameter of a command, or of a field of a dataclass for `options_of`.
 
-    The flag is the name of the field unless there are `flags`; `settings` are passed to `option`.
+    The flag is the name of the parameter unless there are `flags`. The help shows the default, if there is one.
     """
+    settings = {"show_default": settings.get("default") is not None, **settings}
+    return made_by(lambda name: [click.Option([*(flags or (f"--{name.replace('_', '-')}",)), name], **settings)])
+
+
+def argument(**settings: Any) -> Any:
+    """Make an argument of a command, as `option` makes options."""
+    return made_by(lambda name: [click.Argument([name], **settings)])
+
+
+def options_of(kind: Callable[..., Any], *left_out: str, **members: Any) -> Any:
+    """Make a parameter of a command from several options: its value is what `kind` returns for theirs.
+
+    The options of a dict are its `members`; otherwise they are the fields of the dataclass `kind`, or the parameters of
+    the function. The fields `left_out` have no option, and are None.
+    """
+    return field(metadata={_GROUP: (kind, left_out, members if kind is dict else declared(kind))})
+
+
+def _parameters_of(default: Any, name: str) -> list[click.Parameter]:
+    return default.metadata[_PARAMETERS](name)  # type: ignore[no-any-return]
+
+
+def declared(kind: Any) -> dict[str, Any]:
+    """Return what `option` and the like, or `rankcorr._checks.declare`, made for the fields or parameters of `kind`."""
+    if is_dataclass(kind):
+        of_fields = {member.name: member for member in fields(kind)}
+        return {
+            name: member if member.metadata.keys() & {_PARAMETERS, _GROUP} else declared_option(cast(type, kind), name)
+            for name, member in of_fields.items()
+        }
+    defaults = {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
+    return {name: default for name, default in defaults.items() if isinstance(default, Field)}
+
+
+def _of_command_line(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[click.Parameter]]:
+    """Return a function that takes the values of the command line, and what the command line has."""
+    groups: dict[str, tuple[Callable[..., Any], tuple[str, ...], list[str]]] = {}
+    parameters: list[click.Parameter] = []
+    for name, default in declared(function).items():
+        members = {name: default}
+        if _GROUP in default.metadata:
+            kind, left_out, members = default.metadata[_GROUP]
+            members = {member: value for member, value in members.items() if member not in left_out}
+            groups[name] = kind, left_out, list(members)
+        for member, value in members.items():
+            parameters += _parameters_of(value, member)
+
+    @wraps(function)
+    def called(**values: Any) -> Any:
+        for name, (kind, left_out, members) in groups.items():
+            values[name] = kind(**{member: values.pop(member) for member in members}, **dict.fromkeys(left_out))
+        return function(**values)
+
+    return called, parameters
+
+
+def declared_option(owner: type, name: str, *flags: str, **settings: Any) -> Any:
+    """Make an option from a field that `rankcorr._checks.declare` made; `settings` are passed to `option`."""
     declaration = declaration_of(owner, name)
     derived: dict[str, Any] = {"help": declaration.about}
     if declaration.kind is bool:
         derived |= {"is_flag": True}
     else:
         derived |= {"type": _click_type(declaration), "default": declaration.default}
-    return option(*(flags or (f"--{name.replace('_', '-')}",)), **{**derived, **settings})
+    return option(*flags, **{**derived, **settings})
 
 
 def _click_type(declaration: Declaration) -> Any:
@@ -206,75 +267,39 @@ def _click_type(declaration: Declaration) -> Any:
     return number
 
 
-def setting(*names: str | Decorator, **settings: Any) -> Any:
-    """Make a field of a dataclass for `gathered`, from the arguments of `option` or from a finished option."""
-    (first, *_) = names
-    return field(metadata={"option": option(*cast(Any, names), **settings) if isinstance(first, str) else first})
-
-
-def declared_setting(owner: type, name: str, *flags: str, **settings: Any) -> Any:
-    """Make a field of a dataclass that `gathered` fills, from a declaration, as `declared_option` does."""
-    return setting(declared_option(owner, name, *flags, **settings))
-
-
-def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
-    """Add an option for each field of a dataclass, and pass the dataclass to the command as the argument `name`.
-
-    `setting` or `rankcorr._checks.declare` makes the fields. The fields `left_out` have no option, and are None.
-    """
-    option_of = {
-        member.name: member.metadata.get("option") or declared_option(kind, member.name)
-        for member in fields(kind)
-        if member.name not in left_out
-    }
-
-    def add(command: Command) -> Command:
-        @wraps(command)
-        def command_of_options(**values: Any) -> Any:
-            values[name] = kind(**{member: values.pop(member) for member in option_of}, **dict.fromkeys(left_out))
-            return command(**values)
-
-        wrapped: Any = stacked(*option_of.values())(command_of_options)
-        for parameter, member in zip(reversed(wrapped.__click_params__), option_of, strict=False):
-            parameter.name = member  # by default, click derives the name from the flag
-        return cast(Command, wrapped)
-
-    return add
-
-
-def stacked(*options: Decorator) -> Decorator:
-    """Add several options to a command, in this order."""
-    return lambda command: reduce(lambda command, decorate: decorate(command), reversed(options), command)
-
-
-def choice_option(name: str, choices: Sequence[str], help_text: str, **settings: Any) -> Decorator:
+def choice_option(choices: Sequence[str], help_text: str, *flags: str, **settings: Any) -> Any:
     """Make an option that takes one of the `choices`; the first is the default."""
-    return option(name, **{"type": click.Choice(choices), "default": choices[0], "help": help_text, **settings})
+    return option(*flags, **{"type": click.Choice(choices), "default": choices[0], "help": help_text, **settings})
 
 
-def flag_setting(name: str, help_text: str) -> Any:
-    """Make a field of a dataclass for a flag."""
-    return setting(name, is_flag=True, help=help_text)
+def flag_option(help_text: str, *flags: str) -> Any:
+    """Make an option without a value."""
+    return option(*flags, is_flag=True, help=help_text)
 
 
-def count_setting(name: str, help_text: str) -> Any:
-    """Make a field of a dataclass for a positive whole number K."""
-    return setting(name, type=click.IntRange(min=1), metavar="K", help=help_text)
+def count_option(help_text: str, *flags: str, **settings: Any) -> Any:
+    """Make an option for a positive whole number."""
+    return option(*flags, type=click.IntRange(min=1), help=help_text, **settings)
 
 
-def several_setting(name: str, metavar: str, help_text: str, **settings: Any) -> Any:
-    """Make a field of a dataclass for an option that may be repeated."""
-    return setting(name, multiple=True, metavar=metavar, help=help_text, **settings)
+def text_option(metavar: str, help_text: str, *flags: str, **settings: Any) -> Any:
+    """Make an option for a text, such as a name, by default without a value."""
+    return option(*flags, metavar=metavar, help=help_text, **settings)
 
 
-def choice_setting(name: str, choices: Sequence[str], help_text: str) -> Any:
-    """Make a field of a dataclass for an option that takes one of the `choices`; the first is the default."""
-    return setting(choice_option(name, choices, help_text))
+def several_option(flag: str, metavar: str, help_text: str, **settings: Any) -> Any:
+    """Make an option that may be repeated."""
+    return option(flag, multiple=True, metavar=metavar, help=help_text, **settings)
 
 
-def seed_option(help_text: str = "Random seed: the same seed gives the same numbers.") -> Decorator:
+def seed_option(help_text: str = "Random seed: the same seed gives the same numbers.", **settings: Any) -> Any:
     """Make the option --seed."""
-    return option("--seed", type=click.IntRange(min=0), default=0, help=help_text)
+    return option("--seed", **{"type": click.IntRange(min=0), "default": 0, "help": help_text, **settings})
+
+
+def values_of(owner: object, *names: str) -> dict[str, Any]:
+    """Return attributes of options or of a result by their names."""
+    return {name: getattr(owner, name) for name in names}
 
 
 def needed_text(needed: Mapping[str, Any] | None, units: str) -> str:
@@ -296,31 +321,22 @@ def _report_name(context: click.Context, parameter: click.Parameter, value: str 
     return value
 
 
-def report_option() -> Decorator:
+def report_option() -> Any:
     """Make the option --report."""
-    return click.option(
-        "--report",
-        "report_path",
-        metavar="FILE",
-        callback=_report_name,
-        help="Also write methods, results and limits for a paper: .md, .txt, or .tex, which also gets a .bib file.",
-    )
+    help_text = "Also write methods, results and limits for a paper: .md, .txt, or .tex, which also gets a .bib file."
+    return text_option("FILE", help_text, "--report", callback=_report_name)
 
 
-def json_option(more: str = ", with null where undefined") -> Decorator:
+def json_option(more: str = ", with null where undefined") -> Any:
     """Make the option --json."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print JSON{more}.")
+    return flag_option(f"Print JSON{more}.", "--json")
 
 
-def table_option() -> Decorator:
-    """Make the option --table."""
+def output_options(more: str = ", with null where undefined") -> Any:
+    """Make the options --table, which has no parameter, and --json."""
     help_text = "Format of tables. With any format but text, only tables go to stdout; other output goes to stderr."
-    return choice_option("--table", TABLES, help_text, expose_value=False, callback=_into_tables)
-
-
-def output_options(command: Command) -> Command:
-    """Add the options --table and --json."""
-    return cast(Command, stacked(table_option(), json_option())(command))
+    table = choice_option(TABLES, help_text, expose_value=False, callback=_into_tables)
+    return made_by(lambda name: [*_parameters_of(table, "table"), *_parameters_of(json_option(more), name)])
 
 
 def _into_tables(context: click.Context, _parameter: click.Parameter, form: str) -> None:
@@ -375,20 +391,38 @@ def print_table(
 
 def text_columns(text: CellText, *names: str) -> dict[str, Column]:
     """Make columns of the same format whose headings are the names of the values."""
-    return {name: (name, text) for name in names}
+    return dict.fromkeys(names, text)
 
 
 def print_rows(rows: Iterable[Any], columns: Mapping[str, Column], notes: TableNotes = NO_NOTES) -> None:
     """Print rows, which are mappings or objects, as a table; names and labels are left-aligned."""
-    left = [place for place, (_, text) in enumerate(columns.values()) if text in (whole, label_text)]
-    cells = [[_cell(row, *column) for column in columns.values()] for row in rows]
+    sources = [column if isinstance(column, tuple) else (name, column) for name, column in columns.items()]
+    left = [place for place, (_, text) in enumerate(sources) if text in (whole, label_text)]
+    cells = [[_cell(row, *source) for source in sources] for row in rows]
     print_table(list(columns), cells, left=left, notes=notes)
 
 
+def print_tests(
+    heading: str,
+    rows: Sequence[Any],
+    columns: Mapping[str, Column],
+    level: float,
+    below: str = "",
+    of: str = "difference",
+) -> None:
+    """Print a table of tests with a heading and a text below it; LaTeX marks significant values in the column `of`."""
+    click.echo(f"\n{heading}\n{below}")
+    pvalues = [_value(row, "corrected_pvalue") for row in rows]
+    print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, list(columns).index(of), level))
+
+
 def _cell(row: Any, source: str | tuple[str, ...], text: CellText) -> str:
-    names = (source,) if isinstance(source, str) else source
-    values = [row[name] if isinstance(row, Mapping) else attrgetter(name)(row) for name in names]
+    values = [_value(row, name) for name in ((source,) if isinstance(source, str) else source)]
     return text.format(*values) if isinstance(text, str) else text(*values)
+
+
+def _value(row: Any, name: str) -> Any:
+    return row[name] if isinstance(row, Mapping) else attrgetter(name)(row)
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
@@ -418,9 +452,9 @@ def resamples_text(number: int, seed: int, of: str | None = None) -> str:
     return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
 
 
-def print_too_few(intervals: Iterable[tuple[float, float, int]], result: Any, noun: str) -> None:
-    """Print why intervals, each with its ends and its number of units, are unbounded: the units are too few."""
-    sizes = sorted({size for low, high, size in intervals if math.isinf(low) or math.isinf(high)})
+def print_too_few(intervals: Iterable[Any], result: Any, noun: str, size: str) -> None:
+    """Print why intervals are unbounded: their numbers of units, in the attribute `size`, are too small."""
+    sizes = sorted({getattr(row, size) for row in intervals if math.isinf(row.low) or math.isinf(row.high)})
     if sizes:
         numbers = "the " if result.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
         units = "query is" if (result.unit, sizes) == ("queries", [1]) else f"{result.unit} are"
@@ -482,34 +516,35 @@ def _ready(context: click.Context, parameter: click.Parameter, out: str | None) 
     return out
 
 
-def figure_option(name: str, help_text: str, *, required: bool = False) -> Decorator:
+def figure_option(help_text: str, **settings: Any) -> Any:
     """Make an option for the file of a figure."""
     help_text = f"{help_text}; an existing file is replaced."
-    return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=help_text)
+    return text_option("FILE.png|.svg|.pdf", help_text, callback=_ready, **settings)
 
 
-def _save_value(name: str) -> Callable[..., None]:
-    """Return a callback that stores the value of an option in the context for `saved_figure`."""
-    return lambda context, _parameter, value: context.meta.update({f"{LOOK}.{name}": value})
+@dataclass(frozen=True)
+class FigureFile:
+    """Where to write a figure, and how it looks."""
 
+    out: str = figure_option("Write the figure here", required=True)
+    theme: Any = choice_option(THEMES, "Background of the figure.")
+    width: float | None = declared_option(Paper, "width", metavar="INCHES")
+    dpi: int = declared_option(Paper, "dpi")
+    no_title: bool = flag_option("Draw no title, for a figure with a caption.")
 
-def _look(name: str) -> Any:
-    return click.get_current_context().meta[f"{LOOK}.{name}"]
+    def save(self, draw: Callable[[], Figure]) -> list[str]:
+        """Draw a figure, write it, and return matplotlib's warnings about letters that the font lacks."""
+        with warnings.catch_warnings(record=True) as font_warnings:
+            warnings.filterwarnings("always", "Glyph", UserWarning)
+            with named_errors(self.out), theme(self.theme, width=self.width, has_title=not self.no_title):
+                save_figure(draw(), self.out, dpi=self.dpi)
+        return list(dict.fromkeys(str(warning.message) for warning in font_warnings))
 
-
-theme_option: Decorator = stacked(
-    choice_option("--theme", THEMES, "Background of the figure.", expose_value=False, callback=_save_value("theme")),
-    declared_option(Paper, "width", metavar="INCHES", expose_value=False, callback=_save_value("width")),
-    declared_option(Paper, "dpi", expose_value=False, callback=_save_value("dpi")),
-    click.option(
-        "--no-title",
-        is_flag=True,
-        expose_value=False,
-        callback=_save_value("no_title"),
-        help="Draw no title, for a figure with a caption.",
-    ),
-)
-out_option: Decorator = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
+    def write(self, draw: Callable[[], Figure]) -> list[str]:
+        """Write a figure as `save` does, print its path, and return the warnings."""
+        font_warnings = self.save(draw)
+        click.echo(whole(Path(self.out)))
+        return font_warnings
 
 
 def write_whole(path: str, text: str) -> None:
@@ -535,23 +570,6 @@ def named_errors(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise TableError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
-def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
-    """Draw a figure, write it, and return matplotlib's warnings about letters that the font lacks."""
-    with warnings.catch_warnings(record=True) as font_warnings:
-        warnings.filterwarnings("always", "Glyph", UserWarning)
-        look = theme(_look("theme"), width=_look("width"), has_title=not _look("no_title"))
-        with named_errors(out), look:
-            save_figure(draw(), out, dpi=_look("dpi"))
-    return list(dict.fromkeys(str(warning.message) for warning in font_warnings))
-
-
-def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
-    """Write a figure as `saved_figure` does, print its path, and return the warnings."""
-    font_warnings = saved_figure(draw, out)
-    click.echo(whole(Path(out)))
-    return font_warnings
 
 
 @contextmanager

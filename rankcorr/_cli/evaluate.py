@@ -1,8 +1,9 @@
 """`rankcorr evaluate`: runs against qrels by query, with tests over queries."""
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,12 +12,12 @@ import numpy as np
 
 from rankcorr import _checks as checks
 from rankcorr._cli import console, options
-from rankcorr._cli.console import label_text, number_text, progress_bar, pvalue_text, text_columns, whole
+from rankcorr._cli.console import FigureFile, label_text, number_text, progress_bar, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import percent_text, save_reports
-from rankcorr._output.tables import TableNotes, best_places, significance_notes
+from rankcorr._output.tables import TableNotes, best_places
 from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError, RankingError
@@ -47,94 +48,88 @@ class Level(click.types.FloatParamType):
     name = "level; to use the option without a level, put it after the files"
 
 
+def repeated_documents_option() -> Any:
+    """Option --duplicates of runs and qrels."""
+    return console.choice_option(
+        DUPLICATES, "Documents repeated in a query: report an error, or use the first or the largest value."
+    )
+
+
 @dataclass(frozen=True)
 class QueryOptions:
     """Metrics and options for the evaluation of runs."""
 
-    metrics: tuple[str, ...] = console.several_setting(
+    metrics: tuple[str, ...] = console.several_option(
         "--metric",
         "NAME",
         f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
         default=("tau_w",),
     )
-    unjudged: Any = console.declared_setting(Policies, "unjudged")
-    unretrieved: Any = console.declared_setting(Policies, "unretrieved")
-    depth: int | None = console.declared_setting(Policies, "depth", metavar="K")
-    self_hits: Any = console.declared_setting(Policies, "self_hits")
-    undefined: Any = console.declared_setting(QueryEvaluator, "undefined")
-    standardized: bool = console.flag_setting(
-        "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
+    unjudged: Any = console.declared_option(Policies, "unjudged")
+    unretrieved: Any = console.declared_option(Policies, "unretrieved")
+    depth: int | None = console.declared_option(Policies, "depth", metavar="K")
+    self_hits: Any = console.declared_option(Policies, "self_hits")
+    undefined: Any = console.declared_option(QueryEvaluator, "undefined")
+    standardized: bool = console.flag_option(
+        "Also standardize rank correlations, so that chance averages 0 for each query."
     )
-    by_query: bool = console.flag_setting(
-        "--by-query",
-        "Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
+    by_query: bool = console.flag_option(
+        "Print the values of each query, a column for each run; with --table csv only this table goes to stdout."
     )
-    folds: tuple[str, ...] = console.several_setting(
+    folds: tuple[str, ...] = console.several_option(
         "--fold",
         "QRELS",
         "Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
         "and RUN files of the same name are parts of one run.",
     )
-    versus: str | None = console.setting(
-        "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
+    versus: str | None = console.text_option(
+        "RUN", "Test the other runs against this one: a file or its name in tables."
     )
-    fail_if_worse: float | None = console.setting(
-        "--fail-if-worse",
+    fail_if_worse: float | None = console.text_option(
+        "[LEVEL]",
+        f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric (corrected p "
+        "at most LEVEL, by default 0.05), or lacks a value for a query where that run has one. Put the option after "
+        "the files.",
         type=Level(),
         is_flag=False,
         flag_value=0.05,
-        metavar="[LEVEL]",
-        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric "
-        "(corrected p at most LEVEL, by default 0.05), or lacks a value for a query where that run has one. Put the "
-        "option after the files.",
     )
-    names: tuple[str, ...] = console.setting(options.names_option("run"))
-    test: Any = console.choice_setting("--test", TESTS, "Paired test over queries.")
-    groups: str | None = console.setting(
-        "--groups",
-        metavar="FILE",
-        help="Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group.",
+    names: tuple[str, ...] = options.names_option("run")
+    test: Any = console.choice_option(TESTS, "Paired test over queries.")
+    groups: str | None = console.text_option(
+        "FILE", "Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group."
     )
-    clusters: str | None = console.setting(
-        "--clusters",
-        metavar="FILE",
-        help="Queries that are not independent, such as variants: CSV or TSV with the columns query and cluster. Tests "
-        "flip whole clusters.",
+    clusters: str | None = console.text_option(
+        "FILE",
+        "Queries that are not independent, such as variants: CSV or TSV with the columns query and cluster. Tests flip "
+        "whole clusters.",
     )
-    worst: int | None = console.count_setting(
-        "--worst",
+    worst: int | None = console.count_option(
         "List the K queries where each run is worst, and the K where it is best, compared with the run of --versus, "
         "with the documents that cause the differences.",
+        metavar="K",
     )
-    equivalent_within: float | None = console.setting(
-        "--equivalent-within",
+    equivalent_within: float | None = console.text_option(
+        "MARGIN",
+        "Give a verdict on each difference from the run of --versus: equivalent if one-sided tests show that it is "
+        "smaller than MARGIN, else better, worse or undecided.",
         type=float,
-        metavar="MARGIN",
-        help="Give a verdict on each difference from the run of --versus: equivalent if one-sided tests show that it "
-        "is smaller than MARGIN, else better, worse or undecided.",
     )
-    needed: float | None = console.setting(
-        "--needed",
+    needed: float | None = console.text_option(
+        "DIFFERENCE",
+        "Estimate how many queries a test needs to find this difference from the run of --versus (power 0.8).",
         type=float,
-        metavar="DIFFERENCE",
-        help="Estimate how many queries a test needs to find this difference from the run of --versus (power 0.8).",
     )
-    plot: str | None = console.setting(
-        console.figure_option("--plot", "Draw the differences from the run of --versus by query")
-    )
-    level: float = console.setting(options.level_option())
-    resamples: int = console.setting(options.resamples_option(RESAMPLES))
-    seed: int = console.setting(console.seed_option())
-    form: Any = console.setting(
+    plot: str | None = console.figure_option("Draw the differences from the run of --versus by query")
+    level: float = options.level_option()
+    resamples: int = options.resamples_option(RESAMPLES)
+    seed: int = console.seed_option()
+    form: Any = console.option(
         *("--form", "--format"),
         type=click.Choice(FORMATS),
         help="Format of all text files; scores is for runs only.  [default: detected for each file]",
     )
-    duplicates: Any = console.choice_setting(
-        "--duplicates",
-        DUPLICATES,
-        "Documents repeated in a query: report an error, or use the first or the largest value.",
-    )
+    duplicates: Any = repeated_documents_option()
 
     def __post_init__(self) -> None:
         flags = ("--worst", "--plot", "--fail-if-worse", "--equivalent-within", "--needed")
@@ -195,15 +190,14 @@ def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str
 
 
 @console.command("evaluate", short_help="Evaluate runs by query against qrels.")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@console.gathered("settings", QueryOptions)
-@console.theme_option
-@options.weight_options
-@console.report_option()
-@console.output_options
 def evaluate_command(
-    qrels: str, runs: tuple[str, ...], settings: QueryOptions, weights: Weights, report_path: str | None, as_json: bool
+    qrels: str = console.argument(),
+    runs: tuple[str, ...] = console.argument(nargs=-1, required=True, metavar="RUN..."),
+    settings: QueryOptions = console.options_of(QueryOptions),
+    figure: FigureFile = console.options_of(FigureFile, "out"),
+    weights: Weights = console.options_of(Weights),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Evaluate the RUN files by query against QRELS.
 
@@ -224,28 +218,36 @@ def evaluate_command(
         groups = _groups_of(settings.groups, gold.queries)
         with progress_bar(len(joined_runs), "run", "evaluation") as advance:
             evaluation, pairs_of_runs = _evaluate(gold, joined_runs, metrics, settings, advance)
-        comparisons = [] if baseline is None else _comparisons(evaluation, baseline, groups, settings)
-        worst = [] if baseline is None else _worst(gold, pairs_of_runs, evaluation, metrics, baseline, settings.worst)
+        comparisons = () if baseline is None else _comparisons(evaluation, baseline, groups, settings)
+        worst = []
+        if baseline is not None and settings.worst is not None:
+            find = partial(compare.worst_evaluated, gold, pairs_of_runs, evaluation, k=settings.worst)
+            worst = _worst(find, evaluation, metrics, baseline)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
         worse = _worse(pairs, settings.fail_if_worse)
         needed = _needed(comparisons, settings.needed)
-        font_warnings = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
+        font_warnings = []
+        if settings.plot is not None:
+            font_warnings = replace(figure, out=settings.plot).save(lambda: plot_pairs(pairs))
     notes = [*console.notes_of(notices, []), *({"message": message} for message in font_warnings)]
     if report_path is not None:
         of_tests = (comparison.report() for comparison in comparisons)
         save_reports(reports_of_tests(evaluation.report(), of_tests), report_path)
     if as_json:
         content = evaluation.to_dict()
-        content["groups"] = None if groups is None else evaluation.group_table(groups)
         shared = ("values", "queries", "coverage", "metric")  # with the evaluation
-        content["options"] = {**content["options"], "clusters": settings.clusters}
-        content["comparisons"] = {
+        of_metrics = {
             comparison.metric: {name: value for name, value in comparison.to_dict().items() if name not in shared}
             for comparison in comparisons
-        } or None
-        content["worst"] = worst or None
-        content["needed"] = needed or None
-        content["worse"] = None if settings.fail_if_worse is None else worse
+        }
+        content |= {
+            "groups": None if groups is None else evaluation.group_table(groups),
+            "options": {**content["options"], "clusters": settings.clusters},
+            "comparisons": of_metrics or None,
+            "worst": worst or None,
+            "needed": needed or None,
+            "worse": None if settings.fail_if_worse is None else worse,
+        }
         console.print_json({**content, "weights": weights.to_dict(), "warnings": notes})
         _fail_if(worse)
         return
@@ -263,20 +265,7 @@ def evaluate_command(
     _print_chance(pairs_of_runs, evaluation, metrics)
     for comparison in comparisons:
         explanation = f"{console.DETECTABLE}\n" if comparison is comparisons[0] else ""
-        click.echo(f"\n{_heading(comparison)}\n{explanation}")
-        pvalues = [pair.corrected_pvalue for pair in comparison.pairs]
-        emphasis = significance_notes(f"{_heading(comparison)}.", pvalues, 1, comparison.level)
-        columns = _difference_columns(comparison.correction, has_verdict=settings.equivalent_within is not None)
-        console.print_rows(comparison.pairs, columns, emphasis)
-        intervals = [(pair.low, pair.high, pair.n_queries) for pair in comparison.pairs]
-        console.print_too_few(intervals, comparison, "difference")
-        for pair in comparison.pairs:
-            if pair.fragile:
-                decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
-                click.echo(f"{whole(pair.first)}: {decides}")
-        for entry in needed:
-            if entry["metric"] == comparison.metric:
-                click.echo(f"{whole(entry['first'])}: {console.needed_text(entry['queries'], 'queries')}")
+        _print_differences(comparison, needed, explanation, has_verdict=settings.equivalent_within is not None)
     if groups is not None:
         click.echo()
         _print_rows(evaluation.group_table(groups), ("group", "run", "metric"), "Means of each group of queries.")
@@ -351,8 +340,7 @@ def _fail_if(worse: Sequence[str]) -> None:
 def _comparisons(
     evaluation: Evaluation, baseline: str, groups: dict[str, str] | None, settings: QueryOptions
 ) -> tuple[RunComparison, ...]:
-    names = ("test", "level", "seed", "equivalent_within", "standardized")
-    shared: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    shared = console.values_of(settings, "test", "level", "seed", "equivalent_within", "standardized")
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
     shared["clusters"] = _groups_of(settings.clusters, evaluation.queries)
     with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
@@ -360,28 +348,16 @@ def _comparisons(
 
 
 def _worst(
-    gold: Qrels,
-    pairs: Mapping[str, Matched],
-    evaluation: Evaluation,
-    metrics: Sequence[Metric],
-    baseline: str,
-    k: int | None,
+    find: Callable[..., Any], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str
 ) -> list[dict[str, Any]]:
     """Find the queries on which each other run loses most against the baseline, and gains most, by each metric."""
-    if k is None:
-        return []
     return [
         {
             "metric": name_of(metric),
             "coefficient": name_of(metric if isinstance(metric, Coefficient) else TauW()),
             "first": run,
             "second": baseline,
-            **{
-                direction: compare.worst_evaluated(
-                    gold, pairs, evaluation, metric, run, baseline, k=k, direction=direction
-                )
-                for direction in WORSE_AND_BETTER
-            },
+            **{direction: find(metric, run, baseline, direction=direction) for direction in WORSE_AND_BETTER},
         }
         for metric in metrics
         for run in evaluation.runs
@@ -427,11 +403,8 @@ def _print_rows(
     significant: set[tuple[int, int]] = set()
     for place, column in enumerate(columns, start=len(names)):
         best |= best_places([row[column] for row in rows], place, [(row.get("group"), row["metric"]) for row in rows])
-        significant |= {
-            (number, place)
-            for number, row in enumerate(rows)
-            if (row["run"], row["metric"], column == "standardized") in differing
-        }
+        tests = [(row["run"], row["metric"], column == "standardized") for row in rows]
+        significant |= {(number, place) for number, test in enumerate(tests) if test in differing}
     if best:
         caption += " Bold: best by each metric."
     table_columns = text_columns(whole, *names) | text_columns(number_text, *columns)
@@ -485,23 +458,36 @@ def _difference_columns(correction: str, *, has_verdict: bool = False) -> dict[s
     return {
         "run": ("first", whole),
         **text_columns(number_text, "difference", "low", "high"),
-        **({"verdict": ("verdict", "{}")} if has_verdict else {}),
+        **({"verdict": "{}"} if has_verdict else {}),
         **test_columns(correction),
         "effect size": ("effect_size", number_text),
         **{name: (f"n_{name}", "{:,}") for name in ("better", "worse", "queries")},
     }
 
 
+def _print_differences(
+    comparison: RunComparison, needed: Sequence[Mapping[str, Any]], explanation: str, *, has_verdict: bool
+) -> None:
+    """Print the differences from the baseline, with what makes them uncertain."""
+    columns = _difference_columns(comparison.correction, has_verdict=has_verdict)
+    console.print_tests(_heading(comparison), comparison.pairs, columns, comparison.level, explanation)
+    console.print_too_few(comparison.pairs, comparison, "difference", "n_queries")
+    for pair in comparison.pairs:
+        if pair.fragile:
+            decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
+            click.echo(f"{whole(pair.first)}: {decides}")
+    for entry in needed:
+        if entry["metric"] == comparison.metric:
+            click.echo(f"{whole(entry['first'])}: {console.needed_text(entry['queries'], 'queries')}")
+
+
 def _print_group_differences(comparison: RunComparison) -> None:
     """Differences within each group; p-values are corrected over all of them."""
-    heading = _heading(comparison, " of each group")
-    click.echo(f"\n{heading}\n")
-    pairs = [pair for group in comparison.groups for pair in group.pairs]
     rows = [{"group": group.group, **vars(pair)} for group in comparison.groups for pair in group.pairs]
     columns = {**text_columns(label_text, "group"), **_difference_columns(HOLM)}
-    pvalues = [pair.corrected_pvalue for pair in pairs]
-    console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))
-    console.print_too_few([(pair.low, pair.high, pair.n_queries) for pair in pairs], comparison, "difference")
+    console.print_tests(_heading(comparison, " of each group"), rows, columns, comparison.level)
+    pairs = [pair for group in comparison.groups for pair in group.pairs]
+    console.print_too_few(pairs, comparison, "difference", "n_queries")
 
 
 def _print_worst(entry: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import read_clusters
 from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS, group_items
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
-from rankcorr.inference._multiple_tests import RankSets, rank_sets
+from rankcorr.inference._multiple_tests import rank_sets
 
 SETTINGS: Final = ("groups", "level", "resamples", "seed")  # of both kinds of leaderboards
 SHARED: Final = frozenset(
@@ -43,44 +44,36 @@ MODELS: Final = re.compile(r"(model|method|submission|team|participant)s?([ _-]?
 class BoardOptions:
     """The options of a leaderboard, except for the files of gold and systems."""
 
-    golds: tuple[str, ...] = console.several_setting(
+    golds: tuple[str, ...] = console.several_option(
         "--gold", "FILE", "Another gold set; may be repeated. In --score, it comes after GOLD."
     )
-    by: str = console.setting(
-        "--by",
+    by: str = console.text_option(
+        "sum|mean|NAME",
+        "Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
         default=SUM,
-        metavar="sum|mean|NAME",
-        help="Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
     )
-    standardized: bool = console.flag_setting(
-        "--standardized", "Standardize coefficients, so that chance gives 0 in each gold set."
-    )
-    groups: str | None = console.setting(
-        "--groups",
-        metavar="FILE",
-        help="Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the "
-        "group. Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise. "
+    standardized: bool = console.flag_option("Standardize coefficients, so that chance gives 0 in each gold set.")
+    groups: str | None = console.text_option(
+        "FILE",
+        "Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the group. "
+        "Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise. "
         "With a table of scores: groups of tasks, with columns of tasks and groups; systems are ranked by the mean.",
     )
-    unranked: tuple[str, ...] = console.several_setting(
+    unranked: tuple[str, ...] = console.several_option(
         "--unranked", "SYSTEM", "Show this system without a rank or a test, such as a late submission; may be repeated."
     )
-    swap: Any = console.setting(options.swap_option())
-    clusters: str | None = console.setting(options.clusters_option())
-    coefficient: Any = console.setting(options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS))
-    level: float = console.setting(
-        options.level_option(help_text="Confidence level of the intervals, and of the tests that form the groups.")
-    )
-    resamples: int = console.setting(options.resamples_option(RESAMPLES))
-    seed: int = console.setting(console.seed_option())
+    swap: Any = options.swap_option()
+    clusters: str | None = options.clusters_option()
+    coefficient: Any = options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)
+    level: float = options.level_option("Confidence level of the intervals, and of the tests that form the groups.")
+    resamples: int = options.resamples_option(RESAMPLES)
+    seed: int = console.seed_option()
 
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
     ) -> tuple[Leaderboard, list[Named], list[Named], list[console.Note]]:
         """Read the files and rank the systems; return also gold sets, systems, and the library's warnings."""
-        computation: dict[str, Any] = {
-            name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")
-        }
+        computation = console.values_of(self, "by", "standardized", "swap", "level", "seed")
         computation |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
         computation["clusters"] = files.read_clusters(self.clusters)
         n_golds = 1 + len(self.golds)
@@ -104,12 +97,9 @@ class BoardOptions:
             gold_sets = [Named(label, part, label) for label, part in golds.items()]
         with console.progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **computation, n_resamples=self.resamples, progress=advance)
-        about = [
-            f"{gold} has a row for each model, but this ranks its columns; to rank the models, give the file alone"
-        ]
-        about = about if benchmarks else []
-        if self.clusters is not None:
-            about.append("tests respect the clusters, but intervals do not, and may be too narrow")
+        advice = f"{gold} has a row for each model, but this ranks its columns; to rank the models, give the file alone"
+        caveat = "tests respect the clusters, but intervals do not, and may be too narrow"
+        about = [advice] * bool(benchmarks) + [caveat] * (self.clusters is not None)
         notes = options.reading_notes(read) + console.notes_of(about, [])
         notes += console.notes_of(notices, [self.coefficient])
         return board, gold_sets, read[n_golds:], notes
@@ -150,43 +140,34 @@ def _rows_are_models(path: str, benchmarks: Sequence[str]) -> str:
     )
 
 
-board_options: console.Decorator = console.gathered("settings", BoardOptions)
-
-
 @dataclass(frozen=True)
 class ScoreOptions:
     """How a table of scores is read and ranked."""
 
-    aggregate: Any = console.choice_setting(
-        "--aggregate", AGGREGATES, "With a table of scores: rank by the mean score, Borda points or the mean rank."
+    aggregate: Any = console.choice_option(
+        AGGREGATES, "With a table of scores: rank by the mean score, Borda points or the mean rank."
     )
-    tasks: tuple[str, ...] = console.several_setting(
+    tasks: tuple[str, ...] = console.several_option(
         "--tasks", "NAME", "With a table of scores: use this task; may be repeated.  [default: all]"
     )
-    lower_is_better: tuple[str, ...] = console.several_setting(
+    lower_is_better: tuple[str, ...] = console.several_option(
         "--lower-is-better", "NAME", "With a table of scores: smaller is better on this task; may be repeated."
     )
-    missing_scores: Any = console.choice_setting(
-        "--missing-scores",
+    missing_scores: Any = console.choice_option(
         MISSING_SCORES,
         "With a table of scores: if one is missing, report an error, leave out its task, or use the task's worst.",
     )
-    equivalent_within: float | None = console.setting(
-        "--equivalent-within",
+    equivalent_within: float | None = console.text_option(
+        "MARGIN",
+        "With a table of scores: give a verdict on the difference from the best: equivalent if one-sided tests show "
+        "that it is smaller than MARGIN, else worse or undecided.",
         type=float,
-        metavar="MARGIN",
-        help="With a table of scores: give a verdict on the difference from the best: equivalent if one-sided tests "
-        "show that it is smaller than MARGIN, else worse or undecided.",
     )
-    needed: float | None = console.setting(
-        "--needed",
+    needed: float | None = console.text_option(
+        "DIFFERENCE",
+        "With a table of scores: estimate how many tasks a test needs to find this true difference (power 0.8).",
         type=float,
-        metavar="DIFFERENCE",
-        help="With a table of scores: estimate how many tasks a test needs to find this true difference (power 0.8).",
     )
-
-
-score_options: console.Decorator = console.gathered("score_settings", ScoreOptions)
 
 
 def refuse_options(is_table: bool) -> None:
@@ -202,28 +183,18 @@ def refuse_options(is_table: bool) -> None:
 def rank_table(path: str, scores: ScoreOptions, settings: BoardOptions) -> tuple[ScoreLeaderboard, list[console.Note]]:
     """Rank the systems of a table of scores; return also the notes on it."""
     refuse_options(is_table=True)
+    ranking = console.values_of(scores, "aggregate", "lower_is_better", "equivalent_within")
+    ranking |= {"tasks": scores.tasks or None, "missing": scores.missing_scores}
+    ranking |= {"groups": None if settings.groups is None else dict(read_clusters(settings.groups))}
+    draws: dict[str, Any] = {"level": settings.level, "n_resamples": settings.resamples, "seed": settings.seed}
     with console.progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
         try:
-            board = leaderboard_of_scores(
-                path,
-                aggregate=scores.aggregate,
-                groups=None if settings.groups is None else dict(read_clusters(settings.groups)),
-                lower_is_better=scores.lower_is_better,
-                missing=scores.missing_scores,
-                equivalent_within=scores.equivalent_within,
-                tasks=scores.tasks or None,
-                level=settings.level,
-                n_resamples=settings.resamples,
-                seed=settings.seed,
-                progress=advance,
-            )
+            board = leaderboard_of_scores(path, **ranking, **draws, progress=advance)
         except MissingValueError as error:
             raise OptionError(str(error).replace("missing=", "missing_scores=")) from error
         except (ColumnError, TooFewItemsError) as error:
-            message = (
-                f"{path}, as a table of scores: {error}; to rank systems by it as gold, add at least one SYSTEM file"
-            )
-            raise OptionError(message) from error
+            advice = "to rank systems by it as gold, add at least one SYSTEM file"
+            raise OptionError(f"{path}, as a table of scores: {error}; {advice}") from error
     return board, console.notes_of(notices, [])
 
 
@@ -237,20 +208,17 @@ def _print_score_leaderboard(
     if report_path is not None:
         board.report().save(report_path)
     if as_json:
-        option_values = asdict(scores) | {name: getattr(settings, name) for name in SETTINGS}
+        option_values = asdict(scores) | console.values_of(settings, *SETTINGS)
         console.print_json({**board.to_dict(), "needed": needed, "options": option_values, "warnings": notes})
         return
-    click.echo(
-        f"scores: {console.whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})"
-    )
+    size = f"{counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')}"
+    click.echo(f"scores: {console.whole(path)} ({size})")
     if board.left_out:
         click.echo(f"left out: {', '.join(map(console.whole, board.left_out))}")
-    resamples, resampled_swaps = (
-        console.resamples_text(board.n_resamples, settings.seed, units) for units in ("tasks", "swaps of tasks")
-    )
-    swaps = "all swaps of tasks" if board.exact else resampled_swaps
+    draw_text = partial(console.resamples_text, board.n_resamples, settings.seed)
+    swaps = "all swaps of tasks" if board.exact else draw_text("swaps of tasks")
     direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
-    intervals = f"{percent_text(board.level)} intervals ({resamples})"
+    intervals = f"{percent_text(board.level)} intervals ({draw_text('tasks')})"
     click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")
     detectable = "none" if math.isnan(board.detectable) else console.score_text(board.detectable)
     click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
@@ -263,10 +231,10 @@ def _print_score_leaderboard(
         for row, (verdict, *_) in zip(rows, board.verdicts, strict=True):
             row["verdict"] = verdict
         rows[0]["verdict"] = "-"
-    more: dict[str, console.Column] = {} if board.verdicts is None else {"verdict": ("verdict", "{}")}
+    more: dict[str, console.Column] = {} if board.verdicts is None else {"verdict": "{}"}
     columns = _standing_columns(rows, console.text_columns(console.score_text, *groups, "mean", "low", "high"), more)
     console.print_rows(rows, columns, board.notes_of(list(columns)))
-    console.print_too_few([(row.mean.low, row.mean.high, row.mean.n_items) for row in board.rows], board, "mean")
+    console.print_too_few([row.mean for row in board.rows], board, "mean", "n_items")
     console.print_notes(notes)
 
 
@@ -275,10 +243,10 @@ def _standing_columns(
 ) -> dict[str, console.Column]:
     """Columns of the table of a leaderboard: ranks, systems, `scores` with their interval, the test, and `more`."""
     return {
-        "rank": ("rank", console.rank_text),
+        "rank": console.rank_text,
         "ranks": (("least_rank", "largest_rank"), console.ranks_text),
-        "group": ("group", lambda group: "-" if group is None else str(group)),
-        "system": ("system", console.whole),
+        "group": lambda group: "-" if group is None else str(group),
+        "system": console.whole,
         **scores,
         "p (two-sided, step-down)": ("corrected_pvalue", console.pvalue_text),
         **more,
@@ -287,23 +255,15 @@ def _standing_columns(
 
 
 @console.command("leaderboard", short_help="Rank systems by gold sets, or by a table of scores.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, metavar="SYSTEM...")
-@board_options
-@options.file_options
-@options.weight_options
-@score_options
-@console.report_option()
-@console.output_options
 def leaderboard_command(
-    gold: str,
-    systems: tuple[str, ...],
-    settings: BoardOptions,
-    files: Files,
-    weights: Weights,
-    score_settings: ScoreOptions,
-    report_path: str | None,
-    as_json: bool,
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = console.argument(nargs=-1, metavar="SYSTEM..."),
+    settings: BoardOptions = console.options_of(BoardOptions),
+    files: Files = console.options_of(Files),
+    weights: Weights = console.options_of(Weights),
+    score_settings: ScoreOptions = console.options_of(ScoreOptions),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets, or the rows of a table of scores.
 
@@ -329,9 +289,8 @@ def leaderboard_command(
     if report_path is not None:
         board.report().save(report_path)
     if as_json:
-        option_values = {**files.to_dict(), **weights.to_dict(settings.coefficient), "clusters": settings.clusters}
-        option_values |= {"groups": settings.groups, "unranked": list(settings.unranked)}
-        option_values["seed"] = settings.seed
+        option_values = {**files.to_dict(), **weights.to_dict(settings.coefficient)}
+        option_values |= console.values_of(settings, "clusters", "groups", "unranked", "seed")
         console.print_json({**board.to_dict(), "options": option_values, "warnings": notes})
         return
     _print_leaderboard(board, golds, settings)
@@ -356,16 +315,16 @@ def _print_leaderboard(board: Leaderboard, golds: list[Named], settings: BoardOp
         columns = [*board.gold_sets, *totals]
         headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), *totals]
     rows = board.table()
+    for row, board_row in zip(rows, board.rows, strict=True):
+        row["n_items"] = board.column_score(board_row).n_items
     scores: dict[str, console.Column] = {
         **{title: (column, "{:z.4f}") for title, column in zip(headings, columns, strict=True)},
         **console.text_columns("{:z.4f}", "low", "high"),
     }
     table_columns = _standing_columns(rows, scores, {"n": ("n_items", "{}")})
-    sizes = [board.column_score(row).n_items for row in board.rows]
-    sized_rows = [row | {"n_items": size} for row, size in zip(rows, sizes, strict=True)]
     first = list(table_columns).index(headings[0])
     notes = board.emphasis(heading, {column: place for place, column in enumerate(columns, first)})
-    console.print_rows(sized_rows, table_columns, notes)
+    console.print_rows(rows, table_columns, notes)
 
 
 def _resampling_text(board: Leaderboard, seed: int) -> str:
@@ -378,27 +337,16 @@ def _resampling_text(board: Leaderboard, seed: int) -> str:
 
 
 @console.command("rank-sets", short_help="Find the ranks that estimates may have.")
-@click.argument("estimates", metavar="ESTIMATES")
-@console.option("--id", "id_column", default="name", metavar="COLUMN", help="Column of the names.")
-@console.option("--estimate", default="estimate", metavar="COLUMN", help="Column of the estimates: larger is better.")
-@console.option("--error", default="standard_error", metavar="COLUMN", help="Column of their standard errors.")
-@console.option(
-    "--best", type=click.IntRange(min=1), metavar="TAU", help="Also list those that may be among the TAU best."
-)
-@options.level_option(help_text="Probability that the sets hold all true ranks together.")
-@options.resamples_option(default_of(rank_sets, "n_resamples"), "Number of draws of the noise.")
-@console.seed_option()
-@console.output_options
 def rank_sets_command(
-    estimates: str,
-    id_column: str,
-    estimate: str,
-    error: str,
-    best: int | None,
-    level: float,
-    resamples: int,
-    seed: int,
-    as_json: bool,
+    estimates: str = console.argument(),
+    id_column: str = console.text_option("COLUMN", "Column of the names.", "--id", default="name"),
+    estimate: str = console.text_option("COLUMN", "Column of the estimates: larger is better.", default="estimate"),
+    error: str = console.text_option("COLUMN", "Column of their standard errors.", default="standard_error"),
+    best: int | None = console.count_option("Also list those that may be among the TAU best.", metavar="TAU"),
+    level: float = options.level_option("Probability that the sets hold all true ranks together."),
+    resamples: int = options.resamples_option(default_of(rank_sets, "n_resamples"), "Number of draws of the noise."),
+    seed: int = console.seed_option(),
+    as_json: bool = console.output_options(),
 ) -> None:
     """Find the ranks that estimates may have, from a table of ESTIMATES with standard errors: CSV or TSV.
 
@@ -418,31 +366,24 @@ def rank_sets_command(
         )
     except TableError as refusal:  # this command cannot merge repeats
         raise OptionError(str(refusal).partition(": merge repeats with")[0]) from refusal
+    draws: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed}
     with console.progress_bar(None, "draw", "rank sets") as advance:
-        sets = rank_sets(
-            numbers, standard_errors=errors, level=level, n_resamples=resamples, seed=seed, progress=advance
-        )
+        sets = rank_sets(numbers, standard_errors=errors, **draws, progress=advance)
     if as_json:
         content: dict[str, Any] = {**sets.to_dict(), "best": None if best is None else list(sets.best(best))}
         console.print_json({**content, "options": {"id": id_column, "estimate": estimate, "error": error}})
         return
-    click.echo(
-        f"{percent_text(level)} sets of ranks of {len(sets.names)} estimates "
-        f"({console.resamples_text(resamples, seed)})\n"
-    )
-    _print_rank_sets(sets)
+    draw_text = console.resamples_text(resamples, seed)
+    click.echo(f"{percent_text(level)} sets of ranks of {len(sets.names)} estimates ({draw_text})\n")
+    columns: dict[str, console.Column] = {
+        "rank": console.rank_text,
+        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
+        "marginal ranks": (("marginal_least_rank", "marginal_largest_rank"), console.ranks_text),
+        "group": "{}",
+        "name": console.label_text,
+        "estimate": console.score_text,
+    }
+    console.print_rows(sets.table(), columns, TableNotes("Estimates and the ranks that they leave possible."))
     if best is not None:
         names = ", ".join(map(console.label_text, sets.best(best)))
         click.echo(f"\nmay be among the {best} best: {names}" if best > 1 else f"\nmay be the best: {names}")
-
-
-def _print_rank_sets(sets: RankSets) -> None:
-    columns: dict[str, console.Column] = {
-        "rank": ("rank", console.rank_text),
-        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
-        "marginal ranks": (("marginal_least_rank", "marginal_largest_rank"), console.ranks_text),
-        "group": ("group", "{}"),
-        "name": ("name", console.label_text),
-        "estimate": ("estimate", console.score_text),
-    }
-    console.print_rows(sets.table(), columns, TableNotes("Estimates and the ranks that they leave possible."))

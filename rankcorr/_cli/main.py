@@ -5,7 +5,7 @@ import click
 from rankcorr import __version__
 from rankcorr._cli.combine import fuse_command, merge_command
 from rankcorr._cli.compare import compare, run_tests
-from rankcorr._cli.console import OneLineErrors, json_option, print_json, print_table
+from rankcorr._cli.console import OneLineErrors, count_option, json_option, option, print_json, print_table
 from rankcorr._cli.evaluate import evaluate_command
 from rankcorr._cli.leaderboard import leaderboard_command, rank_sets_command
 from rankcorr._cli.plot import plot
@@ -39,16 +39,15 @@ for command in (
 
 
 @main.command(short_help="Show the weight of the top ranks, or find n0.")
-@click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
-@click.option("--share", type=float, help="Find the n0 at which the first rank (or --k ranks) has this share.")
-@click.option("--k", type=click.IntRange(min=1), help="Number of ranks that together have the --share.  [default: 1]")
-@click.option(
-    "--top", type=click.IntRange(1, MAX_TOP), help=f"Number of ranks to list.  [default: {DEFAULT_TOP}, or --k if more]"
-)
-@click.option("--n-items", type=click.IntRange(min=1), help="Number of items in the ranking.  [default: infinite]")
-@json_option("")
 def weights(
-    n0: float | None, share: float | None, k: int | None, top: int | None, n_items: int | None, as_json: bool
+    n0: float | None = option(type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]"),
+    share: float | None = option(type=float, help="Find the n0 at which the first rank (or --k ranks) has this share."),
+    k: int | None = count_option("Number of ranks that together have the --share.  [default: 1]"),
+    top: int | None = option(
+        type=click.IntRange(1, MAX_TOP), help=f"Number of ranks to list.  [default: {DEFAULT_TOP}, or --k if more]"
+    ),
+    n_items: int | None = count_option("Number of items in the ranking.  [default: infinite]"),
+    as_json: bool = json_option(""),
 ) -> None:
     """Show the share of the weight 1/(n + n0)^2 that the top ranks have, or find n0 from a share.
 

@@ -45,31 +45,27 @@ def split_columns(_context: click.Context, _parameter: click.Parameter, values: 
         raise click.BadParameter(f"not a list of columns ({error})") from error
 
 
-def names_option(role: str) -> console.Decorator:
+def names_option(role: str) -> Any:
     """Option --name, once for each file of this role."""
     help_text = f"Name to show for a {role} instead of its file's; once for each {role.upper()}, in order."
-    return console.option("--name", multiple=True, metavar="NAME", help=help_text)
+    return console.several_option("--name", "NAME", help_text)
 
 
-def header_option() -> console.Decorator:
+def header_option() -> Any:
     """Option --no-header."""
-    return console.option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ...")
+    return console.flag_option("The first line is data; columns are named 1, 2, ...")
 
 
-def coefficient_option(
-    help_text: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
-) -> console.Decorator:
+def coefficient_option(help_text: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS) -> Any:
     """Option --coefficient."""
-    return console.option("--coefficient", type=click.Choice(choices), default="tau_w", help=help_text)
+    return console.choice_option(choices, help_text, default="tau_w")
 
 
 def resamples_option(
     default: int | None, help_text: str = "Number of resamples of each interval and of each test."
-) -> console.Decorator:
+) -> Any:
     """Option --resamples."""
-    return console.option(
-        "--resamples", type=click.IntRange(1, MAX_RESAMPLES), default=default, metavar="N", help=help_text
-    )
+    return console.text_option("N", help_text, type=click.IntRange(1, MAX_RESAMPLES), default=default)
 
 
 def _level(context: click.Context, parameter: click.Parameter, value: float) -> float:
@@ -79,23 +75,23 @@ def _level(context: click.Context, parameter: click.Parameter, value: float) -> 
         raise click.BadParameter(str(error), context, parameter) from error
 
 
-def level_option(help_text: str = "Confidence level of the intervals.") -> console.Decorator:
+def level_option(help_text: str = "Confidence level of the intervals.") -> Any:
     """Option --level."""
-    return console.option("--level", type=float, default=DEFAULT_LEVEL, callback=_level, help=help_text)
+    return console.option(type=float, default=DEFAULT_LEVEL, callback=_level, help=help_text)
 
 
-def alternative_option(more: str = "better agreement than by chance") -> console.Decorator:
+def alternative_option(more: str = "better agreement than by chance") -> Any:
     """Option --alternative."""
-    return console.choice_option("--alternative", ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
+    return console.choice_option(ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
 
 
-def swap_option(tests: str = "tests") -> console.Decorator:
+def swap_option(tests: str = "tests") -> Any:
     """Option --swap."""
     help_text = (
         f"Exchange scores or ranks in {tests}. Scores must be on one scale in all systems; auto exchanges them if "
         "their distributions agree."
     )
-    return console.choice_option("--swap", SWAPS, help_text)
+    return console.choice_option(SWAPS, help_text)
 
 
 @dataclass(frozen=True)
@@ -136,14 +132,18 @@ def check_repeats(names: Iterable[str], role: str) -> None:
         raise OptionError(f"each {role} can be given only once; repeated: {', '.join(map(str, again))}")
 
 
-def clusters_option() -> console.Decorator:
+def clusters_option() -> Any:
     """Return --clusters, a file with the cluster of each item."""
-    return click.option(
-        "--clusters",
-        metavar="FILE",
-        help="Items that are not independent, such as those of one topic: CSV or TSV with the id, in as many columns "
-        "as --id names, and the cluster. Tests exchange whole clusters.",
+    return console.text_option(
+        "FILE",
+        "Items that are not independent, such as those of one topic: CSV or TSV with the id, in as many columns as "
+        "--id names, and the cluster. Tests exchange whole clusters.",
     )
+
+
+def systems_argument() -> Any:
+    """Return the argument SYSTEM, one or more files."""
+    return console.argument(nargs=-1, required=True, metavar="SYSTEM...")
 
 
 def command_line_flags() -> dict[str, str]:
@@ -223,31 +223,28 @@ class Files:
 
     role: ClassVar = "system"
 
-    ids: list[str] = console.several_setting(
+    ids: list[str] = console.several_option(
         "--id", "COLUMN[,COLUMN]", "Columns that name the item, in all files.", callback=split_columns
     )
-    scores: tuple[str, ...] = console.several_setting(
+    scores: tuple[str, ...] = console.several_option(
         "--score",
         "COLUMN",
         "Column of the numbers: once, or once for each file. Give a file with several rankings once for each.",
     )
-    ranks: bool = console.flag_setting("--ranks", "The numbers in all files are ranks: smaller is better.")
-    no_header: bool = console.setting(header_option())
-    missing: Any = console.choice_setting(
-        "--missing",
+    ranks: bool = console.flag_option("The numbers in all files are ranks: smaller is better.")
+    no_header: bool = header_option()
+    missing: Any = console.choice_option(
         MISSING,
         "Items in one file only: report an error, leave them out, keep all (tied last where they are missing), or keep "
         "only those of gold.",
     )
-    unordered: bool = console.flag_setting(
-        "--unordered", "Treat the two columns of --id as an unordered pair: a, b is the same item as b, a."
+    unordered: bool = console.flag_option(
+        "Treat the two columns of --id as an unordered pair: a, b is the same item as b, a."
     )
-    duplicates: Any = console.choice_setting(
-        "--duplicates",
-        DUPLICATES,
-        "Items repeated in a file: report an error, or use the mean or the first of their numbers.",
+    duplicates: Any = console.choice_option(
+        DUPLICATES, "Items repeated in a file: report an error, or use the mean or the first of their numbers."
     )
-    names: tuple[str, ...] = console.setting(names_option("system"))
+    names: tuple[str, ...] = names_option("system")
 
     def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
         """Read a ranking from each file; the name of a file that is given several times includes the column.
@@ -304,13 +301,7 @@ class Files:
         """The options, ready for JSON."""
         read: dict[str, Any] = {"id": self.ids or None, "score": list(self.scores) or None}
         read |= {"ranks": self.ranks, "header": not self.no_header}
-        return read | {name: getattr(self, name) for name in ("missing", "unordered", "duplicates")}
-
-
-gold_and_systems: console.Decorator = console.stacked(
-    click.argument("gold"), click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-)
-file_options: console.Decorator = console.gathered("files", Files)
+        return read | console.values_of(self, "missing", "unordered", "duplicates")
 
 
 @dataclass(frozen=True)
@@ -318,11 +309,11 @@ class Weights:
     """How items are weighed."""
 
     # The library refuses an n0 out of its bounds; None tells an n0 that was given from the default.
-    n0: float | None = console.declared_setting(TauW, "n0", type=float, default=None, show_default="2")
-    weigher: str | None = console.declared_setting(TauW, "weigher", metavar="NAME")
-    scheme: Any = console.declared_setting(TauW, "scheme")
-    tied_weights: Any = console.declared_setting(TauW, "tied_weights")
-    variant: Any = console.declared_setting(TauW, "variant")
+    n0: float | None = console.declared_option(TauW, "n0", type=float, default=None, show_default="2")
+    weigher: str | None = console.declared_option(TauW, "weigher", metavar="NAME")
+    scheme: Any = console.declared_option(TauW, "scheme")
+    tied_weights: Any = console.declared_option(TauW, "tied_weights")
+    variant: Any = console.declared_option(TauW, "variant")
 
     def of(self, name: str) -> Coefficient:
         """Return the coefficient of a name with these options; the plain rho and tau have no weight to choose."""
@@ -354,11 +345,6 @@ class Weights:
         weigher = self._weigher()
         has_offset = isinstance(weigher, InverseSquare) and coefficient not in PLAIN
         return {"n0": weigher.n0 if has_offset else None, "weigher": self.weigher, **self.forms}
-
-
-weight_options: console.Decorator = console.gathered("weights", Weights)
-# A figure of many n0 has the weight itself.
-scheme_options: console.Decorator = console.gathered("weights", Weights, "n0", "weigher")
 
 
 def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:

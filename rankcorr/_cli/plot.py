@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from rankcorr._checks import collected_notices
 from rankcorr._cli import console, leaderboard, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import Note, option, progress_bar
+from rankcorr._cli.console import FigureFile, Note, progress_bar
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr.errors import OptionError
@@ -21,6 +21,8 @@ from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    Drawing: TypeAlias = Callable[[], Figure]
 
 
 @click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw figures as PNG, SVG or PDF.")
@@ -35,9 +37,6 @@ def plot() -> None:
     """
 
 
-_of_systems: Final = console.stacked(options.gold_and_systems, console.out_option)
-
-
 def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, list[Named]]:
     """Read gold and systems, whose items must match."""
     reference, *others = files.read([gold], systems)
@@ -48,13 +47,14 @@ def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, l
 
 
 @plot.command(short_help="Draw ranks in systems against those in gold.")
-@_of_systems
-@options.file_options
-@options.coefficient_option()
-@options.weight_options
-@option("--worst", type=click.IntRange(min=0), default=5, metavar="K", help="Name the K items that cost most.")
 def ranks(
-    gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: str, weights: Weights, worst: int
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = options.systems_argument(),
+    figure: FigureFile = console.options_of(FigureFile),
+    files: Files = console.options_of(Files),
+    coefficient: str = options.coefficient_option(),
+    weights: Weights = console.options_of(Weights),
+    worst: int = console.text_option("K", "Name the K items that cost most.", type=click.IntRange(min=0), default=5),
 ) -> None:
     """Draw the rank of each item in SYSTEM against its rank in GOLD; the area of a marker grows with the weight.
 
@@ -77,15 +77,20 @@ def ranks(
             coefficient=coefficient_value,
         )
 
-    _write(draw, out, coefficient, [reference, *others])
+    _write(figure, draw, coefficient, [reference, *others])
 
 
 @plot.command(short_help="Draw coefficients as functions of n0.")
-@_of_systems
-@options.file_options
-@options.coefficient_option(choices=tuple(name for name in COEFFICIENTS if name not in options.PLAIN))
-@options.scheme_options
-def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: Any, weights: Weights) -> None:
+def offset(
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = options.systems_argument(),
+    figure: FigureFile = console.options_of(FigureFile),
+    files: Files = console.options_of(Files),
+    coefficient: Any = options.coefficient_option(
+        choices=tuple(name for name in COEFFICIENTS if name not in options.PLAIN)
+    ),
+    weights: Weights = console.options_of(Weights, "n0", "weigher"),  # a figure of many n0 has the weight itself
+) -> None:
     """Draw the coefficient of each SYSTEM as a function of n0, and R(n0), the weight of the first rank.
 
     With more than 8 systems, only the best 5 have different lines, and the others are grey.
@@ -99,25 +104,18 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     def draw() -> Figure:
         return plot_offset(reference.ranking, named, coefficient=weights.of(coefficient), missing=files.missing)
 
-    _write(draw, out, coefficient, [reference, *others])
+    _write(figure, draw, coefficient, [reference, *others])
 
 
 @plot.command("leaderboard", short_help="Draw systems with intervals and groups.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, metavar="SYSTEM...")
-@console.out_option
-@leaderboard.board_options
-@options.file_options
-@options.weight_options
-@leaderboard.score_options
 def leaderboard_figure(
-    gold: str,
-    systems: tuple[str, ...],
-    out: str,
-    settings: leaderboard.BoardOptions,
-    files: Files,
-    weights: Weights,
-    score_settings: leaderboard.ScoreOptions,
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = console.argument(nargs=-1, metavar="SYSTEM..."),
+    figure: FigureFile = console.options_of(FigureFile),
+    settings: leaderboard.BoardOptions = console.options_of(leaderboard.BoardOptions),
+    files: Files = console.options_of(Files),
+    weights: Weights = console.options_of(Weights),
+    score_settings: leaderboard.ScoreOptions = console.options_of(leaderboard.ScoreOptions),
 ) -> None:
     """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups.
 
@@ -133,7 +131,7 @@ def leaderboard_figure(
         if score_settings.needed is not None or score_settings.equivalent_within is not None:
             raise OptionError("--needed and --equivalent-within have no effect on a figure; use rankcorr leaderboard")
         of_scores, notes = leaderboard.rank_table(gold, score_settings, settings)
-        _write(lambda: plot_leaderboard(of_scores), out, settings.coefficient, notes=notes)
+        _write(figure, lambda: plot_leaderboard(of_scores), settings.coefficient, notes=notes)
         return
     leaderboard.refuse_options(is_table=False)
     board, golds, others, notes = settings.compute(gold, systems, files, weights)
@@ -159,27 +157,20 @@ def leaderboard_figure(
         )
         return plot_leaderboard(renamed, chance=chance)
 
-    _write(draw, out, settings.coefficient, notes=notes)
+    _write(figure, draw, settings.coefficient, notes=notes)
 
 
 @plot.command(short_help="Draw what chance gives, and where systems lie.")
-@_of_systems
-@options.file_options
-@options.coefficient_option()
-@options.weight_options
-@options.alternative_option()
-@options.resamples_option(TEST_RESAMPLES, "Number of random permutations.")
-@console.seed_option()
 def null(
-    gold: str,
-    systems: tuple[str, ...],
-    out: str,
-    files: Files,
-    coefficient: str,
-    weights: Weights,
-    alternative: Any,
-    resamples: int,
-    seed: int,
+    gold: str = console.argument(),
+    systems: tuple[str, ...] = options.systems_argument(),
+    figure: FigureFile = console.options_of(FigureFile),
+    files: Files = console.options_of(Files),
+    coefficient: str = options.coefficient_option(),
+    weights: Weights = console.options_of(Weights),
+    alternative: Any = options.alternative_option(),
+    resamples: int = options.resamples_option(TEST_RESAMPLES, "Number of random permutations."),
+    seed: int = console.seed_option(),
 ) -> None:
     """Draw the coefficients of the permuted ranks of SYSTEM with GOLD, and where the observed one lies.
 
@@ -202,15 +193,15 @@ def null(
         nulls = {name: test.null for name, test in named.items()}
         return plot_null(nulls, {name: test.statistic for name, test in named.items()}, alternative=alternative)
 
-    _write(draw, out, coefficient, [reference, *others])
+    _write(figure, draw, coefficient, [reference, *others])
 
 
 def _write(
-    draw: Callable[[], Figure], out: str, coefficient: str, files: Sequence[Named] = (), *, notes: Sequence[Note] = ()
+    figure: FigureFile, draw: Drawing, coefficient: str, files: Sequence[Named] = (), *, notes: Sequence[Note] = ()
 ) -> None:
     """Draw a figure, write it, and print its path and any notes; errors name its files, and notes a single system."""
     with collected_notices() as notices, options.errors_of(*files):
-        lacking = console.write_figure(draw, out)
+        lacking = figure.write(draw)
     system = files[1].name if len(files) == 2 else None
     interval_notes = console.notes_of(notices, [coefficient], system)
     console.print_notes([*notes, *interval_notes, *({"message": message} for message in lacking)])

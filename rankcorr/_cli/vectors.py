@@ -44,100 +44,83 @@ Results: TypeAlias = dict[tuple[str, str], VectorEvaluation | RelataEvaluation] 
 class VectorOptions:
     """Options to read vectors and gold scores, and to compute correlations."""
 
-    golds: tuple[str, ...] = console.several_setting(
-        "--gold", "FILE", "Gold scores of pairs of words; may be repeated."
+    golds: tuple[str, ...] = console.several_option("--gold", "FILE", "Gold scores of pairs of words; may be repeated.")
+    groups: str | None = console.text_option(
+        "FILE",
+        "Target groups instead of --gold: comparisons of candidates, each weighted by the agreement of its annotators.",
     )
-    groups: str | None = console.setting(
-        "--groups",
-        metavar="FILE",
-        help="Target groups instead of --gold: comparisons of candidates, each weighted by the agreement of its "
-        "annotators.",
+    versus: str | None = console.text_option(
+        "VECTORS", "Compare all other VECTORS with this file.  [default: all with each other]"
     )
-    versus: str | None = console.setting(
-        "--versus", metavar="VECTORS", help="Compare all other VECTORS with this file.  [default: all with each other]"
-    )
-    words: list[str] = console.several_setting(
+    words: list[str] = console.several_option(
         "--words",
         "COLUMN,COLUMN",
         "Columns of the two words, in all files of --gold.  [default: the first two]",
         callback=options.split_columns,
     )
-    scores: tuple[str, ...] = console.several_setting(
+    scores: tuple[str, ...] = console.several_option(
         "--score", "COLUMN", "Column of the scores: once, or once for each --gold."
     )
-    no_header: bool = console.setting(options.header_option())
-    duplicates: Any = console.choice_setting(
-        "--duplicates",
+    no_header: bool = options.header_option()
+    duplicates: Any = console.choice_option(
         DUPLICATES,
         "Pairs repeated in a file, in either order unless --relata: report an error, or use the mean or the first of "
         "their scores.",
     )
-    form: Any = console.setting("--form", type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
-    encoding: str = console.setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
-    undecodable: Any = console.choice_setting(
-        "--undecodable", UNDECODABLE, "Words in VECTORS that are invalid in this encoding: an error, or left out."
+    form: Any = console.option(type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
+    encoding: str = console.option(default="utf-8", help="Encoding of the words in VECTORS.")
+    undecodable: Any = console.choice_option(
+        UNDECODABLE, "Words in VECTORS that are invalid in this encoding: an error, or left out."
     )
-    lower: bool = console.flag_setting("--lower", "Look words up in lower case.")
-    oov: Any = console.choice_setting(
-        "--oov", OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
+    lower: bool = console.flag_option("Look words up in lower case.")
+    oov: Any = console.choice_option(
+        OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
     )
-    self_pairs: Any = console.choice_setting(
-        "--self-pairs", SELF_PAIRS, "Pairs of a word with itself, whose cosine is always 1: kept, or left out."
+    self_pairs: Any = console.choice_option(
+        SELF_PAIRS, "Pairs of a word with itself, whose cosine is always 1: kept, or left out."
     )
-    relata: bool = console.flag_setting(
-        "--relata",
-        "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS.",
+    relata: bool = console.flag_option(
+        "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS."
     )
-    candidates: Any = console.choice_setting(
-        "--candidates", CANDIDATES, "With --relata: rank the word's own entries in gold, or all relata of gold."
+    candidates: Any = console.choice_option(
+        CANDIDATES, "With --relata: rank the word's own entries in gold, or all relata of gold."
     )
-    depth: int | None = console.count_setting("--depth", "With --relata: keep the K nearest neighbours.")
-    metrics: tuple[str, ...] = console.several_setting(
+    depth: int | None = console.count_option("With --relata: keep the K nearest neighbours.", metavar="K")
+    metrics: tuple[str, ...] = console.several_option(
         "--metric",
         "NAME",
         "Coefficient, or with --relata a metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
         "rho, tau; with --relata tau_w, ap]",
     )
-    level: float = console.setting(options.level_option())
-    resamples: int | None = console.setting(
-        options.resamples_option(
-            None,
-            f"Number of permutations, resamples and swaps behind each figure.  [default: {RESAMPLES}, and "
-            f"{TEST_RESAMPLES} swaps for each comparison]",
-        )
+    level: float = options.level_option()
+    resamples: int | None = options.resamples_option(
+        None,
+        f"Number of permutations, resamples and swaps behind each figure.  [default: {RESAMPLES}, and {TEST_RESAMPLES} "
+        "swaps for each comparison]",
     )
-    seed: int = console.setting(console.seed_option())
+    seed: int = console.seed_option()
 
     def read_gold(self) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
         paths = self.golds
-        gold_scores: dict[str, dict[Pair, float]] = {}
-        for path, column in zip(paths, options.columns_of(self.scores, len(paths)), strict=True):
-            name = path if paths.count(path) == 1 else f"{path}:{column}"
-            if name in gold_scores:
-                raise OptionError(f"each gold file can be given only once; repeated: {name}")
-            gold_scores[name] = read_pairs(
-                path,
-                word_columns=self.words or None,
-                score_column=column,
-                header=not self.no_header,
-                unordered=not self.relata,
-                duplicates=self.duplicates,
-            )
-        return gold_scores
-
-    def read(self, path: str, golds: dict[str, dict[Pair, float]]) -> WordVectors:
-        """Vectors of the words of the gold scores."""
-        return self.read_words(path, {word for pairs in golds.values() for pair in pairs for word in pair})
+        columns = options.columns_of(self.scores, len(paths))
+        names = [
+            path if paths.count(path) == 1 else f"{path}:{column}" for path, column in zip(paths, columns, strict=True)
+        ]
+        options.check_repeats(names, "gold file")
+        reading: dict[str, Any] = {"word_columns": self.words or None, "header": not self.no_header}
+        reading |= {"unordered": not self.relata, "duplicates": self.duplicates}
+        return {
+            name: read_pairs(path, score_column=column, **reading)
+            for name, path, column in zip(names, paths, columns, strict=True)
+        }
 
     def read_words(self, path: str, listed_words: Collection[str]) -> WordVectors:
         """Vectors of words."""
         words = {word.lower() for word in listed_words} if self.lower else set(listed_words)
         try:
             with progress_bar(None, "word", f"reading {whole(path)}") as advance:
-                file_options: dict[str, Any] = {
-                    name: getattr(self, name) for name in ("form", "encoding", "undecodable")
-                }
+                file_options = console.values_of(self, "form", "encoding", "undecodable")
                 return read_vectors(path, words=words, progress=advance, **file_options)
         except MissingGensimError as error:
             raise click.ClickException(str(error)) from error
@@ -146,15 +129,16 @@ class VectorOptions:
         """The options of the files, ready for JSON."""
         read: dict[str, Any] = {"versus": self.versus, "words": self.words or None}
         read |= {"score": list(self.scores) or None, "header": not self.no_header}
-        return read | {name: getattr(self, name) for name in ("duplicates", "encoding", "undecodable")}
+        return read | console.values_of(self, "duplicates", "encoding", "undecodable")
 
 
 @console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
-@click.argument("vectors", nargs=-1, required=True, metavar="VECTORS...")
-@console.gathered("settings", VectorOptions)
-@options.weight_options
-@console.output_options
-def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: Weights, as_json: bool) -> None:
+def vectors_command(
+    vectors: tuple[str, ...] = console.argument(nargs=-1, required=True, metavar="VECTORS..."),
+    settings: VectorOptions = console.options_of(VectorOptions),
+    weights: Weights = console.options_of(Weights),
+    as_json: bool = console.output_options(),
+) -> None:
     """Evaluate the word vectors in each VECTORS on the pairs of words in the files of --gold, by cosine.
 
     Several VECTORS are evaluated on the pairs that all of them have, and compared. The p-values of all comparisons,
@@ -187,7 +171,8 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
     with collected_notices() as notices:
         golds = settings.read_gold()
     notes = console.notes_of(notices, [])
-    loaded = {path: settings.read(path, golds) for path in vectors}
+    words = {word for pairs in golds.values() for pair in pairs for word in pair}
+    loaded = {path: settings.read_words(path, words) for path in vectors}
     results: Results = {}
     for gold, pairs in golds.items():
         with collected_notices() as notices, options.errors_of(gold):
@@ -269,8 +254,7 @@ def _evaluate(
     vectors: WordVectors, gold: dict[Pair, float], metrics: list[Any], settings: VectorOptions
 ) -> VectorEvaluation | RelataEvaluation:
     n_resamples = settings.resamples or RESAMPLES
-    shared: dict[str, Any] = {name: getattr(settings, name) for name in ("oov", "lower", "seed")}
-    shared["n_resamples"] = n_resamples
+    shared = {**console.values_of(settings, "oov", "lower", "seed"), "n_resamples": n_resamples}
     if settings.relata:
         shared |= {"candidates": settings.candidates, "depth": settings.depth}
         return evaluate_relata(vectors, gold, metrics=metrics, **shared)
@@ -344,7 +328,6 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
         f"Differences, {percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
         f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}"
     )
-    click.echo(f"\n{heading}\n")
     figures = {"a - b": "difference", "low": "low", "high": "high"}
     columns: dict[str, console.Column] = {
         "gold": ("gold_set", whole),
@@ -354,8 +337,7 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
         "p (Holm)": ("corrected_pvalue", pvalue_text),
         "n": ("comparison.n_items", "{:,}"),
     }
-    pvalues = [row.corrected_pvalue for row in compared.rows]
-    console.print_rows(compared.rows, columns, significance_notes(f"{heading}.", pvalues, 4, settings.level))
+    console.print_tests(heading, compared.rows, columns, settings.level, of="a - b")
 
 
 def _hubness_of(vectors: WordVectors, result: VectorEvaluation | RelataEvaluation) -> dict[str, Any]:
@@ -363,7 +345,7 @@ def _hubness_of(vectors: WordVectors, result: VectorEvaluation | RelataEvaluatio
     if not isinstance(result, RelataEvaluation) or len(vectors.words) <= NEIGHBOURS:
         return {}
     hubs = hubness(vectors, k=NEIGHBOURS)
-    return {"hubness": {name: getattr(hubs, name) for name in ("k", "skewness", "orphan_share")}}
+    return {"hubness": console.values_of(hubs, "k", "skewness", "orphan_share")}
 
 
 def _print_relata(results: dict[str, RelataEvaluation], vectors: WordVectors) -> None:
@@ -390,7 +372,7 @@ def _print_words(title: str, words: tuple[str, ...]) -> None:
 
 def _evaluate_groups(vectors: tuple[str, ...], path: str, settings: VectorOptions, as_json: bool) -> None:
     """Score vectors on target groups, compare them, and print both."""
-    draws: dict[str, Any] = {name: getattr(settings, name) for name in ("oov", "lower", "level", "seed")}
+    draws = console.values_of(settings, "oov", "lower", "level", "seed")
     if settings.resamples is not None:
         draws["n_resamples"] = settings.resamples
     with collected_notices() as notices:

@@ -20,10 +20,11 @@ from rankcorr._cli.console import progress_bar
 
 
 @console.command(short_help="Show ballots, votes and voters so far.")
-@ledger_argument
-@click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="Print a row for each.")
-@console.json_option("")
-def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
+def status(
+    campaign: Campaign = ledger_argument(),
+    by: str | None = console.option(type=click.Choice(["voter", "item", "ballot"]), help="Print a row for each."),
+    as_json: bool = console.json_option(""),
+) -> None:
     """Show the progress of the voting in LEDGER.
 
     Example:
@@ -88,8 +89,8 @@ _OF_VOTER: Final[dict[str, console.Column]] = {
     "": (("excluded", "withdrawn"), lambda *states: " ".join(itertools.compress(("excluded", "withdrawn"), states))),
 }
 _OF_BALLOT: Final[dict[str, console.Column]] = {
-    "ballot": ("ballot", "{}"),
-    "state": ("state", "{}"),
+    "ballot": "{}",
+    "state": "{}",
     "items": ("n_items", "{:,}"),
     "answered": (("n_counted", "n_comparisons"), _ANSWERED),
     "sheets done": (("n_sheets_done", "n_sheets"), _ANSWERED),
@@ -97,23 +98,24 @@ _OF_BALLOT: Final[dict[str, console.Column]] = {
     "closed": ("closed_at", _to_seconds),
 }
 _OF_ITEM: Final[dict[str, console.Column]] = {
-    "item": ("item", " ".join),
+    "item": " ".join,
     "answered": (("n_answered", "presentations"), _ANSWERED),
 }
 
 
 @console.command(short_help="Score the ballot and select the items of the next one.")
-@ledger_argument
-@click.option("--preview", is_flag=True, help="Show what closing now would do, and change nothing.")
-@console.declared_option(
-    CampaignSettings,
-    "least_answered",
-    default=None,
-    metavar="SHARE",
-    help="Close if at least this share of the comparisons is answered; by default the share that init set.",
-)
-@console.json_option("")
-def close(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:
+def close(
+    campaign: Campaign = ledger_argument(),
+    preview: bool = console.flag_option("Show what closing now would do, and change nothing."),
+    least_answered: float | None = console.declared_option(
+        CampaignSettings,
+        "least_answered",
+        default=None,
+        metavar="SHARE",
+        help="Close if at least this share of the comparisons is answered; by default the share that init set.",
+    ),
+    as_json: bool = console.json_option(""),
+) -> None:
     """Close the ballot that is open in LEDGER; comparisons without a vote stay unanswered.
 
     This ends a continuous campaign.
@@ -140,7 +142,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         about: dict[str, Any] = {"batches": now.ballot}
         text = describe_status(now)
     else:
-        record = {name: getattr(closed, name) for name in ("number", "b", "n_tied_at_cut")}
+        record = console.values_of(closed, "number", "b", "n_tied_at_cut")
         progress = campaign.ballot(closed.number).progress
         about = {"closed": {**record, "n_answered": progress.n_counted}}
         tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""
@@ -156,9 +158,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
 
 
 @console.command(short_help="Open the last closed ballot again.")
-@ledger_argument
-@reason_option(required=True)
-def reopen(campaign: Campaign, reason: str) -> None:
+def reopen(campaign: Campaign = ledger_argument(), reason: str = reason_option(required=True)) -> None:
     """Open the last closed ballot of LEDGER again, until the next one is opened.
 
     Example:
@@ -225,28 +225,16 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
 
 
 @console.command(short_help="Write the ranking; with --interim, before the end.")
-@ledger_argument
-@click.option("--out", metavar="FILE", help="Write it here.  [default: standard output]")
-@click.option(
-    "--interim", is_flag=True, help="Rank by the strengths of the votes so far, while the campaign is still open."
-)
-@click.option(
-    "--top",
-    type=int,
-    metavar="K",
-    help="Number of top items for in_top.  [default: the last ballot's items, or a tenth]",
-)
-@click.option("--paper", is_flag=True, help="Write only the paper's scores, as `ballots score` does.")
-@console.report_option()
-@click.option("--json", "as_json", is_flag=True, help="Write JSON with the scores of every ballot, not CSV.")
 def result(
-    campaign: Campaign,
-    out: str | None,
-    interim: bool,
-    top: int | None,
-    paper: bool,
-    report_path: str | None,
-    as_json: bool,
+    campaign: Campaign = ledger_argument(),
+    out: str | None = console.text_option("FILE", "Write it here.  [default: standard output]"),
+    interim: bool = console.flag_option("Rank by the strengths of the votes so far, while the campaign is still open."),
+    top: int | None = console.text_option(
+        "K", "Number of top items for in_top.  [default: the last ballot's items, or a tenth]", type=int
+    ),
+    paper: bool = console.flag_option("Write only the paper's scores, as `ballots score` does."),
+    report_path: str | None = console.report_option(),
+    as_json: bool = console.flag_option("Write JSON with the scores of every ballot, not CSV.", "--json"),
 ) -> None:
     """Write the ranking of all items.
 

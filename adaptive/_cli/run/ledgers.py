@@ -1,9 +1,8 @@
 """`ballots run init`, `export`, `import`, `backup`, `verify` and `migrate`: create, open, copy and check ledgers."""
 
-import functools
 import os
 import zipfile
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any, cast
 import click
 
 from adaptive._cli.output import emit, print_note, print_verified
-from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
-from adaptive._cli.vote_files import Reading, reading_options
+from adaptive._cli.plan import BatchArguments, PlanArguments, print_cost, print_plan, voters_option
+from adaptive._cli.vote_files import Reading
 from adaptive.errors import ProtocolError
 from adaptive.ledger import (
     FORMATS,
@@ -31,27 +30,25 @@ from adaptive.ledger import (
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli import console
-from rankcorr._cli.console import Command
 from rankcorr._cli.options import check_owner
 from rankcorr._io.source import new_file
 from rankcorr.errors import TableError
 from rankcorr.vectors import read_candidates
 
-
-def ledger_argument(command: Command) -> Command:
-    """Add the argument LEDGER and the option --campaign; the command gets the `Campaign`."""
-
-    @functools.wraps(command)
-    def with_campaign(ledger: str, campaign: str | None, **values: Any) -> Any:
-        with open_campaign(ledger, campaign) as campaign_in_ledger:
-            return command(campaign=campaign_in_ledger, **values)
-
-    option = click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
-    argument = click.argument("ledger")
-    return argument(option(with_campaign))  # type: ignore[return-value]
+CAMPAIGN: Any = console.text_option("KEY", "Key or name of the campaign, if LEDGER has several.")
 
 
-def reason_option(more: str = "", **options: Any) -> Callable[[Command], Command]:
+def ledger_argument() -> Any:
+    """Make the argument LEDGER and the option --campaign, whose value is the `Campaign`."""
+    return console.options_of(_campaign_of_command)
+
+
+def _campaign_of_command(ledger: str = console.argument(), campaign: str | None = CAMPAIGN) -> Campaign:
+    """Return a campaign that is open until the command ends."""
+    return click.get_current_context().with_resource(open_campaign(ledger, campaign))
+
+
+def reason_option(more: str = "", **options: Any) -> Any:
     """Make the option --reason, which must not be empty."""
 
     def check(_context: click.Context, _option: click.Parameter, reason: str | None) -> str | None:
@@ -59,7 +56,7 @@ def reason_option(more: str = "", **options: Any) -> Callable[[Command], Command
             raise OptionError("--reason must not be empty")
         return reason
 
-    return click.option("--reason", help=f"Reason, which the ledger keeps{more}.", callback=check, **options)
+    return console.option(help=f"Reason, which the ledger keeps{more}.", callback=check, **options)
 
 
 @contextmanager
@@ -116,17 +113,17 @@ def _describe_batches(status: CampaignStatus) -> str:
 class AskingOptions:
     """Options of the command line for checks and pay."""
 
-    probes: str | None = console.setting(
+    probes: str | None = console.text_option(
+        "FILE",
+        "CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
         "--checks",
-        metavar="FILE",
-        help="CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
     )
-    probes_per_sheet: int | None = console.declared_setting(
+    probes_per_sheet: int | None = console.declared_option(
         Probing, "known_per_sheet", "--checks-per-sheet", default=None, show_default="1, with --checks", metavar="N"
     )
-    repeats: float = console.declared_setting(Probing, "repeats", metavar="SHARE")
-    overlap: float = console.declared_setting(Probing, "overlap", metavar="SHARE")
-    currency: str | None = console.setting("--currency", metavar="TEXT", help="Currency of the pay.")
+    repeats: float = console.declared_option(Probing, "repeats", metavar="SHARE")
+    overlap: float = console.declared_option(Probing, "overlap", metavar="SHARE")
+    currency: str | None = console.text_option("TEXT", "Currency of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:
         """Return the checks of a campaign; None without checks."""
@@ -139,44 +136,26 @@ class AskingOptions:
 
 
 @console.command(short_help="Plan a campaign and create its ledger.")
-@click.argument("ledger")
-@click.option(
-    "--items",
-    metavar="FILE",
-    help="CSV with the column item, or item_1, item_2, ...; for the web also kind, content and alt_text.",
-)
-@click.option(
-    "--targets",
-    metavar="FILE",
-    help="In place of --items and a budget: CSV with the columns target, candidate and category. Voters compare the "
-    "positive candidates of one target.",
-)
-@click.option(
-    "--answers", type=click.IntRange(min=1), metavar="N", help="Answers to each pair of candidates, with --targets."
-)
-@plan_options
-@click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
-@click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
-@console.option("--name", default="campaign", help="Name of the campaign.")
-@console.declared_option(CampaignSettings, "sheet_size", metavar="N")
-@console.declared_option(CampaignSettings, "least_answered", metavar="SHARE")
-@console.declared_option(CampaignSettings, "grades", metavar="G")
-@batch_options
-@console.gathered("asking", AskingOptions)
 def init(
-    ledger: str,
-    items: str | None,
-    targets: str | None,
-    answers: int | None,
-    options: PlanArguments,
-    voters: int,
-    seed: int,
-    name: str,
-    sheet_size: int | None,
-    least_answered: float,
-    grades: int,
-    batches: BatchArguments,
-    asking: AskingOptions,
+    ledger: str = console.argument(),
+    items: str | None = console.text_option(
+        "FILE", "CSV with the column item, or item_1, item_2, ...; for the web also kind, content and alt_text."
+    ),
+    targets: str | None = console.text_option(
+        "FILE",
+        "In place of --items and a budget: CSV with the columns target, candidate and category. Voters compare the "
+        "positive candidates of one target.",
+    ),
+    answers: int | None = console.count_option("Answers to each pair of candidates, with --targets.", metavar="N"),
+    options: PlanArguments = console.options_of(PlanArguments),
+    voters: int = voters_option(),
+    seed: int = console.seed_option("Seed of all draws.", default=None, required=True),
+    name: str = console.option(default="campaign", help="Name of the campaign."),
+    sheet_size: int | None = console.declared_option(CampaignSettings, "sheet_size", metavar="N"),
+    least_answered: float = console.declared_option(CampaignSettings, "least_answered", metavar="SHARE"),
+    grades: int = console.declared_option(CampaignSettings, "grades", metavar="G"),
+    batches: BatchArguments = console.options_of(BatchArguments),
+    asking: AskingOptions = console.options_of(AskingOptions),
 ) -> None:
     """Plan a campaign on the items of a file, and create it in LEDGER: a file, or the URL of a PostgreSQL database.
 
@@ -238,30 +217,25 @@ def _plan_of_groups(
         n_pairs = number * (number - 1) // 2
         rows.append({"target": target, "candidates": number, "pairs": n_pairs, "comparisons": answers * n_pairs})
     console.print_rows(
-        rows,
-        {"target": ("target", console.whole), **console.text_columns("{:,}", "candidates", "pairs", "comparisons")},
+        rows, {"target": console.whole, **console.text_columns("{:,}", "candidates", "pairs", "comparisons")}
     )
     click.echo()
     return plan
 
 
 @console.command(short_help="Write a bundle of the campaign, or its votes.")
-@ledger_argument
-@click.option(
-    "--out", required=True, metavar="FILE", help="File to write, or a folder if the format has several files."
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["bundle", *FORMATS]),
-    default="bundle",
-    show_default=True,
-    help="The whole campaign as one zip, or the votes that count.",
-)
-@click.option("--names", is_flag=True, help="With the names of voters, not their random keys.")
-@click.option("--unanswered", is_flag=True, help="Also write comparisons without a vote, if the format allows them.")
-@click.option("--no-guard", is_flag=True, help="Do not change cells that a spreadsheet would run as formulas.")
-def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: bool, no_guard: bool) -> None:
+def export(
+    campaign: Campaign = ledger_argument(),
+    out: str = console.text_option(
+        "FILE", "File to write, or a folder if the format has several files.", required=True
+    ),
+    form: str = console.choice_option(
+        ("bundle", *FORMATS), "The whole campaign as one zip, or the votes that count.", "--format"
+    ),
+    names: bool = console.flag_option("With the names of voters, not their random keys."),
+    unanswered: bool = console.flag_option("Also write comparisons without a vote, if the format allows them."),
+    no_guard: bool = console.flag_option("Do not change cells that a spreadsheet would run as formulas."),
+) -> None:
     """Write the contents of LEDGER, for others or for an archive.
 
     A bundle has everything: items, plan, drawn comparisons, all events, the ranking, a data sheet, and digests. With
@@ -298,11 +272,12 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
 
 
 @console.command("import", short_help="Read a bundle, or votes of other programs.")
-@click.argument("ledger")
-@click.argument("file")
-@click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
-@reading_options
-def import_command(ledger: str, file: str, campaign: str | None, reading: Reading) -> None:
+def import_command(
+    ledger: str = console.argument(),
+    file: str = console.argument(),
+    campaign: str | None = CAMPAIGN,
+    reading: Reading = console.options_of(Reading),
+) -> None:
     """Add the campaign or the votes in FILE to LEDGER.
 
     A bundle becomes a new campaign; LEDGER is created if it does not exist. Any other file has votes on the open
@@ -333,9 +308,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
 
 
 @console.command(short_help="Copy the ledger, while votes arrive.")
-@click.argument("ledger")
-@click.argument("copy")
-def backup(ledger: str, copy: str) -> None:
+def backup(ledger: str = console.argument(), copy: str = console.argument()) -> None:
     """Copy LEDGER, an SQLite file, to the new file COPY, even while votes arrive. The copy is a complete ledger.
 
     A PostgreSQL database is backed up with pg_dump, and restored with pg_restore.
@@ -349,9 +322,7 @@ def backup(ledger: str, copy: str) -> None:
 
 
 @console.command(short_help="Check all digests, and score all votes again.")
-@ledger_argument
-@console.json_option("")
-def verify(campaign: Campaign, as_json: bool) -> None:
+def verify(campaign: Campaign = ledger_argument(), as_json: bool = console.json_option("")) -> None:
     """Check that draws, votes and records of LEDGER match their digests, and that the votes reproduce the records.
 
     Example:
@@ -361,8 +332,7 @@ def verify(campaign: Campaign, as_json: bool) -> None:
 
 
 @console.command(short_help="Upgrade the tables of an earlier release.")
-@click.argument("ledger")
-def migrate(ledger: str) -> None:
+def migrate(ledger: str = console.argument()) -> None:
     """Upgrade the tables of LEDGER to this release; make a backup first.
 
     Example:

@@ -9,9 +9,9 @@ from typing import Final
 
 import click
 
-from adaptive._cli.output import emit
+from adaptive._cli.output import emit, out_option
 from adaptive._cli.run.ledgers import describe_status, ledger_argument, reason_option
-from adaptive._cli.vote_files import Reading, reading_options
+from adaptive._cli.vote_files import Reading
 from adaptive._formats.votes import read_votes
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
@@ -22,14 +22,13 @@ from rankcorr._cli import console
 
 
 @console.command("open", short_help="Draw the next ballot: comparisons for each voter.")
-@ledger_argument
-@click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
-@click.option("--again", is_flag=True, help="Write the open comparisons again.")
-@click.option("--voter", metavar="NAME", help="With --again: only those of this voter.")
-@click.option("--unanswered", is_flag=True, help="With --again: only those without a vote.")
-@click.option("--now", "at_once", is_flag=True, help="Draw the next batch even if much of the last is unanswered.")
 def open_command(
-    campaign: Campaign, out: str | None, again: bool, voter: str | None, unanswered: bool, at_once: bool
+    campaign: Campaign = ledger_argument(),
+    out: str | None = out_option("comparisons"),
+    again: bool = console.flag_option("Write the open comparisons again."),
+    voter: str | None = console.text_option("NAME", "With --again: only those of this voter."),
+    unanswered: bool = console.flag_option("With --again: only those without a vote."),
+    at_once: bool = console.flag_option("Draw the next batch even if much of the last is unanswered.", "--now"),
 ) -> None:
     """Open the next ballot of LEDGER, or the next batch of a continuous campaign.
 
@@ -59,11 +58,12 @@ def open_command(
 
 
 @console.command(short_help="Record votes, some or all, in any order.")
-@ledger_argument
-@click.argument("votes")
-@reading_options
-@console.json_option("")
-def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> None:
+def record(
+    campaign: Campaign = ledger_argument(),
+    votes: str = console.argument(),
+    reading: Reading = console.options_of(Reading),
+    as_json: bool = console.json_option(""),
+) -> None:
     """Record the votes of a file in LEDGER: all of them, or none if a row is not valid.
 
     VOTES is CSV, TSV or JSON with the columns comparison and winner: left, right, tie, "cannot say", or empty for no
@@ -97,11 +97,12 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
 
 
 @console.command(short_help="Correct a vote, with a reason.")
-@ledger_argument
-@click.argument("comparison")
-@click.argument("winner", type=click.Choice([*ANSWERS, "none"]), metavar="WINNER")
-@reason_option(required=True)
-def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
+def correct(
+    campaign: Campaign = ledger_argument(),
+    comparison: str = console.argument(),
+    winner: str = console.argument(type=click.Choice([*ANSWERS, "none"]), metavar="WINNER"),
+    reason: str = reason_option(required=True),
+) -> None:
     """Correct the vote on a COMPARISON like b1-0-17 while its ballot is open; "none" voids it.
 
     Both votes stay in the ledger. To resolve a conflict for the recorded vote, repeat its winner. A voided comparison
@@ -119,18 +120,16 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
 
 
 _OF_CONFLICT: Final[dict[str, console.Column]] = {
-    "comparison": ("comparison", "{}"),
-    "voter": ("voter", "{}"),
-    "recorded": ("recorded", lambda answer: answer or "none"),
-    "conflicting": ("conflicting", "{}"),
-    "corrected": ("corrected", lambda is_corrected: "yes" if is_corrected else "no"),
+    "comparison": "{}",
+    "voter": "{}",
+    "recorded": lambda answer: answer or "none",
+    "conflicting": "{}",
+    "corrected": lambda is_corrected: "yes" if is_corrected else "no",
 }
 
 
 @console.command(short_help="List votes that contradict recorded ones.")
-@ledger_argument
-@console.json_option("")
-def conflicts(campaign: Campaign, as_json: bool) -> None:
+def conflicts(campaign: Campaign = ledger_argument(), as_json: bool = console.json_option("")) -> None:
     """List the votes of LEDGER that contradict recorded ones; resolve each with `ballots run correct`.
 
     Example:
@@ -146,13 +145,14 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
 
 
 @console.command(short_help="Give sheets to another voter.")
-@ledger_argument
-@click.argument("voter")
-@click.option("--from", "giver", metavar="NAME", help="All unfinished sheets of this voter.")
-@click.option(
-    "--sheet", "sheets", type=click.IntRange(1, 2**31 - 1), multiple=True, help="This sheet; may be repeated."
-)
-def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int, ...]) -> None:
+def assign(
+    campaign: Campaign = ledger_argument(),
+    voter: str = console.argument(),
+    giver: str | None = console.text_option("NAME", "All unfinished sheets of this voter.", "--from"),
+    sheets: tuple[int, ...] = console.option(
+        "--sheet", type=click.IntRange(1, 2**31 - 1), multiple=True, help="This sheet; may be repeated."
+    ),
+) -> None:
     """Give sheets of open ballots to VOTER; a new name creates a voter. --sheet gives those of the last ballot.
 
     Answers of the previous voter stay. Their later votes on these sheets are stored as late votes. A voter who has
@@ -169,11 +169,10 @@ def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int,
 
 
 @console.command(short_help="Make a link to the organiser's pages of rankcorr-collect.")
-@ledger_argument
-@click.option(
-    "--url", default="http://127.0.0.1:8080", show_default=True, metavar="URL", help="Address of rankcorr-collect."
-)
-def link(campaign: Campaign, url: str) -> None:
+def link(
+    campaign: Campaign = ledger_argument(),
+    url: str = console.text_option("URL", "Address of rankcorr-collect.", default="http://127.0.0.1:8080"),
+) -> None:
     """Print a link that opens the organiser's pages of the campaign in LEDGER.
 
     The part after # is a secret. The ledger stores only its hash, so a lost link cannot be shown again; this command
@@ -186,10 +185,11 @@ def link(campaign: Campaign, url: str) -> None:
 
 
 @console.command(short_help="Report speed, side, checks and agreement of each voter.")
-@ledger_argument
-@console.declared_option(FlagLimits, "fast_seconds", "--fast", "fast", metavar="SECONDS")
-@console.json_option("")
-def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
+def quality(
+    campaign: Campaign = ledger_argument(),
+    fast: float = console.declared_option(FlagLimits, "fast_seconds", metavar="SECONDS"),
+    as_json: bool = console.json_option(""),
+) -> None:
     """Report how reliable the votes in LEDGER are, voter by voter. No voter is excluded.
 
     seconds is the median time of a vote, and left the share of votes for the left side. attention and gold count the
@@ -209,17 +209,16 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
 
 
 @console.command(short_help="Exclude a voter from the scores, or include them.")
-@ledger_argument
-@click.argument("voter")
-@reason_option("; required without --preview")
-@click.option("--back", is_flag=True, help="Include the voter again.")
-@click.option(
-    "--ask-others", is_flag=True, help="Void the answers in open ballots, so that others are asked. Cannot be undone."
-)
-@click.option("--preview", is_flag=True, help="Show how the ranking would change, and change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="With --preview: print JSON.")
 def exclude(
-    campaign: Campaign, voter: str, reason: str | None, back: bool, ask_others: bool, preview: bool, as_json: bool
+    campaign: Campaign = ledger_argument(),
+    voter: str = console.argument(),
+    reason: str | None = reason_option("; required without --preview"),
+    back: bool = console.flag_option("Include the voter again."),
+    ask_others: bool = console.flag_option(
+        "Void the answers in open ballots, so that others are asked. Cannot be undone."
+    ),
+    preview: bool = console.flag_option("Show how the ranking would change, and change nothing."),
+    as_json: bool = console.flag_option("With --preview: print JSON.", "--json"),
 ) -> None:
     """Exclude the votes of VOTER from all scores from now on; no vote is deleted.
 
@@ -258,9 +257,7 @@ def exclude(
 
 
 @console.command(short_help="Erase a voter who leaves the campaign.")
-@ledger_argument
-@click.argument("voter")
-def withdraw(campaign: Campaign, voter: str) -> None:
+def withdraw(campaign: Campaign = ledger_argument(), voter: str = console.argument()) -> None:
     """Erase the name of VOTER, and void their votes in open ballots. This cannot be undone.
 
     Votes in closed ballots are kept under a random key. Nobody holds the voter's sheets afterwards.
@@ -279,13 +276,13 @@ def _left_text(share: float | None, low: float | None, high: float | None) -> st
 
 
 _OF_VOTER: Final[dict[str, console.Column]] = {
-    "voter": ("voter", "{}"),
+    "voter": "{}",
     "votes": ("n_votes", "{:,}"),
-    "seconds": ("seconds", lambda seconds: "-" if seconds is None else f"{seconds:.1f}"),
-    "fast": ("fast", "{}"),
+    "seconds": lambda seconds: "-" if seconds is None else f"{seconds:.1f}",
+    "fast": "{}",
     "left": (("left.share", "left_low", "left_high"), _left_text),
     **console.text_columns("{}", "attention", "gold", "repeats", "agreement"),
-    "random": ("random", lambda probability: "-" if probability is None else f"{probability:.2f}"),
+    "random": lambda probability: "-" if probability is None else f"{probability:.2f}",
     "flags": (
         ("excluded", "flags"),
         lambda is_excluded, flags: "excluded" if is_excluded else " ".join(flag.kind for flag in flags),

@@ -1,8 +1,12 @@
 import io
 import sys
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from rankcorr._cli import console
 from rankcorr._cli.console import progress_bar
 from tests.rankcorr.cli.conftest import run, write_rankings
 
@@ -94,3 +98,33 @@ def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, bar_calls, a
     assert (bar_calls[0], bar_calls[-1]) == ((of, total, f" {unit}"), "closed")
     steps = sum(bar_calls[1:-1])
     assert steps >= 60 if total is None else steps == total  # intervals and tests of a leaderboard, at least
+
+
+@dataclass(frozen=True)
+class Look:
+    wide_margin: bool = console.flag_option("Leave room.")
+    ink: Any = console.choice_option(("black", "blue"), "Colour.")
+    paper: str | None = console.text_option("SIZE", "Paper.")
+
+
+@console.command("draw")
+def draw(
+    file: str = console.argument(),
+    look: Look = console.options_of(Look, "paper"),
+    line: dict[str, Any] = console.options_of(dict, width=console.option(type=int, default=2), dash=console.option()),
+    points: tuple[str, ...] = console.several_option("--point", "X", "A point."),
+) -> None:
+    print(file, look, line, points)
+
+
+def test_defaults_of_parameters_make_the_options_of_a_command():
+    answer = CliRunner().invoke(draw, ["a", "--wide-margin", "--ink", "blue", "--point", "1", "--point", "2"])
+    look = Look(wide_margin=True, ink="blue", paper=None)
+    assert answer.output == f"a {look} {{'width': 2, 'dash': None}} ('1', '2')\n"
+    answer = CliRunner().invoke(draw, ["a", "--paper", "A4"])
+    assert (answer.exit_code, "--paper" in answer.output) == (2, True)
+
+
+def test_a_command_has_its_options_in_the_order_of_its_parameters():
+    assert [parameter.name for parameter in draw.params] == ["file", "wide_margin", "ink", "width", "dash", "points"]
+    assert "--width INTEGER     [default: 2]" in CliRunner().invoke(draw, ["--help"]).output
