@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from adaptive._plan import Advice, BallotPlan, advice_on_total
 from adaptive._tuning.candidates import Candidate, Trial, accuracies
-from adaptive._tuning.tune import FRESH, mean_interval, middle_range
+from adaptive._tuning.tune import FRESH, accuracy_interval, middle_range
 from adaptive.ledger import CampaignSettings, ContinuousPlan, Mode, PlannedSpending, planned_spending
 from adaptive.matching._matching import Matching
 from adaptive.simulation._approaches import Approach
@@ -112,8 +112,7 @@ class Reached(Result):
     @classmethod
     def of(cls, values: NDArray[np.float64]) -> Reached:
         """Summarize the coefficients of several simulations."""
-        low, high = mean_interval(values, LEVEL)
-        return cls(float(values.mean()), max(-1.0, low), min(1.0, high), *middle_range(values, LEVEL))
+        return cls(float(values.mean()), *accuracy_interval(values, LEVEL), *middle_range(values, LEVEL))
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr._checks import shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._output.results import Result
+from rankcorr._ranking import Ranking
 from rankcorr._workers import Progress, in_executor
 
 CANDIDATES: Final[tuple[Approach, ...]] = ("adaptive", "adaptive_fitted", "matched_ballots", "matched")
@@ -201,6 +202,16 @@ class Trial:
     seed: int
     stage: int
 
+    def __post_init__(self) -> None:
+        if np.ptp(self.gold.ranks) == 0:
+            values = "absolute values of similarities" if self.relatedness else "similarities"
+            raise SimilarityError(f"all {values} are equal, so the accuracy of a ranking is undefined")
+
+    @property
+    def gold(self) -> Ranking:
+        """The true ranking."""
+        return true_ranking(self.similarity, relatedness=self.relatedness)
+
     def accuracy(self, candidate: Candidate, budgets: Sequence[int], simulation: int) -> list[float]:
         """Return the coefficient with the true ranking for each budget; "matched" runs once for all budgets.
 
@@ -221,7 +232,7 @@ class Trial:
             self.relatedness, matching=candidate.matching, matched_ballots=candidate.matched_ballots
         )
         rankings = rankings_of(candidate.approach, plans, budgets, self.voters, self.similarity, generator, options)
-        gold = true_ranking(self.similarity, relatedness=self.relatedness)
+        gold = self.gold
         return [float(self.coefficient(gold, ranking)) for ranking in rankings]
 
     def __call__(self, candidates: Sequence[Candidate], budgets: Sequence[int], simulation: int) -> Array:

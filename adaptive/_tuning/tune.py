@@ -264,7 +264,7 @@ def tune_plan(
         rows_tried=rows,
         accuracy=float(winner_values.mean()),
         accuracy_se=_se(winner_values),
-        accuracy_interval=mean_interval(winner_values, level_value),
+        accuracy_interval=accuracy_interval(winner_values, level_value),
         spread=middle_range(winner_values, level_value),
         paper=paper,
         paper_accuracy=float(papers.mean()),
@@ -299,6 +299,12 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
 
     half = float(stdtrit(values.size - 1, (1 + level) / 2)) * _se(values)
     return float(values.mean()) - half, float(values.mean()) + half
+
+
+def accuracy_interval(values: NDArray[np.float64], level: float) -> Interval:
+    """Return the interval of a mean coefficient, which is between -1 and 1."""
+    low, high = mean_interval(values, level)
+    return max(low, -1.0), min(high, 1.0)  # nan remains nan
 
 
 def middle_range(values: NDArray[np.float64], level: float) -> Interval:

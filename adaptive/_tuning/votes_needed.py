@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._budget import plan_for_budget
 from adaptive._plan import plan_ballots
 from adaptive._tuning.candidates import Candidate, Trial, accuracies, paper_candidate
-from adaptive._tuning.tune import mean_interval
+from adaptive._tuning.tune import accuracy_interval
 from adaptive.errors import SimilarityError
 from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching
@@ -188,8 +188,8 @@ def votes_needed(
     Raises
     ------
     SimilarityError
-        The accuracy is outside (-1, 1), similarities or voters are invalid, the approach is unknown, or a number is out
-        of range.
+        The accuracy is outside (-1, 1), similarities or voters are invalid, all similarities are equal, the approach is
+        unknown, or a number is out of range.
     PlanError
         The largest number of votes is too small for any plan.
 
@@ -252,7 +252,7 @@ def votes_needed(
         means=curves.mean(axis=0),
         ses=curves.std(axis=0, ddof=1) / math.sqrt(n_simulations),
         bound=float(full.mean()),
-        bound_interval=mean_interval(full, level_value),
+        bound_interval=accuracy_interval(full, level_value),
         level=level_value,
         simulations=n_simulations,
     )

@@ -151,6 +151,7 @@ def test_pilot_votes_determine_items_and_voters():
         ({"candidates": []}, SimilarityError, r"candidates must be one Candidate or more; got \[\]"),
         ({"similarity": Z[:-1]}, SimilarityError, "there are 11 items; the plan of adaptive, 2 .* has 12"),
         ({"seed": -1}, SimilarityError, "seed"),
+        ({"similarity": [-0.4, 0.4] * 6}, SimilarityError, "all absolute values of similarities are equal"),
         ({"coefficient": "tau_v"}, ValueError, "tau_v"),
         ({"pilot": 3}, SimilarityError, "pilot must be Comparisons; got 3"),
         ({"pilot": Comparisons(2, [0], [1], [1]), "voters": None}, ModelError, "needs votes with known voters"),
@@ -211,6 +212,8 @@ def test_more_accuracy_takes_more_votes():
     assert f"takes {high.votes:,.0f} votes" in high.verdict
     assert repr(low).startswith("<VotesNeeded (matched, 4 simulations): a mean tau_w of 0.5 takes ")
     assert list(low.to_frame().columns) == ["votes", "mean", "se"]
+    close = find_votes(0.5, voters=VoterPopulation(6, (0.3, 0.5), (0.0, 0.0)), simulations=2)
+    assert close.bound < close.bound_interval[1] == 1  # Student's t reaches above 1
 
 
 def test_an_accuracy_beyond_the_voters_is_not_reached():
@@ -277,6 +280,8 @@ def test_the_executor_does_not_change_the_votes_needed():
         ({"simulations": 1}, "simulations must be a whole number of 2 or more; got 1"),
         ({"voters": None}, "voters must be a VoterPool or a VoterPopulation; got None"),
         ({"seed": -2}, "seed"),
+        ({"similarity": [0.4] * 12, "relatedness": False}, "all similarities are equal, so the accuracy"),
+        ({"similarity": [0.4, -0.4] * 6}, "all absolute values of similarities are equal"),
     ],
 )
 def test_invalid_arguments_of_votes_needed_are_refused(arguments, message):

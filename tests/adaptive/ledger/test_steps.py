@@ -191,10 +191,20 @@ class Model:
         ballot = self.ballots[number - 1]
         if ballot.state == "closed":
             return "LateVoteError"
-        counted_vote = ballot.counted_vote(place)
-        if counted_vote is None:
+        kind, _, voter = ballot.events.get(place, [("none", None, 0)])[-1]
+        is_restored = kind == "void" and answer is not None and voter not in self.withdrawn
+        if kind != "cast" and not is_restored:
             return "ConflictError"
-        return self._event(ballot, place, "void" if answer is None else "cast", answer, counted_vote[1])
+        return self._event(ballot, place, "void" if answer is None else "cast", answer, voter)
+
+    def voided(self):
+        """Number of the ballot and place of each comparison whose vote a correction voided."""
+        return [
+            (number, place)
+            for number, ballot in enumerate(self.ballots, 1)
+            for place, events in sorted(ballot.events.items())
+            if events[-1][0] == "void"
+        ]
 
     def withdraw(self, voter):
         self.withdrawn.add(voter)
@@ -403,6 +413,14 @@ def steps(ledger):
         @rule(pick=PICKS, answer=st.none() | ANSWERS)
         def correct_a_vote(self, pick, answer):
             number, place = self.place(pick)
+            self.correct_at(number, place, answer)
+
+        @precondition(lambda self: self.model.voided())
+        @rule(pick=PICKS, answer=ANSWERS)
+        def set_a_voided_vote(self, pick, answer):
+            self.correct_at(*self.choose_one(pick, self.model.voided()), answer)
+
+        def correct_at(self, number, place, answer):
             event_id = new_id()
             expected = self.model.correct(number, place, answer)
             step = lambda: correct(self.campaign, event_id, number, place, answer, "misread")  # noqa: E731
