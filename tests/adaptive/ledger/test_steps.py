@@ -197,13 +197,13 @@ class Model:
             return "ConflictError"
         return self._event(ballot, place, "void" if answer is None else "cast", answer, voter)
 
-    def voided(self):
-        """Number of the ballot and place of each comparison whose vote a correction voided."""
+    def votes_in_open_ballots(self):
+        """Number of the ballot and place of each comparison with a counted vote, in ballots that are not closed."""
         return [
             (number, place)
             for number, ballot in enumerate(self.ballots, 1)
-            for place, events in sorted(ballot.events.items())
-            if events[-1][0] == "void"
+            for place in sorted(ballot.events)
+            if ballot.state != "closed" and ballot.counted_vote(place)
         ]
 
     def withdraw(self, voter):
@@ -415,10 +415,12 @@ def steps(ledger):
             number, place = self.place(pick)
             self.correct_at(number, place, answer)
 
-        @precondition(lambda self: self.model.voided())
+        @precondition(lambda self: self.model.votes_in_open_ballots())
         @rule(pick=PICKS, answer=ANSWERS)
-        def set_a_voided_vote(self, pick, answer):
-            self.correct_at(*self.choose_one(pick, self.model.voided()), answer)
+        def void_a_vote_and_set_it_again(self, pick, answer):
+            number, place = self.choose_one(pick, self.model.votes_in_open_ballots())
+            self.correct_at(number, place, None)
+            self.correct_at(number, place, answer)
 
         def correct_at(self, number, place, answer):
             event_id = new_id()
