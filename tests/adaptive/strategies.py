@@ -99,7 +99,7 @@ class Voting:
     def __init__(self, plan, items, voters, seed):
         self.plan, self.seed = plan, seed
         self.items, self.voters = checked_items(plan, items), checked_labels(voters, "voters")
-        self.standing, self.records, self.boxes = Position.first(plan), (), []
+        self.position, self.records, self.boxes = Position.first(plan), (), []
 
     @property
     def is_open(self):
@@ -116,7 +116,7 @@ class Voting:
     def open_ballot(self):
         number = len(self.boxes) + 1
         rng = ballot_rng(self.seed, number, "draw")
-        ballot = draw_ballot(self.standing.labels(self.items), self.plan.presentations, self.voters, rng)
+        ballot = draw_ballot(self.position.labels(self.items), self.plan.presentations, self.voters, rng)
         self.boxes.append((ballot, np.full(ballot.n_comparisons, UNANSWERED, np.int8)))
         return ballot
 
@@ -131,7 +131,7 @@ class Voting:
     def close_ballot(self):
         number = len(self.boxes)
         rng = ballot_rng(self.seed, number, "cut")
-        record, self.standing = close_ballot(self.plan, self.standing, *self.boxes[-1], rng=rng)
+        record, self.position = close_ballot(self.plan, self.position, *self.boxes[-1], rng=rng)
         self.records = (*self.records, record)
         return record
 
@@ -142,7 +142,7 @@ class Voting:
     def result(self):
         if not self.is_finished:
             raise ProtocolError("ballots are missing")
-        return ProtocolResult(self.plan, self.items, self.standing.mean, self.records)
+        return ProtocolResult(self.plan, self.items, self.position.mean, self.records)
 
 
 WORDS = {LEFT: "left", TIE: "tie", RIGHT: "right"}

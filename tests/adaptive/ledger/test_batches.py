@@ -30,7 +30,7 @@ from adaptive.ledger._closing import close_batches
 from adaptive.ledger._votes.casting import retract
 from rankcorr.vectors import TargetGroups, reliability_score
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
-from tests.adaptive.ledger.test_participation import PAGES, answer, claim_sheet, join_campaign, journey
+from tests.adaptive.ledger.test_participation import PAGES, answer, claim_sheet, join_campaign, state_for_voter
 
 
 def continuous_campaign(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options):
@@ -43,11 +43,11 @@ def next_sheet(campaign, voter):
     """The next sheet of a voter, with a new batch if one is due or none is open yet; None if nothing is left."""
     if not campaign.ballots():
         campaign.open_next()
-    hand, _ = claim_sheet(campaign, voter)
-    if hand is None and read(campaign, may_draw, voter):
+    sheet, _ = claim_sheet(campaign, voter)
+    if sheet is None and read(campaign, may_draw, voter):
         draw_batch(campaign, voter_id=voter)
-        hand, _ = claim_sheet(campaign, voter)
-    return hand
+        sheet, _ = claim_sheet(campaign, voter)
+    return sheet
 
 
 def waiting_reason(campaign):
@@ -57,8 +57,8 @@ def waiting_reason(campaign):
 
 def vote_on(campaign, voter):
     """Answer sheet after sheet, until nothing is left."""
-    while (hand := next_sheet(campaign, voter)) is not None:
-        answer(campaign, voter, hand)
+    while (sheet := next_sheet(campaign, voter)) is not None:
+        answer(campaign, voter, sheet)
 
 
 def sheet_sizes(campaign):
@@ -106,14 +106,14 @@ def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overla
     pair_counts = {voter: Counter() for voter in waiting}
     while waiting:
         voter = order.choice(waiting)
-        hand = None
+        sheet = None
         with suppress(LedgerError):  # the voter has seen all pairs
-            hand = next_sheet(campaign, voter)
-        if hand is None:
+            sheet = next_sheet(campaign, voter)
+        if sheet is None:
             waiting.remove(voter)
             continue
-        pair_counts[voter].update(frozenset((pair.left, pair.right)) for pair in hand.pairs)
-        answer(campaign, voter, hand)
+        pair_counts[voter].update(frozenset((pair.left, pair.right)) for pair in sheet.pairs)
+        answer(campaign, voter, sheet)
     assert {count for pairs in pair_counts.values() for count in pairs.values()} == {1}
     n_pairs = n_items * (n_items - 1) // 2
     if sum(ballot.n_comparisons for ballot in campaign.ballots()) < 20 * n_voters:
@@ -124,8 +124,8 @@ def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overla
 
 def test_sheets_held_by_others_delay_no_voter(ledger):
     campaign = continuous_campaign(ledger, 12, 3, batch=10, budget=100, sheet_size=10)
-    hands = [next_sheet(campaign, join_campaign(campaign)) for _ in range(4)]
-    assert [hand is not None for hand in hands] == [True] * 4  # three voters are planned, and half a batch may be open
+    sheets = [next_sheet(campaign, join_campaign(campaign)) for _ in range(4)]
+    assert None not in sheets  # three voters are planned, and half a batch may be open
     assert next_sheet(campaign, join_campaign(campaign)) is None
     with pytest.raises(NotReadyError, match="pairs are unanswered"):
         draw_batch(campaign)
@@ -165,7 +165,7 @@ def test_a_voter_who_has_seen_all_pairs_is_done_and_others_continue(ledger):
         assert waiting_reason(campaign) == (None if number == 1 else "pairs")
         vote_on(campaign, voter)
         assert query(campaign, "SELECT sum(n_answered) FROM sheet") == [(6 * number,)]
-    assert [journey(campaign, voter).reason for voter in voters] == ["none left"] * 2
+    assert [state_for_voter(campaign, voter).reason for voter in voters] == ["none left"] * 2
     with pytest.raises(LedgerError, match="the voter has seen all pairs"):
         draw_batch(campaign, voter_id=voters[0])
     assert next_sheet(campaign, voters[0]) is None  # and nothing is drawn for it
@@ -183,16 +183,16 @@ def test_pairs_left_on_the_sheet_of_an_excluded_voter_go_to_others(ledger):
         VoteCast(new_id(), sheet.number, pair.place, excluded, "left") for pair in sheet.pairs
     )
     campaign.cast(first)
-    assert journey(campaign, other).reason == "none left"  # the voter has an hour to answer the rest
+    assert state_for_voter(campaign, other).reason == "none left"  # the voter has an hour to answer the rest
     campaign.voter(excluded).exclude("a test")
     campaign.cast(second)  # the voter keeps the sheet as long as no other voter asks
-    assert journey(campaign, other).available
+    assert state_for_voter(campaign, other).available
     assert [pair.place for pair in next_sheet(campaign, other).pairs] == [third.place, last.place]
     with pytest.raises(LateVoteError, match="the sheet no longer belongs to this voter"):
         campaign.cast(third)
     answer(campaign, other, next_sheet(campaign, other))
     assert campaign.status().n_answered == 4
-    assert journey(campaign, next_one).reason == "none left"
+    assert state_for_voter(campaign, next_one).reason == "none left"
 
 
 def test_newcomers_get_a_batch_that_is_refused_to_the_organiser(ledger):
@@ -202,7 +202,7 @@ def test_newcomers_get_a_batch_that_is_refused_to_the_organiser(ledger):
     with pytest.raises(LedgerError, match="as many voters as the plan has could answer all pairs that were drawn"):
         campaign.open_next()
     newcomer = join_campaign(campaign)
-    assert journey(campaign, newcomer).available
+    assert state_for_voter(campaign, newcomer).available
     vote_on(campaign, newcomer)
     assert campaign.status().n_answered == 6
 
@@ -248,14 +248,14 @@ def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_ch
     plan = ContinuousPlan(4, 200, batch=10, target=0.6)
     settings = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
     campaign = ledger.new_campaign(plan, 4, 3, 1, settings=settings)
-    votes, hand = [], None
+    votes, sheet = [], None
     while waiting_reason(campaign) is None:
         voter = join_campaign(campaign)
         with suppress(LedgerError):
-            hand = next_sheet(campaign, voter)
-        for pair in hand.pairs if waiting_reason(campaign) is None else ():
+            sheet = next_sheet(campaign, voter)
+        for pair in sheet.pairs if waiting_reason(campaign) is None else ():
             winner = "left" if pair.left < pair.right else "right"
-            votes.append(VoteCast(new_id(), hand.number, pair.place, voter, winner))
+            votes.append(VoteCast(new_id(), sheet.number, pair.place, voter, winner))
             campaign.cast(votes[-1])
     newcomer = join_campaign(campaign)
 
@@ -274,29 +274,29 @@ def test_repeated_answers_to_checks_and_comparisons_look_alike(ledger):
     # Otherwise a voter who repeats an answer could recognise a check by whether more pairs are asked.
     campaign = continuous_campaign(ledger, 8, 1, batch=10, budget=40, sheet_size=10, probing=Probing(repeats=0.5))
     voter = join_campaign(campaign)
-    hand = next_sheet(campaign, voter)
-    answer(campaign, voter, hand)
+    sheet = next_sheet(campaign, voter)
+    answer(campaign, voter, sheet)
     refused = []
-    for pair in hand.pairs:
+    for pair in sheet.pairs:
         write(campaign, write_refusal, Refusal("reached", "target", read(campaign, refusal_state)))
-        assert not journey(campaign, voter).available
-        retract(campaign, new_id(), hand.number, pair.place, voter)
-        campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, "left"))
-        refused.append(not journey(campaign, voter).available)
-    assert max(pair.place for pair in hand.pairs) >= 10  # a check
-    assert refused == [False] * len(hand.pairs)
+        assert not state_for_voter(campaign, voter).available
+        retract(campaign, new_id(), sheet.number, pair.place, voter)
+        campaign.cast(VoteCast(new_id(), sheet.number, pair.place, voter, "left"))
+        refused.append(not state_for_voter(campaign, voter).available)
+    assert max(pair.place for pair in sheet.pairs) >= 10  # a check
+    assert refused == [False] * len(sheet.pairs)
 
 
 def test_the_time_of_the_next_batch_does_not_reveal_checks(ledger):
     """One session answers; after each answer, another one checks whether there are new pairs."""
     campaign = continuous_campaign(ledger, 12, 1, batch=10, budget=100, sheet_size=10, probing=Probing(repeats=0.4))
-    one, _ = hands = [next_sheet(campaign, voter) for voter in (join_campaign(campaign), join_campaign(campaign))]
-    assert [len(hand.pairs) for hand in hands] == [14, 14]
+    one, _ = sheets = [next_sheet(campaign, voter) for voter in (join_campaign(campaign), join_campaign(campaign))]
+    assert [len(sheet.pairs) for sheet in sheets] == [14, 14]
     (voter,) = query(campaign, "SELECT voter_id FROM lease WHERE ballot_id = (SELECT min(id) FROM ballot)")[0]
     other, numbers = join_campaign(campaign), []
     for order in (one.pairs, one.pairs[::-1]):  # repeats come late on a sheet
         answered = []
-        while not journey(campaign, other).available:
+        while not state_for_voter(campaign, other).available:
             answered.append(order[len(answered)])
             answer(campaign, voter, one, answered[-1].position)
         numbers.append(len(answered))
@@ -325,18 +325,18 @@ def vote_in_turns(campaign, choose, voters):
     votes, waiting = [], list(voters)
     while waiting:
         for voter in list(waiting):
-            hand = None
+            sheet = None
             with suppress(LedgerError):
-                hand = next_sheet(campaign, voter)
-            if hand is None:
+                sheet = next_sheet(campaign, voter)
+            if sheet is None:
                 waiting.remove(voter)
                 continue
-            for pair in hand.pairs:
+            for pair in sheet.pairs:
                 (target, left), (other, right) = campaign.info.items[pair.left], campaign.info.items[pair.right]
                 assert target == other
                 word = choose(voter, target, left, right)
                 votes.append((voter, target, left, right) if word == "left" else (voter, target, right, left))
-                campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, word))
+                campaign.cast(VoteCast(new_id(), sheet.number, pair.place, voter, word))
     return votes
 
 

@@ -201,9 +201,9 @@ def sheets_with_a_common_pair(pairs_of_sheet):
 def test_a_claimed_sheet_repeats_no_pair_of_an_overlap(overlapping_sheets):
     campaign, voter = overlapping_sheets[0], voters_of(overlapping_sheets[0], 1)[0]
     pairs = []
-    while (hand := claim_sheet(campaign, voter)[0]) is not None:
-        pairs += [frozenset([pair.left, pair.right]) for pair in hand.pairs]
-        answer(campaign, voter, hand)
+    while (sheet := claim_sheet(campaign, voter)[0]) is not None:
+        pairs += [frozenset([pair.left, pair.right]) for pair in sheet.pairs]
+        answer(campaign, voter, sheet)
     assert len(set(pairs)) == len(pairs) > 4
     assert read(campaign, voter_named, "0") == voter
 
@@ -214,9 +214,9 @@ def test_sheets_with_only_new_pairs_are_given_first(ledger, overlapping_sheets):
     first, begun = sheets_with_a_common_pair(pairs_of_sheet)
     write(campaign, give_sheet, ballot, begun, other)
     change(ledger, "UPDATE lease SET exclusive = (1 = 1)")  # as if claimed
-    hand = read(campaign, sheet_of_voter, other)
-    new = next(pair for pair in hand.pairs if frozenset([pair.left, pair.right]) not in pairs_of_sheet[first])
-    answer(campaign, other, hand, new.position)
+    sheet = read(campaign, sheet_of_voter, other)
+    new = next(pair for pair in sheet.pairs if frozenset([pair.left, pair.right]) not in pairs_of_sheet[first])
+    answer(campaign, other, sheet, new.position)
     change(ledger, "UPDATE lease SET ended_at = 1, end_reason = 'expired'")
     write(campaign, give_sheet, ballot, first, voter)
     change(ledger, "UPDATE lease SET exclusive = (1 = 1) WHERE voter_id = :voter", voter=voter)

@@ -17,7 +17,14 @@ from adaptive.ledger._store.schema import now, pair_id
 from adaptive.ledger._voter import next_sheet
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
-from tests.adaptive.ledger.test_participation import PAGES, answer, claim_sheet, join_campaign, journey, web_campaign
+from tests.adaptive.ledger.test_participation import (
+    PAGES,
+    answer,
+    claim_sheet,
+    join_campaign,
+    state_for_voter,
+    web_campaign,
+)
 
 HOUR, MINUTE = 3_600_000_000, 60_000_000
 STUDY = VotingPages(open_link=True, platform="prolific", study="s1", study_minutes=45)
@@ -54,25 +61,25 @@ def addresses(campaign):
 
 
 def test_asking_again_prolongs_nothing_before_an_answer(campaign):
-    voter, hand, _ = ask_sheet(campaign)
+    voter, sheet, _ = ask_sheet(campaign)
     pass_time(campaign, MINUTE)
     again = ask_sheet(campaign, voter=voter)[1]
-    assert (again.sheet, again.expires_at) == (hand.sheet, hand.expires_at - MINUTE)
-    answer(campaign, voter, hand, 0)
+    assert (again.sheet, again.expires_at) == (sheet.sheet, sheet.expires_at - MINUTE)
+    answer(campaign, voter, sheet, 0)
     pass_time(campaign, 20 * MINUTE)
-    assert ask_sheet(campaign, voter=voter)[1].expires_at > hand.expires_at + 27 * MINUTE
+    assert ask_sheet(campaign, voter=voter)[1].expires_at > sheet.expires_at + 27 * MINUTE
 
 
 def test_an_answer_to_practice_restarts_the_first_minutes_only(ledger):
     known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"),)
     campaign = web_campaign(ledger, lease_minutes=30, probing=Probing(known))
-    voter, hand, _ = ask_sheet(campaign, "192.0.2.1")
+    voter, sheet, _ = ask_sheet(campaign, "192.0.2.1")
     pass_time(campaign, MINUTE)
-    assert hand.pairs[0].is_practice
-    answer(campaign, voter, hand, 0)
+    assert sheet.pairs[0].is_practice
+    answer(campaign, voter, sheet, 0)
     assert minutes_left(campaign, voter) == 2
     assert len(addresses(campaign)) == 1
-    answer(campaign, voter, hand, 1)
+    answer(campaign, voter, sheet, 1)
     assert minutes_left(campaign, voter) == 30
     assert addresses(campaign) == []
 
@@ -81,8 +88,8 @@ def test_a_visitor_who_only_practises_leaves_the_sheet_to_the_next_voter(ledger)
     known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"),)
     campaign = web_campaign(ledger, lease_minutes=30, probing=Probing(known))
     visitors = [ask_sheet(campaign) for _ in range(6)]
-    for voter, hand, _ in visitors:
-        answer(campaign, voter, hand, 0)
+    for voter, sheet, _ in visitors:
+        answer(campaign, voter, sheet, 0)
     assert ask_sheet(campaign)[2] == "wait"
     pass_time(campaign, 3 * MINUTE)
     assert ask_sheet(campaign)[1] is not None
@@ -91,9 +98,9 @@ def test_a_visitor_who_only_practises_leaves_the_sheet_to_the_next_voter(ledger)
 @pytest.mark.parametrize(("settings", "first", "then"), [({"lease_minutes": 1}, 1, 1), ({"first_minutes": 5}, 5, None)])
 def test_the_first_minutes_are_a_setting_and_never_exceed_the_lease(ledger, settings, first, then):
     campaign = web_campaign(ledger, **settings)
-    voter, hand, _ = ask_sheet(campaign)
+    voter, sheet, _ = ask_sheet(campaign)
     assert minutes_left(campaign, voter) == first
-    answer(campaign, voter, hand, 0)
+    answer(campaign, voter, sheet, 0)
     (expires,) = query(campaign, "SELECT expires_at FROM lease")[0]
     assert (expires is None) == (then is None)
 
@@ -105,18 +112,18 @@ def test_invalid_first_minutes_are_refused(minutes):
 
 
 def test_a_slow_voter_keeps_the_sheet_until_another_needs_it(campaign):
-    voter, hand, _ = ask_sheet(campaign)
+    voter, sheet, _ = ask_sheet(campaign)
     pass_time(campaign, 10 * MINUTE)
-    answer(campaign, voter, hand)
-    assert journey(campaign, voter).n_answers == 2
+    answer(campaign, voter, sheet)
+    assert state_for_voter(campaign, voter).n_answers == 2
 
 
 def test_unanswered_sheets_are_limited_by_address(campaign):
     claims = [ask_sheet(campaign, "192.0.2.1") for _ in range(5)]
     assert [reason for _, _, reason in claims] == [None] * 4 + ["wait"]
     assert ask_sheet(campaign, "192.0.2.2")[2] is None
-    voter, hand, _ = claims[0]
-    answer(campaign, voter, hand, 0)  # as in a classroom: voters who have begun make room for others
+    voter, sheet, _ = claims[0]
+    answer(campaign, voter, sheet, 0)  # as in a classroom: voters who have begun make room for others
     assert ask_sheet(campaign, "192.0.2.1", voter=claims[4][0])[2] is None
 
 
@@ -146,8 +153,8 @@ def test_addresses_are_hashed_to_24_bits(campaign):
 
 
 def test_voters_with_an_answer_are_not_limited_by_address(campaign):
-    voter, hand, _ = ask_sheet(campaign, "192.0.2.1", 1)
-    answer(campaign, voter, hand)
+    voter, sheet, _ = ask_sheet(campaign, "192.0.2.1", 1)
+    answer(campaign, voter, sheet)
     assert [ask_sheet(campaign, "192.0.2.1", 1)[2] for _ in range(3)] == [None, "wait", "wait"]
     assert ask_sheet(campaign, "192.0.2.1", 1, voter)[2] is None
     # Their sheets do not count for the address, or a class would stop after one sheet.
@@ -158,12 +165,12 @@ def test_voters_with_an_answer_are_not_limited_by_address(campaign):
 def closed_ballot(ledger):
     """Campaign, voter and sheet: the ballot was closed when the voter had given one answer."""
     campaign = web_campaign(ledger, least_answered=0.0)
-    voter, hand, _ = ask_sheet(campaign)
-    answer(campaign, voter, hand, 0)
+    voter, sheet, _ = ask_sheet(campaign)
+    answer(campaign, voter, sheet, 0)
     while (result := ask_sheet(campaign))[1] is not None:
         answer(campaign, *result[:2])
     campaign.close(1)
-    return campaign, voter, hand
+    return campaign, voter, sheet
 
 
 def test_a_sheet_unfinished_at_the_close_does_not_count_as_done(closed_ballot):
@@ -171,24 +178,24 @@ def test_a_sheet_unfinished_at_the_close_does_not_count_as_done(closed_ballot):
     campaign.open_next()
     assert ask_sheet(campaign, voter=voter)[1].number == 2
     assert query(campaign, "SELECT end_reason FROM lease WHERE ended_at IS NOT NULL") == [("closed",)]
-    assert journey(campaign, voter).n_sheets_done == 0
+    assert state_for_voter(campaign, voter).n_sheets_done == 0
 
 
 def test_a_vote_on_a_sheet_lost_at_the_close_counts_after_reopening(closed_ballot):
-    campaign, voter, hand = closed_ballot
+    campaign, voter, sheet = closed_ballot
     assert ask_sheet(campaign, voter=voter)[1] is None
     campaign.reopen(1, "too soon")
-    answer(campaign, voter, hand, 1)
-    assert journey(campaign, voter).n_answers == 2
+    answer(campaign, voter, sheet, 1)
+    assert state_for_voter(campaign, voter).n_answers == 2
 
 
 def test_the_hash_of_an_address_is_deleted_at_the_first_answer_or_after_an_hour(campaign):
-    voter, hand, _ = ask_sheet(campaign, "192.0.2.1")
+    voter, sheet, _ = ask_sheet(campaign, "192.0.2.1")
     other, _, _ = ask_sheet(campaign, "192.0.2.1")
     ask_sheet(campaign, "192.0.2.1")
     assert len(set(addresses(campaign))) == 1
     assert "192.0.2" not in str(query(campaign, "SELECT * FROM lease"))
-    answer(campaign, voter, hand, 0)
+    answer(campaign, voter, sheet, 0)
     assert len(addresses(campaign)) == 2
     campaign.voter(other).leave()
     assert len(addresses(campaign)) == 1
@@ -201,8 +208,8 @@ def test_hashes_of_addresses_end_with_the_ballot_and_are_in_no_bundle(ledger):
 
     campaign = web_campaign(ledger, least_answered=0.0, sheet_size=None)
     for _ in range(3):
-        voter, hand, _ = ask_sheet(campaign)
-        answer(campaign, voter, hand)
+        voter, sheet, _ = ask_sheet(campaign)
+        answer(campaign, voter, sheet)
     ask_sheet(campaign, "192.0.2.1")
     campaign.voter(voter).leave()  # their sheet is free again
     ask_sheet(campaign, "192.0.2.1")
@@ -214,10 +221,10 @@ def test_hashes_of_addresses_end_with_the_ballot_and_are_in_no_bundle(ledger):
 
 def test_newcomers_are_told_when_a_sheet_becomes_free(campaign):
     arrivals = [ask_sheet(campaign) for _ in range(6)]
-    assert {hand.sheet for _, hand, _ in arrivals} == set(range(6))
-    late, hand, reason = ask_sheet(campaign)
-    assert (hand, reason) == (None, "wait")
-    result = journey(campaign, late)
+    assert {sheet.sheet for _, sheet, _ in arrivals} == set(range(6))
+    late, sheet, reason = ask_sheet(campaign)
+    assert (sheet, reason) == (None, "wait")
+    result = state_for_voter(campaign, late)
     assert (result.step, result.available, result.reason) == ("vote", False, "wait")
     assert 100 < result.wait_seconds <= 120
     pass_time(campaign, 2 * MINUTE)
@@ -225,21 +232,21 @@ def test_newcomers_are_told_when_a_sheet_becomes_free(campaign):
 
 
 def test_no_time_is_promised_for_a_sheet_being_answered(campaign):
-    for voter, hand, _ in [ask_sheet(campaign) for _ in range(6)]:
-        answer(campaign, voter, hand, 0)
+    for voter, sheet, _ in [ask_sheet(campaign) for _ in range(6)]:
+        answer(campaign, voter, sheet, 0)
     late, _, reason = ask_sheet(campaign)
     assert reason == "none left"
-    assert journey(campaign, late).wait_seconds is None
+    assert state_for_voter(campaign, late).wait_seconds is None
 
 
 def test_a_voter_is_not_promised_a_sheet_of_known_pairs(ledger):
     campaign = web_campaign(ledger, sheet_size=None)
     everything = join_campaign(campaign)
-    while (hand := claim_sheet(campaign, everything)[0]) is not None:
-        answer(campaign, everything, hand)
-    assert journey(campaign, everything).reason == "none left"
+    while (sheet := claim_sheet(campaign, everything)[0]) is not None:
+        answer(campaign, everything, sheet)
+    assert state_for_voter(campaign, everything).reason == "none left"
     ask_sheet(campaign)
-    assert journey(campaign, everything).reason == "none left"  # what another holds has a pair of this voter
+    assert state_for_voter(campaign, everything).reason == "none left"  # what another holds has a pair of this voter
 
 
 def test_the_organiser_sees_held_sheets_and_when_they_become_free(campaign):
@@ -250,8 +257,8 @@ def test_the_organiser_sees_held_sheets_and_when_they_become_free(campaign):
     for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2", None):
         ask_sheet(campaign, address)
     assert (read_awaited().n_sheets, read_awaited().n_of_one_address) == (4, 2)
-    voter, hand, _ = ask_sheet(campaign)
-    answer(campaign, voter, hand, 0)
+    voter, sheet, _ = ask_sheet(campaign)
+    answer(campaign, voter, sheet, 0)
     assert read_awaited().n_sheets == 4
     pass_time(campaign, 2 * MINUTE)
     assert read_awaited() is None
@@ -266,15 +273,15 @@ def join_from_study(campaign, pages=STUDY):
 
 def test_a_participants_lease_runs_from_joining_for_the_time_of_the_study(campaign):
     voter = join_from_study(campaign)
-    hand, _ = claim_sheet(campaign, voter, STUDY)
+    sheet, _ = claim_sheet(campaign, voter, STUDY)
     assert minutes_left(campaign, voter) == 2
-    answer(campaign, voter, hand, 0)
+    answer(campaign, voter, sheet, 0)
     assert minutes_left(campaign, voter) == 45
     pass_time(campaign, 10 * MINUTE)
     again, _ = claim_sheet(campaign, voter, STUDY)
     assert minutes_left(campaign, voter) == 45  # counted from joining: asking again prolongs nothing
     answer(campaign, voter, again, 1)
-    assert journey(campaign, voter, STUDY).n_sheets_done == 1
+    assert state_for_voter(campaign, voter, STUDY).n_sheets_done == 1
 
 
 def test_a_slow_server_clock_does_not_shorten_the_time_of_a_study(ledger, monkeypatch):
@@ -285,8 +292,8 @@ def test_a_slow_server_clock_does_not_shorten_the_time_of_a_study(ledger, monkey
         if hasattr(module, "now"):
             monkeypatch.setattr(module, "now", lambda: now() - 30 * MINUTE)
     voter = join_from_study(campaign)
-    hand, _ = claim_sheet(campaign, voter, STUDY)
-    answer(campaign, voter, hand, 0)
+    sheet, _ = claim_sheet(campaign, voter, STUDY)
+    answer(campaign, voter, sheet, 0)
     ((end,),) = query(campaign, "SELECT expires_at FROM lease WHERE ended_at IS NULL")
     assert round((end - now()) / MINUTE) == 45
 
@@ -311,22 +318,22 @@ def test_outdated_statistics_do_not_slow_down_claims(empty_target):
             if n_items == 20:
                 change(ledger, "ANALYZE")
         began = time.monotonic()
-        _, hand, _ = ask_sheet(campaign)
-        assert len(hand.missing) == 20
+        _, sheet, _ = ask_sheet(campaign)
+        assert len(sheet.missing) == 20
         assert time.monotonic() - began < 5
 
 
 def test_other_voters_have_the_lease_of_the_campaign(campaign):
     join_from_study(campaign)
-    voter, hand, _ = ask_sheet(campaign)
-    answer(campaign, voter, hand, 0)
+    voter, sheet, _ = ask_sheet(campaign)
+    answer(campaign, voter, sheet, 0)
     assert minutes_left(campaign, voter) == 30
 
 
 def test_asking_without_answering_does_not_prolong_a_lease(campaign, monkeypatch):
-    voter, hand, _ = ask_sheet(campaign)
+    voter, sheet, _ = ask_sheet(campaign)
     monkeypatch.setattr("adaptive.ledger._votes.casting.now", lambda: now() - 31 * MINUTE)
-    answer(campaign, voter, hand, 0)
+    answer(campaign, voter, sheet, 0)
     ends = query(campaign, "SELECT expires_at FROM lease")
     ask_sheet(campaign, voter=voter)
     assert query(campaign, "SELECT expires_at FROM lease") == ends
@@ -335,18 +342,18 @@ def test_asking_without_answering_does_not_prolong_a_lease(campaign, monkeypatch
 def test_an_answer_after_the_time_of_the_study_gives_the_first_minutes_again(ledger):
     campaign = web_campaign(ledger)  # a lease that never ends by itself
     voter = join_from_study(campaign, pages=replace(STUDY, study_minutes=0.001))
-    hand, _ = claim_sheet(campaign, voter, STUDY)
-    answer(campaign, voter, hand, 0)
+    sheet, _ = claim_sheet(campaign, voter, STUDY)
+    answer(campaign, voter, sheet, 0)
     pass_time(campaign, HOUR)
-    answer(campaign, voter, hand, 1)
+    answer(campaign, voter, sheet, 1)
     ((expires,),) = query(campaign, "SELECT expires_at FROM lease")
     assert expires > now() + MINUTE
 
 
 def test_imported_answers_count_as_first_answers(campaign):
-    voter, hand, _ = ask_sheet(campaign, "192.0.2.1")
-    pair = hand.pairs[0]
-    row = VoteRow(2, pair_id(hand.number, hand.sheet, pair.position), None, None, None, "left")
+    voter, sheet, _ = ask_sheet(campaign, "192.0.2.1")
+    pair = sheet.pairs[0]
+    row = VoteRow(2, pair_id(sheet.number, sheet.sheet, pair.position), None, None, None, "left")
     record_file(campaign, VoteFile("votes.csv", (row,)))
     assert addresses(campaign) == []
     assert minutes_left(campaign, voter) == 30

@@ -60,33 +60,34 @@ def claim_sheet(campaign, voter, pages=PAGES):
     return (state.sheet if state.available else None), state.reason
 
 
-def journey(campaign, voter, pages=PAGES):
+def state_for_voter(campaign, voter, pages=PAGES):
     return read(campaign, state_of, pages, voter)
 
 
-def answer(campaign, voter, hand, *positions):
+def answer(campaign, voter, sheet, *positions):
     """Answer "left" to these pairs of a sheet, or to all of them."""
-    for pair in hand.pairs:
+    for pair in sheet.pairs:
         if not positions or pair.position in positions:
-            campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, "left"))
+            campaign.cast(VoteCast(new_id(), sheet.number, pair.place, voter, "left"))
 
 
 def test_a_voter_joins_consents_votes_and_finishes(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
     voter = write(campaign, join, pages, None)
-    assert journey(campaign, voter, pages).step == "consent"
+    assert state_for_voter(campaign, voter, pages).step == "consent"
     write(campaign, consent, pages, voter, "1")
-    assert journey(campaign, voter, pages).step == "vote"
+    assert state_for_voter(campaign, voter, pages).step == "vote"
     for n_sheets_done in range(2):
-        hand, reason = claim_sheet(campaign, voter, pages)
-        assert (len(hand.pairs), hand.answers, reason) == (2, {}, None)
-        answer(campaign, voter, hand, 0)
+        sheet, reason = claim_sheet(campaign, voter, pages)
+        assert (len(sheet.pairs), sheet.answers, reason) == (2, {}, None)
+        answer(campaign, voter, sheet, 0)
         again, _ = claim_sheet(campaign, voter, pages)
-        assert (again.sheet, sorted(again.answers), [pair.position for pair in again.missing]) == (hand.sheet, [0], [1])
-        assert journey(campaign, voter, pages).n_sheets_done == n_sheets_done
-        answer(campaign, voter, hand, 1)
+        assert (again.sheet, sorted(again.answers)) == (sheet.sheet, [0])
+        assert [pair.position for pair in again.missing] == [1]
+        assert state_for_voter(campaign, voter, pages).n_sheets_done == n_sheets_done
+        answer(campaign, voter, sheet, 1)
     assert claim_sheet(campaign, voter, pages) == (None, "limit")
-    end = journey(campaign, voter, pages)
+    end = state_for_voter(campaign, voter, pages)
     assert (end.step, end.n_sheets_done, end.n_answers, end.available, end.reason) == ("finish", 2, 4, False, "limit")
     check_ledger(campaign)
 
@@ -95,15 +96,15 @@ def test_the_voter_sees_answers_to_checks_counted_with_the_others(ledger):
     known = (KnownPair("practice", ITEMS[0], ITEMS[1], "left"), KnownPair("attention", ITEMS[2], ITEMS[3], "left"))
     campaign = web_campaign(ledger, probing=Probing(known))
     voter, other = join_campaign(campaign), join_campaign(campaign)
-    hand, _ = claim_sheet(campaign, voter)
-    answer(campaign, voter, hand)
+    sheet, _ = claim_sheet(campaign, voter)
+    answer(campaign, voter, sheet)
     answer(campaign, other, claim_sheet(campaign, other)[0])
-    names = [pair_id(1, hand.sheet, pair.position) for pair in hand.pairs]
+    names = [pair_id(1, sheet.sheet, pair.position) for pair in sheet.pairs]
     assert len(set(names) & set(check_ids(campaign))) == 2
-    assert journey(campaign, voter).n_answers == 3  # except practice
-    check = hand.pairs[names.index(check_ids(campaign)[2 * hand.sheet + 1])]
-    retract(campaign, new_id(), hand.number, check.place, voter)
-    assert journey(campaign, voter).n_answers == 2
+    assert state_for_voter(campaign, voter).n_answers == 3  # except practice
+    check = sheet.pairs[names.index(check_ids(campaign)[2 * sheet.sheet + 1])]
+    retract(campaign, new_id(), sheet.number, check.place, voter)
+    assert state_for_voter(campaign, voter).n_answers == 2
 
 
 def test_checks_are_among_the_pairs_and_practice_is_asked_once(ledger):
@@ -127,21 +128,21 @@ def test_a_skipped_check_keeps_the_sheet_leased(ledger):
     known = (KnownPair("attention", ITEMS[2], ITEMS[3], "left"),)
     campaign = web_campaign(ledger, probing=Probing(known), sheet_size=3)
     voter = join_campaign(campaign)
-    hand, _ = claim_sheet(campaign, voter)
-    probe = next(pair for pair in hand.pairs if pair_id(1, hand.sheet, pair.position) in check_ids(campaign))
-    answer(campaign, voter, hand, *(pair.position for pair in hand.pairs if pair != probe))
-    assert journey(campaign, voter, VotingPages(open_link=True, sheets=1)).step == "vote"
+    sheet, _ = claim_sheet(campaign, voter)
+    probe = next(pair for pair in sheet.pairs if pair_id(1, sheet.sheet, pair.position) in check_ids(campaign))
+    answer(campaign, voter, sheet, *(pair.position for pair in sheet.pairs if pair != probe))
+    assert state_for_voter(campaign, voter, VotingPages(open_link=True, sheets=1)).step == "vote"
     again, _ = claim_sheet(campaign, voter)
     assert again.missing == (probe,)
-    answer(campaign, voter, hand, probe.position)
-    assert claim_sheet(campaign, voter)[0].sheet != hand.sheet
+    answer(campaign, voter, sheet, probe.position)
+    assert claim_sheet(campaign, voter)[0].sheet != sheet.sheet
 
 
 def test_a_new_version_of_the_consent_text_needs_consent_again(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
     new_pages = VotingPages(open_link=True, consent_version="2")
-    assert journey(campaign, voter, new_pages).step == "consent"
+    assert state_for_voter(campaign, voter, new_pages).step == "consent"
     with pytest.raises(LedgerError, match=r"the consent text has version 2; got '1'"):
         write(campaign, consent, new_pages, voter, "1")
     kinds = query(campaign, "SELECT kind, details FROM audit_event WHERE kind = 'consented'")
@@ -151,8 +152,8 @@ def test_a_new_version_of_the_consent_text_needs_consent_again(ledger):
 def test_leaving_erases_the_voter_and_voids_votes_of_open_ballots(ledger):
     campaign = web_campaign(ledger)
     voter, other = join_campaign(campaign), join_campaign(campaign)
-    hand, _ = claim_sheet(campaign, voter)
-    answer(campaign, voter, hand)
+    sheet, _ = claim_sheet(campaign, voter)
+    answer(campaign, voter, sheet)
     theirs, _ = claim_sheet(campaign, other)
     answer(campaign, other, theirs)
     token = write(campaign, issue, "session", voter_id=voter)
@@ -161,10 +162,10 @@ def test_leaving_erases_the_voter_and_voids_votes_of_open_ballots(ledger):
     assert not query(campaign, "SELECT 1 FROM voter_identity WHERE voter_id = :id", id=voter)
     assert query(campaign, "SELECT external_hash FROM voter WHERE id = :id", id=voter) == [(None,)]
     assert campaign.read(holder_of, token, ["session"]) is None
-    assert journey(campaign, other).n_answers == 2
+    assert state_for_voter(campaign, other).n_answers == 2
     third = join_campaign(campaign)
     reissued, _ = claim_sheet(campaign, third)
-    assert reissued.sheet == hand.sheet  # another voter is asked the voided pairs
+    assert reissued.sheet == sheet.sheet  # another voter is asked the voided pairs
     answer(campaign, third, reissued)
     check_ledger(campaign)
 
@@ -302,11 +303,11 @@ def test_invalid_contents_are_refused(content, message):
 def test_an_event_is_found_by_its_id(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
-    hand, _ = claim_sheet(campaign, voter)
-    cast_vote = vote(voter, hand.pairs[1].place)
+    sheet, _ = claim_sheet(campaign, voter)
+    cast_vote = vote(voter, sheet.pairs[1].place)
     campaign.cast(cast_vote)
     result = read(campaign, pair_of_event, cast_vote.event_id)
-    assert result == VoteEvent(1, hand.pairs[1].place, f"1-{hand.sheet}-1", voter)
+    assert result == VoteEvent(1, sheet.pairs[1].place, f"1-{sheet.sheet}-1", voter)
     assert read(campaign, pair_of_event, new_id()) is None
 
 
@@ -318,9 +319,9 @@ def test_no_voter_gets_a_pair_of_an_earlier_batch_again(ledger):
     def pairs_of(voter):
         """All pairs that a voter gets from the existing batches, in order."""
         pairs = []
-        while (hand := claim_sheet(campaign, voter)[0]) is not None:
-            pairs += [frozenset((pair.left, pair.right)) for pair in hand.pairs]
-            answer(campaign, voter, hand)
+        while (sheet := claim_sheet(campaign, voter)[0]) is not None:
+            pairs += [frozenset((pair.left, pair.right)) for pair in sheet.pairs]
+            answer(campaign, voter, sheet)
         return pairs
 
     draw_batch(campaign)
@@ -336,12 +337,12 @@ def test_no_voter_gets_a_pair_of_an_earlier_batch_again(ledger):
 def test_an_excluded_voter_gets_no_further_sheet(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
-    hand, _ = claim_sheet(campaign, voter)
+    sheet, _ = claim_sheet(campaign, voter)
     campaign.voter(voter).exclude("coins")
-    assert claim_sheet(campaign, voter)[0].sheet == hand.sheet  # a sheet in progress is not taken away
-    answer(campaign, voter, hand)
+    assert claim_sheet(campaign, voter)[0].sheet == sheet.sheet  # a sheet in progress is not taken away
+    answer(campaign, voter, sheet)
     assert claim_sheet(campaign, voter) == (None, "none left")
-    assert journey(campaign, voter).step == "finish"
+    assert state_for_voter(campaign, voter).step == "finish"
     campaign.voter(voter).include("a mistake")
     assert claim_sheet(campaign, voter)[0] is not None
 
@@ -351,13 +352,13 @@ def test_voting_is_closed_before_and_between_ballots(ledger):
     voter = join_campaign(campaign)
     assert claim_sheet(campaign, voter) == (None, "not open")
     for number in (1, 2):
-        assert journey(campaign, voter).reason == "not open"
+        assert state_for_voter(campaign, voter).reason == "not open"
         campaign.open_next()
-        while (hand := claim_sheet(campaign, other := join_campaign(campaign))[0]) is not None:
-            answer(campaign, other, hand)
-        assert journey(campaign, voter).reason == "none left"
+        while (sheet := claim_sheet(campaign, other := join_campaign(campaign))[0]) is not None:
+            answer(campaign, other, sheet)
+        assert state_for_voter(campaign, voter).reason == "none left"
         campaign.close(number)
-    assert journey(campaign, voter).reason == "ended"
+    assert state_for_voter(campaign, voter).reason == "ended"
     assert claim_sheet(campaign, voter) == (None, "ended")
     assert campaign.voters.why_none_left() == ("ended", None)
 
@@ -381,29 +382,29 @@ def give_to_others(campaign, voter):
 def test_comparisons_of_an_excluded_voter_are_given_to_others(ledger):
     campaign = web_campaign(ledger)
     voter = join_campaign(campaign)
-    full_hand, _ = claim_sheet(campaign, voter)
-    answer(campaign, voter, full_hand)
-    begun_hand, _ = claim_sheet(campaign, voter)
-    answer(campaign, voter, begun_hand, 0)
+    full_sheet, _ = claim_sheet(campaign, voter)
+    answer(campaign, voter, full_sheet)
+    begun_sheet, _ = claim_sheet(campaign, voter)
+    answer(campaign, voter, begun_sheet, 0)
     with pytest.raises(LedgerError, match="the voter is not excluded"):
         give_to_others(campaign, voter)
     exclude(campaign, voter)
     assert give_to_others(campaign, voter) == 3
     check_ledger(campaign)
     assert query(campaign, "SELECT DISTINCT reason FROM vote_event WHERE kind = 'void'") == [("asked of others",)]
-    assert journey(campaign, voter).sheet is None
+    assert state_for_voter(campaign, voter).sheet is None
     assert claim_sheet(campaign, voter) == (None, "none left")
     other = join_campaign(campaign)
-    others_hands = [claim_sheet(campaign, other)[0] for _ in (full_hand, begun_hand)]
-    answer(campaign, other, others_hands[0])
-    others_hands[1] = claim_sheet(campaign, other)[0]
-    assert {hand.sheet for hand in others_hands} == {full_hand.sheet, begun_hand.sheet}
-    assert [len(hand.pairs) for hand in others_hands] == [2, 2]
-    answer(campaign, other, others_hands[1])
+    sheets_of_others = [claim_sheet(campaign, other)[0] for _ in (full_sheet, begun_sheet)]
+    answer(campaign, other, sheets_of_others[0])
+    sheets_of_others[1] = claim_sheet(campaign, other)[0]
+    assert {sheet.sheet for sheet in sheets_of_others} == {full_sheet.sheet, begun_sheet.sheet}
+    assert [len(sheet.pairs) for sheet in sheets_of_others] == [2, 2]
+    answer(campaign, other, sheets_of_others[1])
     assert give_to_others(campaign, voter) == 0  # answers of others are kept
     exclude(campaign, voter, False)
-    assert journey(campaign, other).n_answers == 4
-    assert journey(campaign, voter).n_answers == 0
+    assert state_for_voter(campaign, other).n_answers == 4
+    assert state_for_voter(campaign, voter).n_answers == 0
     check_ledger(campaign)
 
 
@@ -426,8 +427,8 @@ def participant(campaign):
     """A participant with an answered sheet, and the answers."""
     visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=STUDY)
     voter, _ = campaign.voters.join(STUDY_PAGES, consent="1", hours=1, visit=visit)
-    hand = voter.next_sheet(STUDY_PAGES).sheet
-    votes = [VoteCast(new_id(), hand.number, pair.place, voter.id, "left") for pair in hand.pairs]
+    sheet = voter.next_sheet(STUDY_PAGES).sheet
+    votes = [VoteCast(new_id(), sheet.number, pair.place, voter.id, "left") for pair in sheet.pairs]
     for sent in votes:
         voter.cast(sent)
     return voter, votes
@@ -461,7 +462,7 @@ def test_newcomers_wait_while_a_ballot_is_closed_which_may_fail(ledger):
     newcomer = join_campaign(campaign)
     begin_closing(ledger, seconds=20)
     assert claim_sheet(campaign, newcomer) == (None, "wait")
-    assert journey(campaign, newcomer).step == "vote"
+    assert state_for_voter(campaign, newcomer).step == "vote"
     visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=STUDY)
     assert not campaign.voters.turns_away(STUDY_PAGES, visit)
     assert (campaign.status().state, campaign.ballot_progress()[0].state) == ("closing", "closing")
@@ -577,11 +578,11 @@ def test_a_participant_without_valid_answers_is_not_approved(ledger):
 def test_a_sheet_with_a_retracted_answer_is_not_done(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
     voter, _ = campaign.voters.join(pages, consent="1", hours=1)
-    hand = voter.next_sheet(pages).sheet
-    answer(campaign, voter.id, hand)
+    sheet = voter.next_sheet(pages).sheet
+    answer(campaign, voter.id, sheet)
     voter.next_sheet(pages)
     assert voter.state(pages).n_sheets_done == 1
-    (event,) = query(campaign, "SELECT event_id FROM vote_event WHERE place = :place", place=hand.pairs[0].place)[0]
+    (event,) = query(campaign, "SELECT event_id FROM vote_event WHERE place = :place", place=sheet.pairs[0].place)[0]
     voter.retract(voter.vote(event), new_id())
     assert voter.state(pages).n_sheets_done == 0
 
@@ -605,7 +606,7 @@ def test_a_clock_jump_of_a_day_blocks_no_sheet(ledger):
     newcomer = join_campaign(campaign)
     assert not read(campaign, is_more_left, newcomer)
     change(campaign, "UPDATE lease SET expires_at = expires_at + :day", day=DAY)
-    assert journey(campaign, newcomer).available
+    assert state_for_voter(campaign, newcomer).available
     assert claim_sheet(campaign, newcomer)[0] is not None
 
 

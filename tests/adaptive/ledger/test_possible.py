@@ -48,17 +48,17 @@ def vote_to_the_end(campaign, n_voters, random, *, lapse=0.3):
     while willing:
         voter = voters[(index := random.choice(sorted(willing)))]
         available = voter.state(PAGES).available  # if not, the page of a voter who is done does not ask for a sheet
-        hand = voter.next_sheet(PAGES).sheet
-        assert available == bool(hand is not None and hand.missing)
-        if hand is None or not hand.missing:
+        sheet = voter.next_sheet(PAGES).sheet
+        assert available == bool(sheet is not None and sheet.missing)
+        if sheet is None or not sheet.missing:
             willing.remove(index)
             continue
-        missing = list(hand.missing)
+        missing = list(sheet.missing)
         random.shuffle(missing)
         n_answered = random.randrange(len(missing) + 1) if random.random() < lapse else len(missing)
         for pair in missing[:n_answered]:
             word = random.choice(["left", "right", "tie", "cannot say"])
-            voter.cast(VoteCast(new_id(), hand.number, pair.place, voter.id, word))
+            voter.cast(VoteCast(new_id(), sheet.number, pair.place, voter.id, word))
         if n_answered < len(missing):
             change(
                 campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL AND voter_id = :voter", voter=voter.id
@@ -182,8 +182,8 @@ def campaign_of_sheets(n_items, budget):
     return campaign
 
 
-def answer(voter, hand, pairs):
-    return [voter.cast(VoteCast(new_id(), hand.number, pair.place, voter.id, "left")) for pair in pairs]
+def answer(voter, sheet, pairs):
+    return [voter.cast(VoteCast(new_id(), sheet.number, pair.place, voter.id, "left")) for pair in pairs]
 
 
 def expire_lease(campaign, voter):

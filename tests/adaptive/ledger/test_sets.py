@@ -43,10 +43,10 @@ def campaign_of_sets(ledger, n_items=12, *, set_size=4, budget=40, n_voters=4, s
     return ledger.new_campaign(plan, items or LABELS[:n_items], n_voters, 1, settings=settings)
 
 
-def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
+def vote_to_the_end(campaign, n_voters=4, *, noise=0.0):
     """Let all voters answer sheet by sheet until none is left; return the sets of each voter.
 
-    Items with smaller numbers are better; voters err more often with a greater `doubt`.
+    Items with smaller numbers are better; voters err more often with a greater `noise`.
     """
     if not campaign.ballots():
         campaign.open_next()
@@ -62,8 +62,8 @@ def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
                 continue
             for pair in sheet.missing:
                 sets_by_voter[voter.id].append(tuple(sorted(pair.items)))
-                heard = -np.array(pair.items) + doubt * rng.gumbel(size=len(pair.items))
-                answer = f"best {heard.argmax() + 1} worst {heard.argmin() + 1}"
+                utilities = -np.array(pair.items) + noise * rng.gumbel(size=len(pair.items))
+                answer = f"best {utilities.argmax() + 1} worst {utilities.argmin() + 1}"
                 voter.cast(VoteCast(new_id(), sheet.number, pair.place, voter.id, answer))
     return sets_by_voter
 
@@ -76,7 +76,7 @@ def rows_of(campaign):
 @pytest.mark.parametrize("set_size", [3, 4, 6])
 def test_a_campaign_is_ranked_by_the_answers_in_its_file(set_size, target, tmp_path):
     campaign = campaign_of_sets(ledger_at(target), set_size=set_size)
-    vote_to_the_end(campaign, doubt=1)
+    vote_to_the_end(campaign, noise=1)
     result = campaign.result(interim=True)
     assert result.n_votes == 40
     path = tmp_path / "votes.csv"
@@ -219,7 +219,7 @@ def test_formats_for_pairs_are_refused(ledger):
 @pytest.mark.wide
 def test_a_campaign_ends_at_its_target(ledger):
     campaign = campaign_of_sets(ledger, 8, budget=400, target=0.8)
-    vote_to_the_end(campaign, doubt=0.3)
+    vote_to_the_end(campaign, noise=0.3)
     status = campaign.status()
     assert status.waits == "target"
     assert status.n_votes < 400
@@ -229,7 +229,7 @@ def test_a_campaign_ends_at_its_target(ledger):
 @pytest.mark.parametrize("items", [None, [("a", str(number)) for number in range(12)]], ids=["text", "pairs"])
 def test_a_bundle_keeps_sets(items, sqlite, other_path, tmp_path):
     campaign = campaign_of_sets(ledger_at(sqlite), items=items)
-    vote_to_the_end(campaign, doubt=1)
+    vote_to_the_end(campaign, noise=1)
     campaign.close(len(campaign.ballots()))
     path = tmp_path / "b.zip"
     campaign.write_bundle(path)

@@ -14,7 +14,7 @@ from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._closing import close_batches
 from tests.adaptive.ledger.campaigns import campaign_of, change, query, query_ballots
 from tests.adaptive.ledger.test_batches import continuous_campaign
-from tests.adaptive.ledger.test_participation import answer, claim_sheet, join_campaign, journey, web_campaign
+from tests.adaptive.ledger.test_participation import answer, claim_sheet, join_campaign, state_for_voter, web_campaign
 from tests.adaptive.ledger.test_races import run_at_once
 
 LABELS = list("abcdefgh")
@@ -63,15 +63,15 @@ def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(campaign_wit
 def test_new_voters_practise_first_while_a_sheet_has_practice(campaign_with_shared_practice):
     campaign, practice = campaign_with_shared_practice
     first = join_campaign(campaign)
-    hand, _ = claim_sheet(campaign, first)
-    assert (hand.pairs[0].is_practice, pair_of(hand.pairs[0])) == (True, practice)
-    assert practice not in {pair_of(pair) for pair in hand.pairs[1:]}
-    answer(campaign, first, hand)
-    hand, _ = claim_sheet(campaign, first)  # a voter who has practised gets the first sheet, without practice
-    assert (hand.sheet, any(pair.is_practice for pair in hand.pairs)) == (0, False)
+    sheet, _ = claim_sheet(campaign, first)
+    assert (sheet.pairs[0].is_practice, pair_of(sheet.pairs[0])) == (True, practice)
+    assert practice not in {pair_of(pair) for pair in sheet.pairs[1:]}
+    answer(campaign, first, sheet)
+    sheet, _ = claim_sheet(campaign, first)  # a voter who has practised gets the first sheet, without practice
+    assert (sheet.sheet, any(pair.is_practice for pair in sheet.pairs)) == (0, False)
     for _ in range(4):
-        hand, _ = claim_sheet(campaign, join_campaign(campaign))
-        assert hand.pairs[0].is_practice
+        sheet, _ = claim_sheet(campaign, join_campaign(campaign))
+        assert sheet.pairs[0].is_practice
 
 
 def test_a_voter_who_voted_without_practice_gets_none_later(campaign_with_shared_practice):
@@ -80,14 +80,14 @@ def test_a_voter_who_voted_without_practice_gets_none_later(campaign_with_shared
     for other in others:
         assert claim_sheet(campaign, other)[0].pairs[0].is_practice
     last = join_campaign(campaign)
-    hand, _ = claim_sheet(campaign, last)  # no other sheet is left, and the answer to its own pair is not revealed
-    assert (hand.sheet, any(pair.is_practice for pair in hand.pairs)) == (0, False)
-    assert practice in {pair_of(pair) for pair in hand.pairs}
-    answer(campaign, last, hand)
+    sheet, _ = claim_sheet(campaign, last)  # no other sheet is left, and the answer to its own pair is not revealed
+    assert (sheet.sheet, any(pair.is_practice for pair in sheet.pairs)) == (0, False)
+    assert practice in {pair_of(pair) for pair in sheet.pairs}
+    answer(campaign, last, sheet)
     for other in others:
         campaign.voter(other).leave()
     following, _ = claim_sheet(campaign, last)
-    assert following.sheet != hand.sheet
+    assert following.sheet != sheet.sheet
     assert not any(pair.is_practice for pair in following.pairs)
     new, _ = claim_sheet(campaign, join_campaign(campaign))
     assert new.pairs[0].is_practice
@@ -114,14 +114,14 @@ def test_sheets_whose_pairs_the_voter_knows_are_skipped(ledger, monkeypatch):
     campaign.open_next()
     assert query(campaign, "SELECT count(*) FROM sheet")[0][0] == 20
     voter = join_campaign(campaign)
-    while (hand := claim_sheet(campaign, voter)[0]) is not None:
-        answer(campaign, voter, hand)
+    while (sheet := claim_sheet(campaign, voter)[0]) is not None:
+        answer(campaign, voter, sheet)
     locked = []
     lock_sheet = sheets._lock_sheet
     monkeypatch.setattr(sheets, "_lock_sheet", lambda *args, **kw: locked.append(args) or lock_sheet(*args, **kw))
     assert claim_sheet(campaign, voter) == (None, "none left")
     assert locked == []
-    assert not journey(campaign, voter).available
+    assert not state_for_voter(campaign, voter).available
     assert claim_sheet(campaign, join_campaign(campaign))[0] is not None
 
 

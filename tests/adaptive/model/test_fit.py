@@ -467,8 +467,8 @@ def test_a_long_chain_has_a_positive_spread():
     # If one vote in ten is reversed, the peak beyond the valley is not at the bound.
     wins = np.where(np.random.default_rng(0).random(left.size) < 0.9, LEFT, RIGHT)
     votes = Comparisons(200, left, left + 1, wins)
-    doubted = bradley_terry(votes, prior=Prior(None)).prior_sd
-    logs = [evidence_of(votes, sd, oversight=0.03) + log_prior(math.log(sd)) for sd in (doubted, 0.05, 0.2, 2, 8)]
+    peak_sd = bradley_terry(votes, prior=Prior(None)).prior_sd
+    logs = [evidence_of(votes, sd, oversight=0.03) + log_prior(math.log(sd)) for sd in (peak_sd, 0.05, 0.2, 2, 8)]
     assert logs[0] == max(logs)
 
 
