@@ -4,6 +4,7 @@ Seeds are fixed, so the same versions print the same figures. The script checks 
 """
 
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.stats
 from report import heading, row
 
 from rankcorr._coefficients import named_coefficient
+from rankcorr.errors import StandardizationError
 from rankcorr.inference._null import null_distribution, permutation_test
 
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -96,9 +98,32 @@ def standardized_spread(
             row(coefficient, f"{n_items:,}", *cells)
 
 
+def standardizing_limits(n0s: tuple[float, ...] = (-0.9, -0.8, -0.7), n_resamples: int = 10_000) -> None:
+    lengths = np.unique(np.geomspace(3, 3_000, 36).astype(int)).tolist()
+    heading(
+        f"Lists of 3 to 3,000 items that cannot be standardized, because nearly all values of {n_resamples:,} random "
+        "permutations are close to -1",
+        *("coefficient", "lengths tried", *(f"n0 = {n0:g}" for n0 in n0s)),
+    )
+    for coefficient in ("tau_w", "rho_w"):
+        cells = []
+        for n0 in n0s:
+            refused = []
+            for n_items in lengths:
+                value = named_coefficient(coefficient, n0=n0)
+                null = null_distribution(range(n_items), range(n_items), coefficient=value, n_resamples=n_resamples)
+                with suppress(StandardizationError):
+                    null.standardize(0.0)
+                    continue
+                refused.append(n_items)
+            cells.append(f"{len(refused)}" + (f", from {refused[0]} to {refused[-1]:,}" if refused else ""))
+        row(coefficient, len(lengths), *cells)
+
+
 def main() -> None:
     chance_level()
     standardized_spread()
+    standardizing_limits()
     uniform_pvalues()
 
 
