@@ -12,7 +12,7 @@ from adaptive._budget import plan_for_budget
 from adaptive._plan import plan_ballots
 from adaptive._tuning.candidates import Candidate, Trial, accuracies, paper_candidate
 from adaptive._tuning.tune import accuracy_interval
-from adaptive.errors import SimilarityError
+from adaptive.errors import PlanError, SimilarityError
 from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching
 from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters, simulated_comparisons
@@ -225,9 +225,10 @@ def votes_needed(
         fewest = plan_ballots(
             n_items, n_ballots=shape.n_ballots, fraction=shape.fraction, presentations=1
         ).n_comparisons
-    budgets = np.unique(np.geomspace(min(fewest, largest), largest, CHECKPOINTS).round().astype(np.int64))
     trial = Trial(values, voters, relatedness, coefficient_value, int(seed), 0)
     candidate = Candidate(approach, shape, matching, matched_ballots)
+    last = _largest_budget(candidate, largest)
+    budgets = np.unique(np.geomspace(min(fewest, last), last, CHECKPOINTS).round().astype(np.int64))
     # Presentations are whole numbers, so ballots cast fewer votes than most budgets, and equally many for several.
     votes_cast, first = np.unique([_votes_cast(candidate, budget) for budget in budgets.tolist()], return_index=True)
     budgets = budgets[first]
@@ -267,6 +268,19 @@ def _votes_cast(candidate: Candidate, budget: int) -> int:
         return candidate.matched_ballots.plan(shape.n_items, budget).n_comparisons
     plan = plan_for_budget(shape.n_items, n_ballots=shape.n_ballots, fraction=shape.fraction, comparisons=budget)
     return sum(simulated_comparisons(plan, candidate.approach))
+
+
+def _largest_budget(candidate: Candidate, most: int) -> int:
+    """Return the largest budget for which a simulation casts at most `most` votes: a uniform ballot may round up."""
+    budget = most
+    try:
+        while _votes_cast(candidate, budget) > most:
+            budget -= 1
+    except PlanError as error:
+        if budget == most:
+            raise
+        raise PlanError(f"no plan of {candidate.approach!r} casts at most {most} votes") from error
+    return budget
 
 
 def _crossing(budgets: NDArray[np.int64], means: NDArray[np.float64], target: float) -> float:

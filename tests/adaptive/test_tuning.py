@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import example, given, reject
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 
@@ -28,7 +30,7 @@ from adaptive import (
 from adaptive._tuning.assessment import outlook_of_ballots, outlook_of_matching
 from adaptive._tuning.candidates import CANDIDATES, Trial, paper_candidate
 from adaptive._tuning.tune import tuning_runs
-from adaptive._tuning.votes_needed import _crossing
+from adaptive._tuning.votes_needed import _crossing, _largest_budget, _votes_cast
 from adaptive.matching._matched_ballots import MatchedBallots
 from adaptive.matching._matching import Matching
 from adaptive.simulation._approaches import simulate_ranking
@@ -261,6 +263,22 @@ def test_checkpoints_are_the_votes_that_ballots_cast():
     assert set(matched.budgets) <= {MatchedBallots().plan(12, budget).n_comparisons for budget in range(11, 61)}
     uniform = find_votes(0.3, approach="uniform", simulations=2)
     assert set(uniform.budgets) <= {6 * m for m in range(1, 11)}
+
+
+@given(st.integers(5, 100), st.integers(8, 400), st.sampled_from(["adaptive", "uniform", "matched_ballots"]))
+@example(100, 1_198, "uniform")  # 24 presentations have 1,200 votes, and a budget of 1,180 gives 23
+def test_the_largest_budget_never_casts_more_votes_than_allowed(n_items, most, approach):
+    try:
+        candidate = Candidate(approach, paper_candidate(n_items, most).plan)
+        budget = _largest_budget(candidate, most)
+    except PlanError:
+        reject()
+    assert _votes_cast(candidate, budget) <= most
+
+
+def test_votes_needed_refuses_fewer_votes_than_a_uniform_ballot_casts():
+    with pytest.raises(PlanError, match="no plan of 'uniform' casts at most 43 votes"):
+        find_votes(similarity=exponential_similarity(50), approach="uniform", most=43)
 
 
 def test_the_executor_does_not_change_the_votes_needed():
