@@ -16,7 +16,6 @@ from rankcorr import (
     correlation_matrix,
 )
 from rankcorr._checks import ALTERNATIVES, collected_notices, default_of
-from rankcorr._coefficients import named_coefficient
 from rankcorr._shares import RankShare, WeightTable, weight_table
 from rankcorr.aggregate import MergedRanking
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, merge
@@ -87,23 +86,7 @@ INFERENCE: Final = map_of(
 )
 
 
-class CoefficientRequest(WeightOptions):
-    """Rankings to compare by one coefficient or several."""
-
-    @post_load
-    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Make the coefficients of the library call."""
-        data = super().gather(data)
-        options = data.pop("options")
-        if "coefficient" in data:
-            data["coefficient"] = named_coefficient(data["coefficient"], **options)
-        else:
-            names = dict.fromkeys((*data["coefficients"], *([data["sort_by"]] if "sort_by" in data else [])))
-            data["coefficients"] = [named_coefficient(name, **options) for name in names]
-        return data | {"missing": options["missing"]}
-
-
-class CorrelationRequest(CoefficientRequest):
+class CorrelationRequest(WeightOptions):
     """A system's ranking against a gold ranking."""
 
     gold = RankingField(required=True)
@@ -134,7 +117,7 @@ class CorrelationAnswer(
     inference = INFERENCE.read_from("tests")
 
 
-class BatchRequest(CoefficientRequest):
+class BatchRequest(WeightOptions):
     """Many systems against one gold ranking."""
 
     gold = RankingField(required=True)
@@ -145,7 +128,9 @@ class BatchRequest(CoefficientRequest):
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Make the coefficients of the library call, with the one to sort by."""
-        return {"sort_by": data["coefficients"][0], **super().gather(data)}
+        sort_by = data.setdefault("sort_by", data["coefficients"][0])
+        data["coefficients"] = dict.fromkeys((*data["coefficients"], sort_by))
+        return dict(super().gather(data))
 
 
 class BatchAnswer(NoticedAnswer, **properties_of(gold_comparison.GoldTable, "n_items")):
@@ -167,7 +152,7 @@ class MatrixRankings(fields.ByName):
         fields.check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")
 
 
-class MatrixRequest(CoefficientRequest):
+class MatrixRequest(WeightOptions):
     """Rankings to compare with one another."""
 
     rankings = MatrixRankings(required=True)
@@ -231,7 +216,7 @@ def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Coefficient, 
     return {**vars(result), "warnings": notices_of(notices, coefficient.name)}
 
 
-class MergeRequest(CoefficientRequest):
+class MergeRequest(WeightOptions):
     """Rankings to merge into one."""
 
     rankings = named_rankings(required=True, of="rankings to merge")

@@ -1,15 +1,14 @@
 """Serve POST /v1/evaluations, /fused and /groups: which run, or which model of word similarity, is better."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from rankcorr import RankingError
+from rankcorr import Coefficient, RankingError
 from rankcorr._checks import collected_notices, default_of
-from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._output.results import json_ready
 from rankcorr.evaluation import Coverage, Evaluation, PairedDifference, Qrels, Run, RunComparison, evaluate, fuse
 from rankcorr.evaluation._comparison.compare import compare_metrics
@@ -305,8 +304,7 @@ def evaluate_runs(
     *,
     qrels: Qrels,
     runs: Mapping[str, Run],
-    metrics: tuple[str, ...],
-    options: Mapping[str, Any],
+    metrics: Sequence[str | Coefficient],
     by_query: bool,
     report: bool,
     standardized: Mapping[str, Any] | None = None,
@@ -314,12 +312,11 @@ def evaluate_runs(
     **policies: Any,
 ) -> dict[str, Any]:
     """Evaluate runs by query against qrels, and compare them over queries."""
-    named = [named_coefficient(name, **options) if name in COEFFICIENTS else name for name in metrics]
     with collected_notices() as notices:
         evaluation = evaluate(
             qrels,
             runs,
-            metrics=named,
+            metrics=metrics,
             standardized=standardized is not None,
             workers=1,
             **policies,

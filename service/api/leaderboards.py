@@ -6,9 +6,8 @@ from typing import Any, Final, get_args
 
 from marshmallow import ValidationError, validates_schema
 
-from rankcorr import Leaderboard, Ranking, RankSet, RankSets, rank_sets
+from rankcorr import Coefficient, Leaderboard, Ranking, RankSet, RankSets, rank_sets
 from rankcorr._checks import collected_notices, default_of
-from rankcorr._coefficients import named_coefficient
 from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_scores, needed_items
 from rankcorr.evaluation._comparison.results import Verdict
 from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
@@ -219,26 +218,18 @@ blueprint = Blueprint("leaderboards", __name__, url_prefix="/v1/leaderboards", d
 @blueprint.response(200, LeaderboardAnswer)
 def rank_systems(
     systems: Mapping[str, Ranking],
-    coefficient: Any,
-    options: Mapping[str, Any],
+    coefficient: Coefficient,
     report: bool,
     gold: Ranking | None = None,
     gold_sets: Mapping[str, Ranking] | None = None,
-    **resampling: Any,
+    **options: Any,
 ) -> dict[str, Any]:
     """Rank systems on one or several gold sets, with intervals and corrected tests."""
     golds: Any = gold_sets if gold is None else gold
     with collected_notices() as notices:
-        result = leaderboard(
-            golds,
-            systems,
-            workers=1,
-            **resampling,
-            coefficient=named_coefficient(coefficient, **options),
-            missing=options["missing"],
-        )
+        result = leaderboard(golds, systems, coefficient=coefficient, workers=1, **options)
     content = report_content(result.report()) if report else None
-    return {**result.to_dict(), "report": content, "warnings": notices_of(notices, coefficient)}
+    return {**result.to_dict(), "report": content, "warnings": notices_of(notices, coefficient.name)}
 
 
 @blueprint.post("/scores", name="rankByScores")

@@ -113,7 +113,7 @@ def language_in_address() -> str | None:
 
 def reader_texts() -> Texts:
     """Return the texts of the interface, in the language of the address or of the browser."""
-    return Texts(language_in_address() or browser_language(LANGUAGES) or LANGUAGES[0])
+    return Texts(reader_language(LANGUAGES))
 
 
 def browser_language(languages: Sequence[str]) -> str | None:

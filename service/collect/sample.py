@@ -8,6 +8,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from importlib.resources import files
 from typing import Final, NamedTuple
 
@@ -100,11 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     url = parser.parse_args(arguments).url.rstrip("/")
     try:
         settings = CollectSettings.from_environment()
-        ledger = Ledger.create(settings.ledger)
-        try:
+        with closing(Ledger.create(settings.ledger)) as ledger:
             links = sample(ledger, url)
-        finally:
-            ledger.close()
     except (SettingError, AdaptiveError) as error:
         parser.exit(2, f"{parser.prog}: error: {error}\n")
     sys.stdout.write(f"To vote:             {links.voter}\nTo organise:         {links.organiser}\n")

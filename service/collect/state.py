@@ -81,11 +81,10 @@ class LazyLedger:
         LedgerError
             If it cannot be opened; the next call tries again.
         """
-        if self._ledger is None:
-            with self._opening:
-                if self._ledger is None:
-                    self._ledger = Ledger.create(self._target, patience=self._patience)
-        return self._ledger
+        with self._opening:
+            if self._ledger is None:
+                self._ledger = Ledger.create(self._target, patience=self._patience)
+            return self._ledger
 
     def check(self) -> None:
         """Refuse to report readiness while the ledger does not answer.

@@ -10,7 +10,7 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -56,10 +56,8 @@ class Jobs:
         """
         with self._alone() as folder:
             self._sweep(folder)
-            n_jobs = Counter(name[:CLIENT_LETTERS] for name in self.names())
-            n_answers = Counter(path.name[:CLIENT_LETTERS] for path in folder.glob("*.done"))
             key = client.hex()
-            check_counts(key, n_jobs, n_answers, self._most)
+            check_counts(key, self.names(), [path.name for path in folder.glob("*.done")], self._most)
             name = key + secrets.token_hex(CLIENT_LETTERS // 2)
             part = folder / f"{name}.part"
             try:
@@ -134,9 +132,9 @@ class Jobs:
             answer.rename(path.with_suffix(".done"))
             path.unlink()
             answers = sorted(folder.glob("*.done"), key=lambda path: path.stat().st_mtime_ns)
-            n_answers = Counter(path.name[:CLIENT_LETTERS] for path in answers)
             if len(answers) > self._most:
-                next(path for path in answers if path.name[:CLIENT_LETTERS] == n_answers.most_common(1)[0][0]).unlink()
+                ((key, _),) = count_by_client(path.name for path in answers).most_common(1)
+                next(path for path in answers if path.name.startswith(key)).unlink()
 
     @contextmanager
     def _alone(self) -> Iterator[Path]:
@@ -154,8 +152,14 @@ class Jobs:
                 path.unlink()
 
 
-def check_counts(key: str, n_jobs: Counter[str], n_answers: Counter[str], most: int) -> None:
-    """Refuse a further job of a client if it, or the service, has too many; the counts are by client."""
+def count_by_client(names: Iterable[str]) -> Counter[str]:
+    """Return the number of jobs, or of answers, of each client."""
+    return Counter(name[:CLIENT_LETTERS] for name in names)
+
+
+def check_counts(key: str, jobs: Iterable[str], answers: Iterable[str], most: int) -> None:
+    """Refuse a further job of a client if it, or the service, has too many."""
+    n_jobs, n_answers = count_by_client(jobs), count_by_client(answers)
     if n_jobs[key] + n_answers[key] >= MOST_OF_CLIENT:
         raise _too_many(f"a client has at most {MOST_OF_CLIENT} jobs; delete one whose answer you have")
     if n_jobs.total() >= (most if n_jobs[key] else 2 * most):

@@ -6,7 +6,6 @@ other, within the same limits as the processes for heavy requests.
 
 import secrets
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
@@ -66,7 +65,7 @@ class RedisJobs:
                 for name in kind(queue=self._queue).get_job_ids()
             }
             key = client.hex()
-            check_counts(key, _by_client(jobs), _by_client(answers - jobs), self._most)
+            check_counts(key, jobs, answers - jobs, self._most)
             name = key + secrets.token_hex(CLIENT_LETTERS // 2)
             self._queue.enqueue(
                 answer_job,
@@ -140,10 +139,6 @@ def work(url: str, pool: Pool, answer: Answer) -> None:
         job_monitoring_interval=HEARTBEAT_SECONDS,
         maintenance_interval=HEARTBEAT_SECONDS,
     ).work(logging_level="WARNING")
-
-
-def _by_client(names: set[str]) -> Counter[str]:
-    return Counter(name[:CLIENT_LETTERS] for name in names)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any, Final
 from marshmallow import RAISE, Schema, ValidationError, missing, post_load, pre_load, validates_schema
 
 from rankcorr._checks import json_options, offending
-from rankcorr._coefficients import TauW
+from rankcorr._coefficients import TauW, named_coefficient
 from rankcorr._output.report import Report
 from rankcorr._weights import WEIGHER_PATTERN, Weigher, named_weigher
 from rankcorr.errors import WeightError
@@ -129,10 +129,14 @@ class ItemWeights(Request):
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Collect the options of the library call under one key."""
-        names = ("n0", "weigher", "scheme", "tied_weights", "variant", "missing")
-        options = {name: data.pop(name) for name in names if name in data}
-        return data | {"options": options}
+        """Give the weights to the coefficients that the request names."""
+        options = {name: data.pop(name) for name in ItemWeights._declared_fields if name in data}
+        if "coefficient" in data:
+            data["coefficient"] = named_coefficient(data["coefficient"], **options)
+        for key in data.keys() & {"coefficients", "metrics"}:
+            words = fields.COEFFICIENT.words
+            data[key] = [named_coefficient(name, **options) if name in words else name for name in data[key]]
+        return data
 
 
 class WeightOptions(ItemWeights):

@@ -4,7 +4,6 @@ import binascii
 import dataclasses
 import secrets
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, get_args
@@ -146,64 +145,50 @@ MODE: Final = fields.vocabulary(
 _CONTINUOUS: Final = ("batch", "target", "set_size")
 
 
-@dataclasses.dataclass(frozen=True)
-class Planner:
-    """A plan to be made, once the items, the voters and the settings are known."""
+def plan_of(
+    choice: dict[str, Any], n_items: int, n_voters: int, settings: ledger.CampaignSettings
+) -> tuple[BallotPlan | ledger.ContinuousPlan, ledger.CampaignSettings]:
+    """Return the plan of a `PlanChoice`, and the settings with the pay that its budget names.
 
-    is_continuous: bool
-    budget: int | Money | None
-    hours: float | None
-    seconds: float | None
-    options: Mapping[str, Any]
-
-    def settings(self, settings: ledger.CampaignSettings) -> ledger.CampaignSettings:
-        """Return the settings with the pay that the budget names."""
-        money = self.budget
-        if not isinstance(money, Money) or money.pay is None:
-            return settings
+    Raises
+    ------
+    ValidationError
+        If there is no such plan, or it has more comparisons than a campaign may have.
+    """
+    is_continuous = choice.pop("mode") == "continuous"
+    budget, hours, seconds = (choice.pop(name, None) for name in ("budget", "hours", "seconds"))
+    money = budget if isinstance(budget, Money) else None
+    if money is not None and money.pay is not None:
         if settings.pay is not None:
             raise fields.placed(["cannot be combined with settings.pay"], "plan", "budget", "pay")
-        if self.seconds is None:
+        if seconds is None:
             raise fields.placed(["this field is needed: the pay is for an hour"], "plan", "seconds")
-        pay = ledger.Pay(per_hour=money.pay, seconds=self.seconds, fee=money.fee)
-        return dataclasses.replace(settings, pay=pay)
+        pay = ledger.Pay(per_hour=money.pay, seconds=seconds, fee=money.fee)
+        settings = dataclasses.replace(settings, pay=pay)
+    if money is not None and settings.pay is None:
+        raise fields.placed(["this field is needed: the budget is of money"], "settings", "pay")
+    if hours is not None and seconds is None and (settings.pay is None or settings.pay.seconds is None):
+        raise fields.placed(["this field is needed: the budget is of hours"], "plan", "seconds")
 
-    def plan(
-        self, n_items: int, n_voters: int, settings: ledger.CampaignSettings
-    ) -> BallotPlan | ledger.ContinuousPlan:
-        """Return the plan, if it has at most as many comparisons as a campaign may have."""
-        money, pay = self.budget, settings.pay
-        if isinstance(money, Money) and pay is None:
-            raise fields.placed(["this field is needed: the budget is of money"], "settings", "pay")
-        if self.hours is not None and self.seconds is None and (pay is None or pay.seconds is None):
-            raise fields.placed(["this field is needed: the budget is of hours"], "plan", "seconds")
-        plan = blueprints.place_errors(lambda: self._plan(n_items, n_voters, settings), "plan")
-        if isinstance(plan, ledger.ContinuousPlan):
-            blueprints.place_errors(partial(plan.check_settings, settings), "settings")
-        if plan.n_comparisons > MOST_COMPARISONS:
-            message = f"at most {MOST_COMPARISONS:,} comparisons; this plan has {plan.n_comparisons:,}"
-            raise ValidationError(message, "plan")
-        return plan
+    def plan_with(n_comparisons: int | None) -> BallotPlan | ledger.ContinuousPlan:
+        if is_continuous:
+            options: dict[str, Any] = {"batch": ledger.batch_for(n_items), **choice}
+            return ledger.ContinuousPlan(n_items, n_comparisons or 0, **options)
+        return PlanOptions(**{"comparisons": n_comparisons, **choice}).plan(n_items)
 
-    def _plan(
-        self, n_items: int, n_voters: int, settings: ledger.CampaignSettings
-    ) -> BallotPlan | ledger.ContinuousPlan:
-        options: dict[str, Any] = dict(self.options)
-        if self.is_continuous:
-            options = {"batch": ledger.batch_for(n_items), **options}
+    def make_plan() -> BallotPlan | ledger.ContinuousPlan:
+        if money is None and hours is None:
+            return plan_with(budget)
+        euros = None if money is None else money.euros
+        return ledger.affordable_plan(plan_with, n_voters, settings, money=euros, hours=hours, seconds=seconds)
 
-        def plan_of(n_comparisons: int | None) -> BallotPlan | ledger.ContinuousPlan:
-            if self.is_continuous:
-                return ledger.ContinuousPlan(n_items, n_comparisons or 0, **options)
-            ways = {} if n_comparisons is None else {"comparisons": n_comparisons}
-            return PlanOptions(**options, **ways).plan(n_items)
-
-        if isinstance(self.budget, Money) or self.hours is not None:
-            money = self.budget.euros if isinstance(self.budget, Money) else None
-            return ledger.affordable_plan(
-                plan_of, n_voters, settings, money=money, hours=self.hours, seconds=self.seconds
-            )
-        return plan_of(self.budget)
+    plan = blueprints.place_errors(make_plan, "plan")
+    if isinstance(plan, ledger.ContinuousPlan):
+        blueprints.place_errors(partial(plan.check_settings, settings), "settings")
+    if plan.n_comparisons > MOST_COMPARISONS:
+        message = f"at most {MOST_COMPARISONS:,} comparisons; this plan has {plan.n_comparisons:,}"
+        raise ValidationError(message, "plan")
+    return plan, settings
 
 
 class PlanChoice(Request):
@@ -239,14 +224,6 @@ class PlanChoice(Request):
         if other:
             raise ValidationError({name: [f"cannot be combined with mode {data['mode']!r}"] for name in other})
         check_one(data, *(_WAYS_OF_BATCHES if continuous else WAYS))
-
-    @post_load
-    def planner(self, data: dict[str, Any], **_: Any) -> Planner:
-        """Return the plan to be made, once the items, the voters and the settings are known."""
-        is_continuous = data.pop("mode") == "continuous"
-        return Planner(
-            is_continuous, **{name: data.pop(name, None) for name in ("budget", "hours", "seconds")}, options=data
-        )
 
 
 class PayRequest(Request):
@@ -335,9 +312,8 @@ class CampaignRequest(Request):
         if "targets" in data:
             return self._of_targets(data)
         sheet = checked_sheet(data.pop("items_csv"))
-        planner: Planner = data.pop("plan")
-        settings = planner.settings(settings_of(data.pop("settings"), sheet.items))
-        plan = planner.plan(len(sheet.items), data["voters"], settings)
+        settings = settings_of(data.pop("settings"), sheet.items)
+        plan, settings = plan_of(data.pop("plan"), len(sheet.items), data["voters"], settings)
         return {**data, "plan": plan, "items": sheet.items, "contents": sheet.contents, "settings": settings}
 
     @staticmethod
@@ -407,12 +383,11 @@ class OutlookRequest(Request):
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return plan, settings and seconds per answer."""
-        sheet = checked_sheet(data["items_csv"]) if "items_csv" in data else None
-        planner: Planner = data.pop("plan")
-        n_items, n_voters = data["n_items"] if sheet is None else len(sheet.items), data["voters"]
-        settings = planner.settings(settings_of(data["settings"], None if sheet is None else sheet.items))
-        plan = planner.plan(n_items, n_voters, settings)
-        options = {"settings": settings, "seconds": planner.seconds, "accuracy": data["accuracy"]}
+        items = checked_sheet(data["items_csv"]).items if "items_csv" in data else None
+        n_items, n_voters = data["n_items"] if items is None else len(items), data["voters"]
+        seconds = data["plan"].get("seconds")
+        plan, settings = plan_of(data["plan"], n_items, n_voters, settings_of(data["settings"], items))
+        options = {"settings": settings, "seconds": seconds, "accuracy": data["accuracy"]}
         return {"plan": plan, "n_voters": n_voters, **options}
 
 
@@ -522,7 +497,7 @@ def make(**request: Any) -> dict[str, str]:
 def check(sheet: ledger.ItemSheet) -> dict[str, Any]:
     """Check a table of items: return its content and all errors by line, and store nothing."""
     rows = zip(sheet.items[:_FIRST_ITEMS], sheet.contents[:_FIRST_ITEMS], strict=True)
-    first = [{"item": item, **asdict(content)} for item, content in rows]
+    first = [{"item": item, **vars(content)} for item, content in rows]
     return {"n_items": len(sheet.items), "first": first, "faults": sheet.faults}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from flask import Response, after_this_request, jsonify
+from flask import Response, jsonify
 
 from adaptive import ledger
 from adaptive.errors import VoteError
@@ -276,7 +276,7 @@ def withdraw(session: access.VoterSession) -> None:
 @sheets.post("/sheets", name="leaseSheet")
 @sheets.arguments(NoFields)
 @sheets.response(200, SheetAnswer)
-def lease(session: access.VoterSession) -> dict[str, Any]:
+def lease(session: access.VoterSession) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the current sheet until it is done, then the next one; repeated requests return the same sheet.
 
     The reason is "wait" if other voters hold all remaining sheets without an answer on them, the voter's address holds
@@ -288,17 +288,11 @@ def lease(session: access.VoterSession) -> dict[str, Any]:
         raise consent_needed("agree to the consent text before you see pairs", pages)
     state = session.voter.next_sheet(pages, session.origin)
     me = me_of(campaign, pages, state)
-    if state.sheet is None or not state.available:
-        seconds = (state.wait_seconds or SOON_SECONDS) if state.reason == "wait" else None
-
-        @after_this_request
-        def say_when(response: Response) -> Response:
-            if seconds is not None:
-                response.headers["Retry-After"] = str(seconds)
-            return response
-
-        return {"sheet": None, "reason": state.reason, "retry_after": seconds, "me": me}
-    return {"sheet": _sheet_answer(campaign, state.sheet), "reason": None, "retry_after": None, "me": me}
+    if state.sheet is not None and state.available:
+        return {"sheet": _sheet_answer(campaign, state.sheet), "reason": None, "retry_after": None, "me": me}, {}
+    seconds = (state.wait_seconds or SOON_SECONDS) if state.reason == "wait" else None
+    headers = {} if seconds is None else {"Retry-After": str(seconds)}
+    return {"sheet": None, "reason": state.reason, "retry_after": seconds, "me": me}, headers
 
 
 @sheets.post("/finish", name="finish")
