@@ -387,13 +387,8 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
     least = campaign.info.settings.least_answered if least_answered is None else least_answered
 
     def write(transaction: Transaction) -> int:
+        transaction.lock_ballots()
         ballots = stored_ballots(transaction)
-        locked: set[int] = set()
-        while unlocked := [stored.id for stored in ballots if stored.id not in locked]:
-            for ballot_id in unlocked:
-                transaction.lock_ballot(ballot_id, exclusive=True)
-            locked.update(unlocked)
-            ballots = stored_ballots(transaction)  # a request that held the last lock may have stored the next batch
         if stamp is not None and ballots and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
             raise ChangedError(
                 "the campaign has changed since you reviewed it (batches or voters): preview the close again; the "
