@@ -283,6 +283,40 @@ def test_the_stamp_of_a_campaign_changes_with_every_event(ledger):
     assert len(set(stamps)) == len(stamps)
 
 
+def exclude_slowly(campaign, voter, after):
+    """Exclude a voter, and call `after` before the transaction commits."""
+
+    def exclude(transaction):
+        transaction.audit("excluded", {"reason": "x"}, voter_id=voter)
+        after()
+
+    campaign.write(exclude)
+
+
+@pytest.mark.parametrize("is_vote", [True, False])
+def test_stamps_change_with_an_event_that_commits_after_a_later_one(ledger, is_vote):
+    if ledger.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    campaign = campaign_of(ledger)
+    (place, _, voter), *_, (other_place, _, other_voter) = comparisons_of(campaign)
+    assert voter != other_voter
+    wait, began, go_on = pause()
+    with ThreadPoolExecutor() as pool:
+        writer = pool.submit(
+            *((insert_slowly, campaign, place, voter) if is_vote else (exclude_slowly, campaign, voter)), after=wait
+        )
+        assert began.wait(60)
+        if is_vote:
+            campaign.cast(vote(other_voter, other_place))
+        else:
+            campaign.voter(other_voter).exclude("x")
+        stamps = stamp(campaign), stamp_of_ballot(campaign)
+        go_on.set()
+        writer.result()
+    assert stamp(campaign) != stamps[0]
+    assert (stamp_of_ballot(campaign) != stamps[1]) == (not is_vote)
+
+
 def answer_rest(campaign):
     for place, _, voter in comparisons_of(campaign):
         if voter is not None:
