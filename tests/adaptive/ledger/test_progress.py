@@ -352,6 +352,27 @@ def test_a_ballot_closes_only_in_the_reviewed_state(ledger):
     check_ledger(campaign)
 
 
+def test_a_voter_excluded_during_the_count_is_counted_as_reviewed(ledger, monkeypatch):
+    campaign = answered_campaign(ledger)
+    voter, reads = campaign.voter(comparisons_of(campaign)[0][2]), []
+    read = ledger.database.read
+
+    def exclude_first(work):
+        if not reads:
+            reads.append(work)
+            voter.exclude("x")
+        return read(work)
+
+    with monkeypatch.context() as patches:
+        reviewed_stamp = stamp_of_ballot(campaign)
+        patches.setattr(ledger.database, "read", exclude_first)
+        record = campaign.close(1, stamp=reviewed_stamp)
+    assert int(record.tally.answered.sum()) == 2 * len(comparisons_of(campaign))
+    assert campaign.ballots()[0].record["excluded"] == []
+    assert campaign.read(Transaction.excluded_voters) == {voter.id: voter.key}
+    campaign.verify()
+
+
 def test_a_continuous_campaign_ends_only_in_the_reviewed_state(ledger):
     plan = ContinuousPlan(6, 20, batch=5)
     campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=CampaignSettings(least_answered=0))
