@@ -437,7 +437,7 @@ def campaign_stamp(transaction: Transaction) -> str:
     return digest_of([transaction.info.key, *map(str, values)])[:32]
 
 
-def _latest(transaction: Transaction, table: sa.Table) -> Iterator[sa.Select[tuple[int]]]:
+def _latest(transaction: Transaction, table: sa.Table) -> Iterator[sa.Select[int]]:
     """Yield queries whose results change with each new row of a table, without reading all rows.
 
     On PostgreSQL, a transaction may commit after one with a higher number. The highest number then stays, but the
