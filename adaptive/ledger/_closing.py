@@ -279,9 +279,9 @@ def close(
     """Close a ballot: count its votes, score it, and select the items of the next; see `Campaign.close`."""
     closer = uuid.uuid4().hex
     least = campaign.info.settings.least_answered if least_answered is None else least_answered
-    ballot_id = campaign.write(_start_closing, number, closer, stamp)
+    ballot_id, excluded = campaign.write(_start_closing, number, closer, stamp)
     try:
-        scored = campaign.read(_score_votes, ballot_id, least)
+        scored = campaign.read(_score_votes, ballot_id, excluded, least)
         campaign.write(_store_record, scored, closer)
     except BaseException:
         # Also after Ctrl-C, so that voters need not wait for the deadline of the closer.
@@ -300,9 +300,13 @@ class _ScoredBallot(NamedTuple):
     votes_digest: str
 
 
-def _start_closing(transaction: Transaction, number: int, closer: str, stamp: str | None) -> int:
-    """Make this request the only closer of a ballot, so that its votes do not change, and return the ballot's id."""
-    table = schema.ballot
+def _start_closing(transaction: Transaction, number: int, closer: str, stamp: str | None) -> tuple[int, dict[int, str]]:
+    """Make this request the only closer of a ballot, so that its votes do not change.
+
+    Return the ballot's id and the excluded voters. They are read before the stamp is checked, so that they are those of
+    the preview.
+    """
+    table, excluded = schema.ballot, transaction.excluded_voters()
     has_number = (transaction.of_campaign(table), table.c.number == number)
     ballot_id: int | None = transaction.scalar(sa.select(table.c.id).where(*has_number))
     if ballot_id is not None:
@@ -322,13 +326,12 @@ def _start_closing(transaction: Transaction, number: int, closer: str, stamp: st
         else:
             advice = f"if that was interrupted, try again in {math.ceil(left / 1_000_000)} seconds"
         raise ConflictError(f"ballot {number} is being closed by another request; {advice}")
-    return ballot_id
+    return ballot_id, excluded
 
 
-def _score_votes(transaction: Transaction, ballot_id: int, least: float) -> _ScoredBallot:
+def _score_votes(transaction: Transaction, ballot_id: int, excluded: Mapping[int, str], least: float) -> _ScoredBallot:
     info, ballots = transaction.info, stored_ballots(transaction)
     stored = next(ballot for ballot in ballots if ballot.id == ballot_id)
-    excluded = transaction.excluded_voters()
     ballot, comparisons, all_votes, votes = _read_ballot(transaction, stored, excluded)
     n_excluded = all_votes.n_answered - votes.n_answered
     few = too_few(votes.n_answered, stored.n_comparisons, least, n_excluded=n_excluded)
@@ -387,13 +390,8 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
     least = campaign.info.settings.least_answered if least_answered is None else least_answered
 
     def write(transaction: Transaction) -> int:
-        ballots = stored_ballots(transaction)
-        locked: set[int] = set()
-        while unlocked := [stored.id for stored in ballots if stored.id not in locked]:
-            for ballot_id in unlocked:
-                transaction.lock_ballot(ballot_id, exclusive=True)
-            locked.update(unlocked)
-            ballots = stored_ballots(transaction)  # a request that held the last lock may have stored the next batch
+        transaction.lock_ballots()
+        ballots, excluded = stored_ballots(transaction), sorted(transaction.excluded_voters().values())
         if stamp is not None and ballots and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
             raise ChangedError(
                 "the campaign has changed since you reviewed it (batches or voters): preview the close again; the "
@@ -406,7 +404,6 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
         if few := too_few(n_answered, n_comparisons, least):
             raise not_ready("", few, n_answered, n_comparisons)
         previous = None
-        excluded = sorted(transaction.excluded_voters().values())
         for stored in ballots:
             record = {"n_answered": answered[stored.id], "excluded": excluded}
             votes = ballot_rows.votes_digest(transaction, stored.id)

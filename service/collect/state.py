@@ -3,6 +3,7 @@
 The ledger is opened on first use, after the fork.
 """
 
+import os
 import re
 import tempfile
 import threading
@@ -17,7 +18,7 @@ from typing import Final, cast
 from flask import Flask
 
 from adaptive.errors import AdaptiveError
-from adaptive.ledger import Campaign, Ledger, LedgerError, NoCampaignError, VotingPages
+from adaptive.ledger import Campaign, Ledger, LedgerError, LedgerMovedError, NoCampaignError, VotingPages
 from service.collect.content import Content, content_for_pages
 from service.collect.settings import CollectSettings
 from service.environment import SettingError, variable
@@ -63,6 +64,7 @@ class LazyLedger:
     def __init__(self, target: str, *, patience: float = 3.0) -> None:
         self._target = target
         self._patience = patience
+        self._was_there = _is_file(target)
         self._opening = threading.Lock()
         self._ledger: Ledger | None = None
         self._probing = threading.Lock()
@@ -74,15 +76,22 @@ class LazyLedger:
         return self._ledger is not None
 
     def get(self) -> Ledger:
-        """Return the ledger, and create it if it does not exist.
+        """Return the ledger, and create it if it does not exist and did not when this object was made.
+
+        Workers are forked from a process that has made this object. One that starts later, in place of another, must
+        not create an empty ledger where the file was moved away: voters would be told that there is no such campaign.
 
         Raises
         ------
+        LedgerMovedError
+            If its file was there, and is not any more.
         LedgerError
             If it cannot be opened; the next call tries again.
         """
         with self._opening:
             if self._ledger is None:
+                if self._was_there and not _is_file(self._target):
+                    raise LedgerMovedError(f"{self._target}: was moved or deleted; put the file back, or restart")
                 self._ledger = Ledger.create(self._target, patience=self._patience)
             return self._ledger
 
@@ -126,6 +135,11 @@ class LazyLedger:
             ledger, self._ledger = self._ledger, None
         if ledger is not None:
             ledger.close()
+
+
+def _is_file(target: str) -> bool:
+    """Return whether a ledger is an SQLite file that exists."""
+    return "://" not in target and os.path.lexists(target)
 
 
 def check_space(folder: Path) -> None:

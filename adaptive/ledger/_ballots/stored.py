@@ -227,7 +227,7 @@ def ballot_stamp(transaction: Transaction, number: int) -> str:
     if row is None:
         raise LedgerError(f"ballot {number} has not been opened")
     is_decision = (transaction.of_campaign(event), event.c.kind.in_(_DECIDING))
-    decided = transaction.scalar(sa.select(sa.func.max(event.c.id)).where(*is_decision))
+    decided = transaction.count(event, *is_decision)  # not the last one: it may have committed before an earlier one
     return schema.digest_of([transaction.info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
 
 

@@ -282,6 +282,17 @@ class Transaction:
         """Lock a ballot until the transaction ends: votes share the lock, and the closer holds it exclusively."""
         lock_ballot(self.connection, ballot_id, exclusive=exclusive)
 
+    def lock_ballots(self) -> dict[int, int]:
+        """Lock all ballots exclusively until the transaction ends, and return their numbers by id."""
+        table, locked = schema.ballot, dict[int, int]()
+        opened = sa.select(table.c.id, table.c.number).where(self.of_campaign(table)).order_by(table.c.id)
+        # While this transaction waits for a lock, another one may store the next ballot.
+        while unlocked := [row for row in self.execute(opened) if row.id not in locked]:
+            for row in unlocked:
+                self.lock_ballot(row.id, exclusive=True)
+                locked[row.id] = row.number
+        return locked
+
     def lock_address(self, address: str) -> None:
         """Lock the sheets of an address, so that the second of two simultaneous claims counts the first one's sheet."""
         if self.is_postgresql:

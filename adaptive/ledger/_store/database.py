@@ -566,13 +566,23 @@ class FairLock:
             mine = threading.Lock()
             mine.acquire()
             self._waiting.append(mine)
-        if mine.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            return
+        try:
+            if mine.acquire(timeout=max(0.0, deadline - time.monotonic())):
+                return
+        except BaseException:  # Ctrl-C
+            if not self._leave(mine):
+                self._next()
+            raise
+        if self._leave(mine):
+            raise TimeoutError
+
+    def _leave(self, mine: threading.Lock) -> bool:
+        """Leave the queue, and return False if the lock was handed over at the last moment."""
         with self._guard:
             if mine in self._waiting:
                 self._waiting.remove(mine)
-                raise TimeoutError
-            # Otherwise the lock was handed over at the last moment.
+                return True
+            return False
 
     def _next(self) -> None:
         with self._guard:

@@ -471,12 +471,9 @@ class LedgerEvent:
 
 def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
     """Return the events of `Campaign.events_after`; needs a writing transaction, because it locks ballots."""
-    ballot, event, comparison, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
-    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot))
-    numbers = {row.id: row.number for row in transaction.execute(opened.order_by(ballot.c.id))}
+    event, comparison, voter = schema.vote_event, schema.comparison, schema.voter
+    numbers = transaction.lock_ballots()
     same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
-    for ballot_id in numbers:
-        transaction.lock_ballot(ballot_id, exclusive=True)
     items = (comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
     rows = transaction.execute(
         sa.select(event, comparison.c.sheet, comparison.c.position, *items, voter.c.key)

@@ -642,6 +642,28 @@ def test_only_one_thread_has_the_turn_even_if_others_give_up():
         assert not turns._waiting
 
 
+def test_an_interrupt_while_waiting_leaves_the_queue():
+    turns, held, may_end = FairLock(), threading.Event(), threading.Event()
+
+    def hold():
+        with turns.turn(deadline()):
+            held.set()
+            assert may_end.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(60)
+    interrupt = threading.Timer(0.1, signal.pthread_kill, [threading.get_ident(), signal.SIGINT])
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt), turns.turn(deadline()):
+        pass
+    assert not turns._waiting
+    may_end.set()
+    holder.join()
+    with turns.turn(deadline()):
+        assert turns._taken
+
+
 def test_an_error_ends_the_turn():
     turns = FairLock()
     with pytest.raises(KeyError), turns.turn(deadline()):

@@ -1,7 +1,9 @@
 """Status of a campaign: its figures, computed without reading all votes."""
 
 import threading
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sa
@@ -41,6 +43,7 @@ from tests.adaptive.ledger.campaigns import (
     read,
     vote,
 )
+from tests.service.live import poll_until
 
 
 def steps_of_status(ledger, n_items):
@@ -280,6 +283,40 @@ def test_the_stamp_of_a_campaign_changes_with_every_event(ledger):
     assert len(set(stamps)) == len(stamps)
 
 
+def exclude_slowly(campaign, voter, after):
+    """Exclude a voter, and call `after` before the transaction commits."""
+
+    def exclude(transaction):
+        transaction.audit("excluded", {"reason": "x"}, voter_id=voter)
+        after()
+
+    campaign.write(exclude)
+
+
+@pytest.mark.parametrize("is_vote", [True, False])
+def test_stamps_change_with_an_event_that_commits_after_a_later_one(ledger, is_vote):
+    if ledger.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    campaign = campaign_of(ledger)
+    (place, _, voter), *_, (other_place, _, other_voter) = comparisons_of(campaign)
+    assert voter != other_voter
+    wait, began, go_on = pause()
+    with ThreadPoolExecutor() as pool:
+        writer = pool.submit(
+            *((insert_slowly, campaign, place, voter) if is_vote else (exclude_slowly, campaign, voter)), after=wait
+        )
+        assert began.wait(60)
+        if is_vote:
+            campaign.cast(vote(other_voter, other_place))
+        else:
+            campaign.voter(other_voter).exclude("x")
+        stamps = stamp(campaign), stamp_of_ballot(campaign)
+        go_on.set()
+        writer.result()
+    assert stamp(campaign) != stamps[0]
+    assert (stamp_of_ballot(campaign) != stamps[1]) == (not is_vote)
+
+
 def answer_rest(campaign):
     for place, _, voter in comparisons_of(campaign):
         if voter is not None:
@@ -313,6 +350,27 @@ def test_a_ballot_closes_only_in_the_reviewed_state(ledger):
     assert [ballot.state for ballot in campaign.ballots()] == ["open"]
     campaign.close(1, least_answered=0.1, stamp=stamp_of_ballot(campaign))
     check_ledger(campaign)
+
+
+def test_a_voter_excluded_during_the_count_is_counted_as_reviewed(ledger, monkeypatch):
+    campaign = answered_campaign(ledger)
+    voter, reads = campaign.voter(comparisons_of(campaign)[0][2]), []
+    read = ledger.database.read
+
+    def exclude_first(work):
+        if not reads:
+            reads.append(work)
+            voter.exclude("x")
+        return read(work)
+
+    with monkeypatch.context() as patches:
+        reviewed_stamp = stamp_of_ballot(campaign)
+        patches.setattr(ledger.database, "read", exclude_first)
+        record = campaign.close(1, stamp=reviewed_stamp)
+    assert int(record.tally.answered.sum()) == 2 * len(comparisons_of(campaign))
+    assert campaign.ballots()[0].record["excluded"] == []
+    assert campaign.read(Transaction.excluded_voters) == {voter.id: voter.key}
+    campaign.verify()
 
 
 def test_a_continuous_campaign_ends_only_in_the_reviewed_state(ledger):
@@ -376,38 +434,76 @@ def test_the_feed_has_each_event_once_in_order(ledger):
     assert events[0].left in ITEMS
 
 
+def insert_slowly(campaign, place, voter, before=lambda: None, after=lambda: None):
+    """Insert a vote on the first ballot by plain SQL; `before` and `after` run while the vote holds its lock."""
+
+    def insert(connection):
+        ballot = campaign.ballots()[0].id
+        lock_ballot(connection, ballot, exclusive=False)
+        before()
+        statement = sa.text(
+            "INSERT INTO vote_event (event_id, ballot_id, place, voter_id, answer, received_at, payload_hash, "
+            "revision, kind) VALUES (:id, :ballot, :place, :voter, 1, 0, '', 1, 'cast')"
+        )
+        connection.execute(statement, {"id": new_id(), "ballot": ballot, "place": place, "voter": voter})
+        after()
+
+    campaign.database.write(insert)
+
+
+def pause():
+    """A function that waits until it is told to go on, and two events: that it has begun, and that it may go on."""
+    began, go_on = threading.Event(), threading.Event()
+
+    def wait():
+        began.set()
+        assert go_on.wait(60)
+
+    return wait, began, go_on
+
+
 def test_no_event_appears_below_one_that_was_read(ledger):
     """Reading waits for a vote that has a number but is not committed yet."""
     if ledger.database.is_sqlite:
         pytest.skip("SQLite has one writer at a time")
     campaign = campaign_of(ledger)
     rows = comparisons_of(campaign)
-    began, go_on = threading.Event(), threading.Event()
-
-    def slow(connection):
-        ballot = campaign.ballots()[0].id
-        lock_ballot(connection, ballot, exclusive=False)
-        place, _, voter = rows[0]
-        statement = sa.text(
-            "INSERT INTO vote_event (event_id, ballot_id, place, voter_id, answer, received_at, payload_hash, "
-            "revision, kind) VALUES (:id, :ballot, :place, :voter, 1, 0, '', 1, 'cast')"
-        )
-        connection.execute(statement, {"id": new_id(), "ballot": ballot, "place": place, "voter": voter})
-        began.set()
-        assert go_on.wait(60)
-
-    writer = threading.Thread(target=lambda: campaign.database.write(slow))
-    writer.start()
-    assert began.wait(60)
-    place, _, voter = rows[1]
-    campaign.cast(vote(voter, place))  # a later number, committed earlier
-    found_events = []
-    reader = threading.Thread(target=lambda: found_events.extend(read_feed(campaign)))
-    reader.start()
-    reader.join(0.3)
-    assert not found_events
-    go_on.set()
-    reader.join()
-    writer.join()
+    wait, began, go_on = pause()
+    place, _, voter = rows[0]
+    with ThreadPoolExecutor() as pool:
+        writer = pool.submit(insert_slowly, campaign, place, voter, after=wait)
+        assert began.wait(60)
+        place, _, voter = rows[1]
+        campaign.cast(vote(voter, place))  # a later number, committed earlier
+        reader = pool.submit(read_feed, campaign)
+        time.sleep(0.3)
+        assert not reader.done()
+        go_on.set()
+        writer.result()
+        events = reader.result()
     ids = pair_ids(campaign)
-    assert [event.comparison for event in found_events] == [ids[place] for place, *_ in rows[:2]]
+    assert [event.comparison for event in events] == [ids[place] for place, *_ in rows[:2]]
+
+
+def test_an_event_of_a_batch_that_is_stored_during_a_read_is_read_too(ledger):
+    """Reading waits for a vote on batch 1, which gets a higher number than a vote on the new batch 3."""
+    if ledger.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    campaign = campaign_of(ledger, plan=ContinuousPlan(6, 24, batch=6))
+    draw_batch(campaign, at_once=True)
+    wait, began, go_on = pause()
+    place, _, voter = comparisons_of(campaign)[0]
+    with ThreadPoolExecutor() as pool:
+        writer = pool.submit(insert_slowly, campaign, place, voter, before=wait)
+        assert began.wait(60)
+        reader = pool.submit(read_feed, campaign)
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'"
+        poll_until(lambda: query(ledger, waiting) == [(1,)], goal="the reader at its lock")
+        assert draw_batch(campaign, at_once=True) == 3
+        place, _, voter = comparisons_of(campaign, 3)[0]
+        campaign.cast(vote(voter, place, number=3))
+        go_on.set()
+        writer.result()
+        events = reader.result()
+    assert [event.comparison for event in events] == [pair_ids(campaign, 3)[place], pair_ids(campaign)[0]]
+    assert read_feed(campaign, events[-1].number) == ()

@@ -5,6 +5,7 @@ import os
 import resource
 import threading
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from werkzeug.exceptions import PreconditionFailed
@@ -15,6 +16,7 @@ from adaptive.ledger import (
     Ledger,
     LedgerBusyError,
     LedgerError,
+    LedgerMovedError,
     NotReadyError,
     RevisionError,
     UnreachableError,
@@ -174,6 +176,19 @@ def test_the_ledger_is_created_at_first_use(tmp_path):
     assert (tmp_path / "new.db").is_file()
     ledger.close()
     assert not ledger.is_open
+
+
+def test_a_ledger_that_was_moved_away_is_not_created_again(tmp_path, target):
+    ledger = LazyLedger(target)
+    path, away = Path(target), tmp_path / "away.db"
+    path.rename(away)
+    with pytest.raises(LedgerMovedError, match="was moved or deleted; put the file back, or restart"):
+        ledger.get()
+    check_unreachable(ledger, "the ledger cannot be read")
+    assert not path.exists()
+    away.rename(path)
+    ledger.check()
+    ledger.close()
 
 
 def test_simultaneous_threads_open_the_ledger_once(tmp_path, monkeypatch):
