@@ -163,7 +163,7 @@ class Declaration:
         (True, False, False)
         """
         if self.choices:
-            return value in self.choices
+            return isinstance(value, str) and value in self.choices
         number = whole_number(value) if self.kind is int else real_number(value)
         return number is not None and self.above < number < self.below and self.least <= number <= self.most
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, offending, shown
 from rankcorr._input.numbers import DECIMALS
-from rankcorr._output.results import read_only
 from rankcorr._workers import Values
 from rankcorr.aggregate._rankings import checked_offset
 from rankcorr.errors import ColumnError, NonNumericError, OptionError, QueryMismatchError
@@ -184,8 +183,7 @@ def _run_of(
     rows, codes = np.divmod(pairs, len(documents))
     order = np.lexsort((codes, -scores, rows))
     offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=len(queries))))
-    columns = read_only(codes[order]), read_only(scores[order])
-    return Run._from_rows(Rows(queries, read_only(offsets), documents, *columns), name)
+    return Run._from_rows(Rows(queries, offsets, documents, codes[order], scores[order]), name)
 
 
 def trec_lines(run: Run) -> Iterator[str]:

@@ -23,7 +23,7 @@ from rankcorr._input.frames import arrow, categories_are_no_numbers, columns_of,
 from rankcorr._input.scores import kernel_array
 from rankcorr._io.source import path_text
 from rankcorr._workers import checked_workers
-from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
+from rankcorr.evaluation._columns import Codes, Ids, checked_values, encode_ids
 from rankcorr.evaluation._partitions.poisson import repeated_ids
 from rankcorr.evaluation._qrels import repeated_rows
 
@@ -89,13 +89,6 @@ class Numbers(NamedTuple):
     absent: NDArray[np.bool_]
 
 
-class Documents(NamedTuple):
-    """The code of the document of each row, and the id of each code."""
-
-    codes: Codes
-    ids: tuple[Any, ...]
-
-
 class JoinedColumns(NamedTuple):
     """Rows grouped by query.
 
@@ -107,14 +100,14 @@ class JoinedColumns(NamedTuple):
     relevance : Numbers
     scores : tuple of Numbers
         One for each run.
-    documents : Documents or None
+    documents : Ids or None
     """
 
     queries: Any
     offsets: Codes
     relevance: Numbers
     scores: tuple[Numbers, ...]
-    documents: Documents | None
+    documents: Ids | None
 
 
 def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> JoinedColumns:
@@ -137,8 +130,8 @@ def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> J
 
     documents = None
     if document is not None:
-        codes, names_of = encode_ids(table.column(document), "document")
-        documents = Documents(codes if order is None else codes[order], names_of)
+        documents = encode_ids(table.column(document), "document")
+        documents = documents if order is None else documents._replace(codes=documents.codes[order])
     joined = JoinedColumns(queries, offsets, numbers(relevance), tuple(map(numbers, scores)), documents)
     _check_documents(joined)
     return joined
