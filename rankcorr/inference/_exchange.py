@@ -179,10 +179,6 @@ class Exchange:
         """Return the coefficients of the systems before any exchange, computed by the same kernel as all others."""
         return np.asarray(self.coefficients_after(np.full((1, self.n_items, len(self.present) - 1), STAY))[0, 0])
 
-    def draw_coefficients(self, rng: np.random.Generator, size: int) -> Values:
-        """Return coefficients after random exchanges, shape (n_scales, size, n_systems); nan if undefined."""
-        return self.coefficients_after(self.draw_choices(rng, size))
-
     def coefficients_after(self, choices: Choices) -> Values:
         """Return the coefficients of all systems after these exchanges, shape (n_scales, len(choices), n_systems)."""
         from rankcorr.inference import _resampling_kernels as kernels
@@ -508,8 +504,10 @@ def clusters_at(clusters: NDArray[np.intp] | None, places: NDArray[Any]) -> NDAr
     return np.asarray(np.argsort(np.argsort(firsts))[numbers])
 
 
-def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items: int) -> NDArray[np.intp]:
-    """Return the number of each item's cluster, from 0; `clusters` is as in `names_of_items`."""
+def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items: int) -> NDArray[np.intp] | None:
+    """Return the number of each item's cluster, from 0, or None; `clusters` is as in `names_of_items`."""
+    if clusters is None:
+        return None
     names = names_of_items(clusters, labels, n_items, "cluster")
     numbers: dict[Hashable, int] = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([numbers[name] for name in names], np.intp)

@@ -288,7 +288,7 @@ def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
 
 def resample_with_replacement(items: SortedItems | ScoredItems, draws: Draws) -> Values:
     """Return coefficients of x with each other ranking, shape (n_resamples, n_rankings); nan if undefined."""
-    return _concatenate(draws.in_blocks(partial(_resample_counts, items), items.n_items), items)
+    return np.concatenate(draws.in_blocks(partial(_resample_counts, items), items.n_items))
 
 
 def _resample_counts(items: Resampled, rng: np.random.Generator, size: int) -> Values:
@@ -309,21 +309,15 @@ def resample_envelope(items: SortedItems | ScoredItems, draws: Draws) -> Values:
         tasks = partial(_resample_half, items), *(partial(_draw_rankings, kind) for kind in new_rankings)
     numbers = [part.size for part in split_kinds(np.empty(draws.n_resamples))]
     n_numbers = 2 * items.n_items * (1 + len(items.y_halves))
-    return np.concatenate(
-        [
-            _concatenate(replace(draws.of_part(kind), n_resamples=number).in_blocks(task, n_numbers), items)
-            for kind, (task, number) in enumerate(zip(tasks, numbers, strict=True))
-        ]
-    )
+    blocks = []
+    for kind, (task, number) in enumerate(zip(tasks, numbers, strict=True)):
+        blocks += replace(draws.of_part(kind), n_resamples=number).in_blocks(task, n_numbers)
+    return np.concatenate(blocks)
 
 
 def split_kinds(values: Values) -> list[Values]:
     """Separate the values of the three kinds of resamples of `resample_envelope`."""
     return np.array_split(values, 3)
-
-
-def _concatenate(blocks: list[Values], items: SortedItems | ScoredItems) -> Values:
-    return np.concatenate([np.empty((0, len(items.y_halves))), *blocks])
 
 
 def _resample_half(items: Resampled, rng: np.random.Generator, size: int) -> Values:

@@ -526,7 +526,7 @@ def _exchange(
     if is_reversed:
         systems, codes = systems[::-1], None if codes is None else codes[::-1]
     by_scores = codes is not None and (swap == "scores" or on_one_scale(codes))
-    numbers = None if clusters is None else clusters_of_items(clusters, gold.labels, gold.n_items)
+    numbers = clusters_of_items(clusters, gold.labels, gold.n_items)
     return Exchange.of(coefficient, gold, systems, codes if by_scores else None, clusters=numbers)
 
 
