@@ -130,7 +130,7 @@ class QueryEvaluator:
         checked = {
             "metrics": tuple(named.values()),
             "standardized": checks.checked_flag(self.standardized, "standardized"),
-            "n_resamples": checks.checked_resamples(self.n_resamples),
+            "n_resamples": checks.checked_count(self.n_resamples, "n_resamples"),
             "seed": checks.checked_seed(self.seed),
         }
         for field, value in checked.items():

@@ -118,7 +118,7 @@ def partial_means(
     >>> combined_means(parts).of("tau").mean
     0.375
     """
-    number, key = checks.checked_resamples(n_resamples), checks.checked_seed(seed)
+    number, key = checks.checked_count(n_resamples, "n_resamples"), checks.checked_seed(seed)
     metadata = getattr(getattr(rows, "schema", None), "metadata", None) or {}
     if OPTIONS in metadata:  # written by `QueryEvaluator.batch`
         _check_same(json.loads(metadata[OPTIONS]), evaluator.option_texts(), "the rows", "the evaluator")
