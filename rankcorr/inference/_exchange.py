@@ -138,7 +138,7 @@ class Exchange:
     def drop_item(self, item: int) -> Exchange:
         """Return the exchange without one item, given by its place in gold; all systems must have it."""
         items, present = self.items.drop_item(item), np.delete(self.present, item, axis=1)
-        if self.by_scores:
+        if len(self.scales) == 1:  # scores are exchanged
             scales: tuple[Scale, ...] = (self.scales[0].drop_item(item),)
         else:
             scales = find_scales(items.y_halves, present > 0, items.x_keys)
@@ -146,14 +146,9 @@ class Exchange:
         return replace(self, items=items, present=present, scales=scales, clusters=clusters)
 
     @property
-    def by_scores(self) -> bool:
-        """Whether scores are exchanged."""
-        return len(self.scales) == 1
-
-    @property
     def swap(self) -> str:
         """The exchanged values, "scores" or "ranks"."""
-        return "scores" if self.by_scores else "ranks"
+        return "scores" if len(self.scales) == 1 else "ranks"
 
     @property
     def n_items(self) -> int:
@@ -273,11 +268,6 @@ class ScoreExchange(Exchange):
             clusters=clusters_at(self.clusters, np.arange(self.n_items) != item),
             values=values if self.are_alike else unit_rows(values),
         )
-
-    @property
-    def by_scores(self) -> bool:
-        """Whether scores are exchanged."""
-        return True
 
     @property
     def swap(self) -> str:
