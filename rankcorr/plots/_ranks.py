@@ -43,9 +43,12 @@ DOT_AREA: Final = 5.0
 MOST_HEAVY: Final = 100
 
 
-class _Options(TypedDict, total=False):
+class _OffsetOptions(TypedDict, total=False):
     coefficient: CoefficientLike
     missing: Missing
+
+
+class _Options(_OffsetOptions, total=False):
     names: tuple[str, str]
     n_named: int
 
@@ -227,11 +230,6 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: _
 
 OFFSETS: Final = (np.geomspace(1, 1001, 61) - 1).tolist()
 GAP: Final = 12.0  # between the labels of two ticks, in points
-
-
-class _OffsetOptions(TypedDict, total=False):
-    coefficient: CoefficientLike
-    missing: Missing
 
 
 @overload

@@ -48,18 +48,17 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
     ['query']
     """
     pa = arrow()
-    if isinstance(rows, pa.Table | pa.RecordBatch):
-        if lacking := [name for name in names if name not in rows.schema.names]:
-            raise _missing(lacking, rows.schema.names)
-        if again := [name for name in names if rows.schema.names.count(name) > 1]:
-            raise errors.ColumnError(offending("a column occurs more than once", again))
-        return pa.table({name: decoded(rows.column(name)) for name in names})
-    columns = columns_of(rows)
+    is_arrow = isinstance(rows, pa.Table | pa.RecordBatch)
+    columns: Any = rows.schema.names if is_arrow else columns_of(rows)
     if columns is None:
         raise errors.ColumnError(f"a record batch, a table or a data frame is expected; got {type(rows).__name__}")
-    if lacking := [name for name in names if name not in columns]:
-        raise _missing(lacking, columns)
-    return pa.table({name: _array(columns[name], name) for name in names})
+    listed = list(columns)
+    if lacking := [name for name in names if name not in listed]:
+        plural, others = "s" * (len(lacking) > 1), ", ".join(map(repr, listed)) or "none"
+        raise errors.ColumnError(f"the frame has no column{plural} {', '.join(map(repr, lacking))}; it has {others}")
+    if again := [name for name in names if listed.count(name) > 1]:
+        raise errors.ColumnError(offending("a column occurs more than once", again))
+    return pa.table({name: decoded(rows.column(name)) if is_arrow else _array(columns[name], name) for name in names})
 
 
 def _array(column: Any, name: str) -> Any:
@@ -74,12 +73,6 @@ def _array(column: Any, name: str) -> Any:
         ) from error
     except (OverflowError, UnicodeError) as error:  # a whole number beyond 64 bits, half of a surrogate pair
         raise errors.ColumnError(f"column {name!r} holds a value that Arrow cannot: {error}") from error
-
-
-def _missing(lacking: list[str], there: Any) -> errors.ColumnError:
-    plural = "s" * (len(lacking) > 1)
-    names, others = (", ".join(map(repr, part)) for part in (lacking, there))
-    return errors.ColumnError(f"the frame has no column{plural} {names}; it has {others or 'none'}")
 
 
 class Numbers(NamedTuple):
