@@ -26,6 +26,8 @@ from rankcorr.inference._resampling import (
     Residuals,
     SmoothedItems,
     SortedItems,
+    delete_items,
+    draw_counts,
     draw_halves,
     envelope,
     percentile_interval,
@@ -165,13 +167,13 @@ def compute_ends(name: str, n: int, n0: float, n_resamples: int, seed: int) -> A
     rng, size = np.random.default_rng([3, n, seed]), n_resamples // 3
     pairs = {name: SortedItems.of(coefficient, x, [y]) for name, coefficient in coefficients_for(n0).items()}
     first = pairs["tau"]
-    halves, copies = draw_halves(n, rng, size), first.draw_counts(rng, size)
+    halves, copies = draw_halves(n, rng, size), draw_counts(first, rng, size)
     kinds = [kind.of(first).draw_keys(rng, size) for kind in (SmoothedItems, Residuals)]
     ends = []
     for items in pairs.values():
         value = float(items.coefficients(np.ones((1, n), np.int32))[0, 0])
         values = [items.coefficients(halves)[:, 0], *(items.of_keys(keys)[:, 0] for keys in kinds)]
-        deleted = items.delete_items(np.arange(n), Draws(1, 0)) if n <= MAX_JACKKNIFE else np.full(1, math.nan)
+        deleted = delete_items(items, np.arange(n), Draws(1, 0)) if n <= MAX_JACKKNIFE else np.full(1, math.nan)
         error = math.sqrt((n - 1) * np.nanvar(deleted)) / max(1 - value * value, 1e-9)
         centre = math.atanh(min(max(value, -1 + 1e-9), 1 - 1e-9))
         jackknife = math.tanh(centre - QUANTILE * error), math.tanh(centre + QUANTILE * error)

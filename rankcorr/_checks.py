@@ -74,17 +74,9 @@ def checked_count(value: object, name: str, error: type[ValueError] = OptionErro
     return number
 
 
-def checked_resamples(n_resamples: object) -> int:
-    """Return a number of resamples as an int, or raise OptionError."""
-    return checked_count(n_resamples, "n_resamples")
-
-
 def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
     """Return a seed as an int, or raise `error`, which each package sets to its own."""
-    number = whole_number(seed)
-    if number is None or number < 0:
-        raise error(f"seed must be a whole number of 0 or more; got {shown(seed)}")
-    return number
+    return checked_count(seed, "seed", error, least=0)
 
 
 def check_rng(rng: object, error: type[ValueError] = OptionError) -> None:
@@ -163,7 +155,7 @@ class Declaration:
         (True, False, False)
         """
         if self.choices:
-            return value in self.choices
+            return isinstance(value, str) and value in self.choices
         number = whole_number(value) if self.kind is int else real_number(value)
         return number is not None and self.above < number < self.below and self.least <= number <= self.most
 

@@ -119,11 +119,9 @@ class Contributions(Computed, TableResult):
         number = checked_count(k, "k")
         dearest = np.lexsort((self.x.ranks, -self.cost))
         costliest = dearest[self.in_x[dearest]][:number].tolist()
-        columns = (self.x.ranks, self.y.ranks, self.weights, self.contribution, self.cost)
-        labels = self.x.labels
+        labels, *columns = self._columns().values()
         return Rows(
-            ItemContribution(item if labels is None else labels[item], *(float(column[item]) for column in columns))
-            for item in costliest
+            ItemContribution(labels[place], *(float(column[place]) for column in columns)) for place in costliest
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -216,27 +216,14 @@ class WeightTable(TableResult):
         R(n0).
     n_items : int or None
         Length of the list; None is an infinite list.
-    weights : tuple of float
-        Share of each rank, from the first.
-    cumulative : tuple of float
-        Share of all ranks up to each.
+    ranks : tuple of RankShare
+        The share of each rank.
     """
 
     n0: float
     first_rank_share: float
     n_items: int | None
-    weights: tuple[float, ...]
-    cumulative: tuple[float, ...]
-
-    @property
-    def ranks(self) -> tuple[RankShare, ...]:
-        """The share of each rank."""
-        shares = zip(self.weights, self.cumulative, strict=True)
-        return tuple(RankShare(rank, *share) for rank, share in enumerate(shares, start=1))
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row for each rank, ready for JSON."""
-        return self.table()
+    ranks: tuple[RankShare, ...]
 
     def _columns(self) -> dict[str, Any]:
         return columns_of(RankShare, self.ranks)
@@ -278,7 +265,7 @@ def weight_table(
 
     Examples
     --------
-    >>> [round(total, 3) for total in weight_table(2, top=3).cumulative]
+    >>> [round(rank.cumulative_share, 3) for rank in weight_table(2, top=3).ranks]
     [0.281, 0.44, 0.541]
     """
     if share is not None and n0 is not None:
@@ -297,10 +284,11 @@ def weight_table(
         if n_items is not None and listed > n_items:
             raise OptionError(f"top is {listed}, but n_items is {n_items}")
     # f(n) / f(1) times the first share: differences of cumulative shares would lose digits.
-    weights = tuple(first * ((offset + 1) / (offset + rank)) ** 2 for rank in range(1, listed + 1))
-    return WeightTable(
-        float(offset), first, n_items, weights, tuple(top_share(rank, offset, n_items) for rank in range(1, listed + 1))
+    ranks = tuple(
+        RankShare(rank, first * ((offset + 1) / (offset + rank)) ** 2, top_share(rank, offset, n_items))
+        for rank in range(1, listed + 1)
     )
+    return WeightTable(float(offset), first, n_items, ranks)
 
 
 def _checked_sizes(k: object, n_items: object) -> tuple[int, int | None]:

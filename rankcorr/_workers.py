@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import alpha_of, checked_count, checked_resamples, checked_seed, shown
+from rankcorr._checks import alpha_of, checked_count, checked_seed, shown
 from rankcorr.errors import OptionError
 
 Progress: TypeAlias = Callable[[int], object]
@@ -147,9 +147,8 @@ class Draws:
         """Check the arguments of a public function and return its draws, or raise OptionError."""
         if executor is not None and not callable(getattr(executor, "submit", None)):
             raise OptionError(f"executor must be a concurrent.futures.Executor; got {shown(executor)}")
-        return cls(
-            checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress or silent, executor
-        )
+        number = checked_count(n_resamples, "n_resamples")
+        return cls(number, checked_seed(seed), checked_workers(workers), progress or silent, executor)
 
     def check_reach(self, level: float, n_ends: int = 2) -> None:
         """Refuse too few resamples for one beyond each end of an interval, or with 1 end for a significant p-value."""

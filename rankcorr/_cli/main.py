@@ -62,14 +62,14 @@ def weights(
     n0, first = table.n0, table.first_rank_share
     if as_json:
         share_options = {"share": share, "k": (k or 1) if share is not None else None, "n_items": n_items}
-        print_json({"n0": n0, "first_rank_share": first, **share_options, "ranks": table.rows()})
+        print_json({"n0": n0, "first_rank_share": first, **share_options, "ranks": table.table()})
         return
     length = "endless list" if n_items is None else f"{n_items} items"
-    form = ".6f" if table.weights[-1] >= 1e-4 else ".4e"
+    form = ".6f" if table.ranks[-1].weight >= 1e-4 else ".4e"
     if share is not None:
         click.echo(f"n0 = {n0:.10g} (share of the first {'rank' if (k or 1) == 1 else f'{k} ranks'}: {share:g})")
     click.echo(f"R({n0:.10g}) = {first:{form}} ({length})\n")
     print_table(
         ["rank", "weight", "cumulative"],
-        [[str(row["rank"]), f"{row['weight']:{form}}", f"{row['cumulative_share']:{form}}"] for row in table.rows()],
+        [[str(row.rank), f"{row.weight:{form}}", f"{row.cumulative_share:{form}}"] for row in table.ranks],
     )

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, offending, shown
 from rankcorr._input.numbers import DECIMALS
-from rankcorr._output.results import read_only
 from rankcorr._workers import Values
 from rankcorr.aggregate._rankings import checked_offset
 from rankcorr.errors import ColumnError, NonNumericError, OptionError, QueryMismatchError
-from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._qrels import Rows, Run, joined_ids
 from rankcorr.evaluation._sources import RunsLike, runs_of
 
@@ -110,7 +108,11 @@ def fuse(
     queries, query_places = joined_ids([run.queries for run in named.values()])
     documents, document_places = joined_ids([run.documents for run in named.values()])
     if missing == "raise":
-        _check_queries(named, queries, query_places)
+        for run_name, places in zip(named, query_places, strict=True):
+            if places.size < len(queries):
+                lacking = [queries[place] for place in np.setdiff1d(np.arange(len(queries)), places).tolist()]
+                message = offending(f"run {shown(run_name)} lacks queries of other runs", lacking)
+                raise QueryMismatchError(f'{message}; missing="skip" fuses the runs that have a query')
     keys, terms = [], []
     for (run_name, run), places, codes in zip(named.items(), query_places, document_places, strict=True):
         rows = np.repeat(places, np.diff(run.offsets))
@@ -129,14 +131,6 @@ def fuse(
     if method == COMBMNZ:
         scores = scores * np.bincount(row_of)
     return _run_of(pairs, _round_scores(scores), queries, documents, method if name is None else name)
-
-
-def _check_queries(runs: dict[str, Run], queries: tuple[Hashable, ...], places: list[Codes]) -> None:
-    for name, codes in zip(runs, places, strict=True):
-        if codes.size < len(queries):
-            lacking = [queries[place] for place in np.setdiff1d(np.arange(len(queries)), codes).tolist()]
-            message = offending(f"run {shown(name)} lacks queries of other runs", lacking)
-            raise QueryMismatchError(f'{message}; missing="skip" fuses the runs that have a query')
 
 
 def _ranks(run: Run) -> Values:
@@ -184,8 +178,7 @@ def _run_of(
     rows, codes = np.divmod(pairs, len(documents))
     order = np.lexsort((codes, -scores, rows))
     offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=len(queries))))
-    columns = read_only(codes[order]), read_only(scores[order])
-    return Run._from_rows(Rows(queries, read_only(offsets), documents, *columns), name)
+    return Run._from_rows(Rows(queries, offsets, documents, codes[order], scores[order]), name)
 
 
 def trec_lines(run: Run) -> Iterator[str]:

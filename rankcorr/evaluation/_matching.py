@@ -10,12 +10,12 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_count, counted, declare, first_few, give_notice, offending, shown
+from rankcorr._checks import check_declared, counted, declare, first_few, give_notice, offending, shown, whole_number
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._input.scores import kernel_array
 from rankcorr._output.results import Result
 from rankcorr._workers import Progress, in_threads
-from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError
+from rankcorr.errors import OptionError, QueryMismatchError, SelfHitWarning, UnjudgedError
 from rankcorr.evaluation._columns import Codes, places_in_groups
 from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation._qrels import Qrels, Run
@@ -128,11 +128,6 @@ class Joined:
         return self.stops > self.starts
 
 
-def checked_depth(depth: object) -> int | None:
-    """Return a depth as an int, or None for no limit."""
-    return None if depth is None else checked_count(depth, "depth")
-
-
 @dataclass(frozen=True)
 class Policies:
     """How to treat documents that only qrels or only the run has, and the depth, None for no limit; see `evaluate`.
@@ -165,10 +160,8 @@ class Policies:
     )
 
     def __post_init__(self) -> None:
-        check_choice("unjudged", self.unjudged, UNJUDGED)
-        check_choice("unretrieved", self.unretrieved, UNRETRIEVED)
-        check_choice("self_hits", self.self_hits, SELF_HITS)
-        object.__setattr__(self, "depth", checked_depth(self.depth))
+        check_declared(self, OptionError)
+        object.__setattr__(self, "depth", whole_number(self.depth))
 
 
 class MatchedRun(NamedTuple):
@@ -244,9 +237,10 @@ def join_run(
         joint = _with_rows(joint, ~is_self_hit)
     if depth is None:
         return joint
-    is_kept = _within_depth(joint, depth)
-    n_cut = int((joint.stops - joint.starts).sum() - is_kept.sum())
-    return replace(_with_rows(joint, is_kept), n_cut=n_cut)
+    is_kept, sizes = np.zeros(joint.codes.size, bool), joint.stops - joint.starts
+    is_any_cut = (sizes > depth).any()
+    is_kept[trec_order(joint)[places_in_groups(sizes) < depth] if is_any_cut else _rows(joint)] = True
+    return replace(_with_rows(joint, is_kept), n_cut=int(sizes.sum() - is_kept.sum()))
 
 
 def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
@@ -364,14 +358,6 @@ def _rows(joint: Joined) -> Codes:
     """Return the rows of the run for the queries of qrels, query by query."""
     sizes = joint.stops - joint.starts
     return np.asarray(places_in_groups(sizes) + np.repeat(joint.starts, sizes))
-
-
-def _within_depth(joint: Joined, depth: int) -> NDArray[np.bool_]:
-    """Return whether each row of the run is among the first `depth` of a query of qrels."""
-    is_kept, sizes = np.zeros(joint.codes.size, bool), joint.stops - joint.starts
-    is_any_cut = (sizes > depth).any()
-    is_kept[trec_order(joint)[places_in_groups(sizes) < depth] if is_any_cut else _rows(joint)] = True
-    return is_kept
 
 
 def id_places(joint: Joined, codes: Codes) -> Codes:

@@ -42,6 +42,7 @@ UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
 
 UNDEFINED: Final[tuple[UndefinedPolicy, ...]] = get_args(UndefinedPolicy)
 NOT_IN_RUN: Final = "the run does not have the query"
+NO_MEASURE: Final = "ir_measures gives no value"
 FIRST: Final = "0"  # name of the added first query; the others are named "1", "2", ...
 
 
@@ -65,11 +66,11 @@ class RunMetrics:
     def values(self, metrics: Mapping[str, Metric]) -> dict[str, QueryValues]:
         """Return the values of each metric by name; all measures of ir_measures are computed together."""
         ir_metrics = [metric for metric in metrics.values() if isinstance(metric, IrMeasure)]
-        of_ir_measures = self._ir_measures(ir_metrics) if ir_metrics else {}
-        return {
-            name: of_ir_measures[name] if name in of_ir_measures else self._of(metric)
-            for name, metric in metrics.items()
+        results = {
+            name: QueryValues(values, dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), NO_MEASURE))
+            for name, values in ir_measure_values(ir_metrics, self._joint, self._progress).items()
         }
+        return {name: results[name] if name in results else self._of(metric) for name, metric in metrics.items()}
 
     def _of(self, metric: Metric) -> QueryValues:
         if isinstance(metric, Coefficient):
@@ -89,8 +90,9 @@ class RunMetrics:
 
     def _correlation(self, coefficient: Coefficient) -> QueryValues:
         x, y, offsets = self._pairs.x, self._pairs.y, self._pairs.offsets
-        values = group_coefficients(coefficient, x, y, offsets, workers=self._workers, progress=self._progress)
-        return self._explain(values, reasons(values, x, y, offsets))
+        return self._explain(
+            group_coefficients(coefficient, x, y, offsets, workers=self._workers, progress=self._progress)
+        )
 
     def _tau_ap(self, metric: TauAP) -> QueryValues:
         pairs, values = self._pairs, np.full(self._pairs.offsets.size - 1, math.nan)
@@ -99,7 +101,7 @@ class RunMetrics:
             rows = rows_of(pairs.offsets, query)
             with collected_notices():  # `reasons` replaces them
                 values[query] = tau_ap(pairs.x[rows], pairs.y[rows], ties=metric.ties)
-        return self._explain(values, reasons(values, pairs.x, pairs.y, pairs.offsets))
+        return self._explain(values)
 
     def _overlap(self, metric: RBO) -> QueryValues:
         joint, qrels = self._joint, self._joint.qrels
@@ -163,15 +165,9 @@ class RunMetrics:
         judged_values(Judged(qrels.offsets, qrels.codes, qrels.values), run, np.zeros(len(joint.documents)), values)
         return places_in_groups(sizes), values[trec_order(joint)], np.repeat(np.arange(sizes.size), sizes)
 
-    def _ir_measures(self, metrics: Sequence[IrMeasure]) -> dict[str, QueryValues]:
-        why = "ir_measures gives no value"
-        return {
-            name: QueryValues(values, dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), why))
-            for name, values in ir_measure_values(metrics, self._joint, self._progress).items()
-        }
-
-    def _explain(self, values: Values, why: dict[int, str]) -> QueryValues:
-        missing = ~self._joint.retrieved
+    def _explain(self, values: Values) -> QueryValues:
+        missing, pairs = ~self._joint.retrieved, self._pairs
+        why = reasons(values, pairs.x, pairs.y, pairs.offsets)
         return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
 
 

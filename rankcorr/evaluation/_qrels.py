@@ -293,9 +293,10 @@ class QueryColumns:
 
     @classmethod
     def _from_rows(cls, rows: Rows, name: str | None) -> Self:
+        """Make an object whose arrays are read-only, also from a pickle, which does not keep them so."""
         columns = object.__new__(cls)
         for field, value in {**rows._asdict(), "name": name}.items():
-            object.__setattr__(columns, field, value)
+            object.__setattr__(columns, field, kernel_array(value) if isinstance(value, np.ndarray) else value)
         return columns
 
     @classmethod
@@ -320,12 +321,11 @@ class QueryColumns:
         if again := repeated(queries):
             raise errors.SplitQueryError(offending("a query may be in one fold only; in more than one", again))
         documents, places = joined_ids([part.documents for part in parts])
-        codes = [place[part.codes] for part, place in zip(parts, places, strict=True)]
+        codes = np.concatenate([place[part.codes] for part, place in zip(parts, places, strict=True)])
         starts = np.cumsum([0, *map(len, parts)])
         offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
         values = np.concatenate([part.values for part in parts])
-        joined = kernel_array(np.concatenate(codes)), kernel_array(values)
-        return cls._from_rows(Rows(tuple(queries), kernel_array(offsets), documents, *joined), name)
+        return cls._from_rows(Rows(tuple(queries), offsets, documents, codes, values), name)
 
     def with_ids(self, queries: Collection[Hashable], documents: Collection[Hashable]) -> Self:
         """Return the same rows with new ids of the queries and documents, in the same order."""
@@ -377,7 +377,7 @@ class QueryColumns:
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = Rows(self.queries, self.offsets, self.documents, self.codes, self.values)
-        return _remade, (type(self), rows, self.name)
+        return type(self)._from_rows, (rows, self.name)
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f" {self.name!r}"
@@ -432,16 +432,6 @@ class Run(QueryColumns):
 
     value_name = "score"
     value_columns: ClassVar[tuple[str, ...]] = ("score", "sim")
-
-
-def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
-    """Rebuild an object from a pickle, which does not keep arrays read-only."""
-    arrays = {
-        "offsets": kernel_array(rows.offsets),
-        "codes": kernel_array(rows.codes),
-        "values": kernel_array(rows.values),
-    }
-    return kind._from_rows(Rows(rows.queries, documents=rows.documents, **arrays), name)
 
 
 def note_rank_column(
@@ -572,7 +562,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
         first_places = np.flatnonzero(firsts == np.arange(firsts.size))
         query_codes, codes, values = query_codes[first_places], codes[first_places], values[first_places]
         offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
-    return Rows(queries.ids, kernel_array(offsets), documents.ids, kernel_array(codes), kernel_array(values))
+    return Rows(queries.ids, offsets, documents.ids, codes, values)
 
 
 def is_of_ranx(source: Any, kind: type[QueryColumns]) -> bool:

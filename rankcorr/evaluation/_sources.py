@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeGuard, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
 from rankcorr.evaluation._qrels import DOCUMENT, QUERY, RANK, Qrels, QueryColumns, Run, is_of_ranx, note_rank_column
 
+Source = TypeVar("Source", bound=QueryColumns)
 ONLY_RUN: Final = "run"
 GROUP: Final = "group"
 _ENDINGS: Final = re.compile(r"(\.(gz|txt|csv|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
@@ -264,22 +265,20 @@ def _read_group_rows(
 
 def qrels_of(source: QrelsLike) -> Qrels:
     """Return qrels from a file or an object, as `Qrels.of`; the folds of a list are merged."""
-    if _are_folds(source, Qrels):
-        return Qrels.pooled([qrels_of(part) for part in source])
-    return read_qrels(source) if isinstance(source, str | os.PathLike) else Qrels.of(source)
+    return _read_source(Qrels, read_qrels, source)
 
 
 def run_of(source: RunLike) -> Run:
     """Return a run from a file or an object, as `Run.of`; the folds of a list are merged."""
-    if _are_folds(source, Run):
-        return Run.pooled([run_of(part) for part in source])
-    return read_run(source) if isinstance(source, str | os.PathLike) else Run.of(source)
+    return _read_source(Run, read_run, source)
 
 
-def _are_folds(sources: Any, kind: type) -> TypeGuard[Sequence[Any]]:
-    """Return whether this is a list of files, mappings or objects of a type, and not of entries of ir_measures."""
+def _read_source(kind: type[Source], read: Callable[[Any], Source], source: Any) -> Source:
+    # Folds are files, mappings or objects of this kind, and no entries of ir_measures.
     kinds = kind | Mapping | str | os.PathLike
-    return isinstance(sources, list | tuple) and bool(sources) and all(isinstance(part, kinds) for part in sources)
+    if isinstance(source, list | tuple) and source and all(isinstance(part, kinds) for part in source):
+        return kind.pooled([_read_source(kind, read, part) for part in source])
+    return read(source) if isinstance(source, str | os.PathLike) else kind.of(source)
 
 
 def runs_of(runs: Any) -> dict[str, Run]:

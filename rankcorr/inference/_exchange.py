@@ -138,7 +138,7 @@ class Exchange:
     def drop_item(self, item: int) -> Exchange:
         """Return the exchange without one item, given by its place in gold; all systems must have it."""
         items, present = self.items.drop_item(item), np.delete(self.present, item, axis=1)
-        if self.by_scores:
+        if len(self.scales) == 1:  # scores are exchanged
             scales: tuple[Scale, ...] = (self.scales[0].drop_item(item),)
         else:
             scales = find_scales(items.y_halves, present > 0, items.x_keys)
@@ -146,14 +146,9 @@ class Exchange:
         return replace(self, items=items, present=present, scales=scales, clusters=clusters)
 
     @property
-    def by_scores(self) -> bool:
-        """Whether scores are exchanged."""
-        return len(self.scales) == 1
-
-    @property
     def swap(self) -> str:
         """The exchanged values, "scores" or "ranks"."""
-        return "scores" if self.by_scores else "ranks"
+        return "scores" if len(self.scales) == 1 else "ranks"
 
     @property
     def n_items(self) -> int:
@@ -178,10 +173,6 @@ class Exchange:
     def observed(self) -> Values:
         """Return the coefficients of the systems before any exchange, computed by the same kernel as all others."""
         return np.asarray(self.coefficients_after(np.full((1, self.n_items, len(self.present) - 1), STAY))[0, 0])
-
-    def draw_coefficients(self, rng: np.random.Generator, size: int) -> Values:
-        """Return coefficients after random exchanges, shape (n_scales, size, n_systems); nan if undefined."""
-        return self.coefficients_after(self.draw_choices(rng, size))
 
     def coefficients_after(self, choices: Choices) -> Values:
         """Return the coefficients of all systems after these exchanges, shape (n_scales, len(choices), n_systems)."""
@@ -277,11 +268,6 @@ class ScoreExchange(Exchange):
             clusters=clusters_at(self.clusters, np.arange(self.n_items) != item),
             values=values if self.are_alike else unit_rows(values),
         )
-
-    @property
-    def by_scores(self) -> bool:
-        """Whether scores are exchanged."""
-        return True
 
     @property
     def swap(self) -> str:
@@ -508,8 +494,10 @@ def clusters_at(clusters: NDArray[np.intp] | None, places: NDArray[Any]) -> NDAr
     return np.asarray(np.argsort(np.argsort(firsts))[numbers])
 
 
-def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items: int) -> NDArray[np.intp]:
-    """Return the number of each item's cluster, from 0; `clusters` is as in `names_of_items`."""
+def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items: int) -> NDArray[np.intp] | None:
+    """Return the number of each item's cluster, from 0, or None; `clusters` is as in `names_of_items`."""
+    if clusters is None:
+        return None
     names = names_of_items(clusters, labels, n_items, "cluster")
     numbers: dict[Hashable, int] = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([numbers[name] for name in names], np.intp)

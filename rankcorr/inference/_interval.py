@@ -245,7 +245,7 @@ def jackknife_share(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Dra
     if items.n_items > MAX_DELETED:
         weights = coefficient.weighting.item_weights(x, y)[x.best_first]
         places = np.sort(np.argsort(-weights, kind="stable")[:MAX_DELETED])
-    values = items.delete_items(places, draws)[:, 0]
+    values = resampling.delete_items(items, places, draws)[:, 0]
     changes = np.nan_to_num(values - (np.nanmean(values) if not np.isnan(values).all() else math.nan))
     squares = changes * changes
     if squares.max() <= ROUNDING * ROUNDING:

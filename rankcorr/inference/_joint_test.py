@@ -1,7 +1,7 @@
 """One randomization test of all pairs of systems, which exchange their places together in one or several gold sets."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -59,6 +59,7 @@ class RankedSystem:
     exponents: Values | None = None
 
 
+@dataclass(eq=False)
 class JointTest:
     """The test of all pairs of systems, given from best to worst by the sum of their coefficients over gold sets.
 
@@ -72,37 +73,29 @@ class JointTest:
     the p-value of the paired test.
     """
 
-    def __init__(
-        self,
-        coefficient: Coefficient,
-        golds: Mapping[str, Ranking],
-        systems: Sequence[RankedSystem],
-        draws: Draws,
-        swap: Swap = "auto",
-        clusters: Any = None,
-    ) -> None:
-        self._coefficient = coefficient
-        self._golds = list(golds.values())
-        self._set_names = list(golds)
-        self._systems = systems
-        self._draws = draws
-        self._swap = swap
-        self._clusters = clusters
-        self._is_by_scores = self._have_one_scale(range(len(systems)), self._golds)
+    coefficient: Coefficient
+    golds: Mapping[str, Ranking]
+    systems: Sequence[RankedSystem]
+    draws: Draws
+    swap_option: Swap = "auto"
+    clusters: Any = None
+
+    def __post_init__(self) -> None:
+        self._is_by_scores = self._have_one_scale(range(self.n_systems), self.golds.values())
         # "scores" or "ranks", as the paired test of each system with the best exchanges them; None for the best.
-        self.paired_swaps: list[str | None] = [None] * len(systems)
+        self.paired_swaps: list[str | None] = [None] * self.n_systems
 
     @property
     def swap(self) -> str:
         """The values that all systems exchange: "scores", "standardized scores" or "ranks"."""
         if self._is_by_scores:
             return "scores"
-        return "standardized scores" if isinstance(self._coefficient, Pearson) else "ranks"
+        return "standardized scores" if isinstance(self.coefficient, Pearson) else "ranks"
 
     @property
     def n_systems(self) -> int:
         """Number of systems."""
-        return len(self._systems)
+        return len(self.systems)
 
     @cached_property
     def is_exact(self) -> bool | None:
@@ -140,12 +133,12 @@ class JointTest:
 
         Both are nan if a coefficient is undefined over these items.
         """
-        draws = self._draws.of_part(PAIRED)
+        draws = self.draws.of_part(PAIRED)
         if self.n_systems > 2:
             draws = draws.limit(max(PAIRED_DRAWS, math.ceil(10 / alpha_of(level)) - 1))
         pairs = []
         for other in range(1, self.n_systems):
-            self._draws.progress(0)  # the caller may stop the work between its steps
+            self.draws.progress(0)  # the caller may stop the work between its steps
             pairs.append(self._pair(0, other))
         self.paired_swaps[1:] = [pair[0].swap for pair in pairs]
         distributions = draw_exchanges(pairs, draws)
@@ -155,7 +148,7 @@ class JointTest:
 
     def _equals_best(self, row: int) -> bool:
         """Return whether a system has the same ranks as the best, and the same scores if scores are exchanged."""
-        best, other = self._systems[0], self._systems[row]
+        best, other = self.systems[0], self.systems[row]
         for first, second in zip(best.parts, other.parts, strict=True):
             labels = first.gold.labels
             if labels != second.gold.labels or not np.array_equal(first.system.ranks, second.system.ranks):
@@ -167,21 +160,21 @@ class JointTest:
 
     def _is_ahead(self, first: int, second: int) -> bool:
         """Return whether a system is better than a lower one over the items that both have."""
-        parts = zip(self._systems[first].parts, self._systems[second].parts, strict=True)
+        parts = zip(self.systems[first].parts, self.systems[second].parts, strict=True)
         if all(one.gold.labels == other.gold.labels for one, other in parts):
             return True
-        self._draws.progress(0)
+        self.draws.progress(0)
         values = np.sum([pair.observed() for pair in self._pair(first, second)], axis=0)
         return bool(values[0] > values[1])
 
     def _jointly(self) -> tuple[Values, Values]:
         """Return p-values of all pairs from exchanges of all systems, corrected for all pairs, and the leads."""
-        exchanges = [self._exchange_all(gold, number) for number, gold in enumerate(self._golds)]
+        exchanges = [self._exchange_all(gold, number) for number, gold in enumerate(self.golds.values())]
         n_numbers = 2 * self.n_systems * sum(exchange.n_items for exchange in exchanges)
-        draws = self._draws.of_part(JOINT)
+        draws = self.draws.of_part(JOINT)
         totals = np.concatenate(draws.in_blocks(partial(_draw_totals, exchanges), n_numbers), axis=1)
         totals = np.ascontiguousarray(np.moveaxis(totals, 2, 0))
-        sums = np.array([system.total for system in self._systems])
+        sums = np.array([system.total for system in self.systems])
         leads = sums[:, np.newaxis] - sums
         first, second = np.triu_indices(self.n_systems, 1)
         scaled = np.abs(leads) * _scales(exchanges)
@@ -199,10 +192,10 @@ class JointTest:
 
         Whether they exchange scores or ranks depends on their scores alone, and not on those of other systems.
         """
-        first, second = self._systems[leader], self._systems[other]
+        first, second = self.systems[leader], self.systems[other]
         aligned = [
-            _align_pair(*parts, (first.name, second.name), self._set_names[number])
-            for number, parts in enumerate(zip(first.parts, second.parts, strict=True))
+            _align_pair(one, two, (first.name, second.name), set_name)
+            for set_name, one, two in zip(self.golds, first.parts, second.parts, strict=True)
         ]
         by_scores = self._have_one_scale((leader, other), [gold for gold, *_ in aligned])
         return [
@@ -210,22 +203,22 @@ class JointTest:
             for number, (gold, *systems) in enumerate(aligned)
         ]
 
-    def _have_one_scale(self, rows: Sequence[int], golds: Sequence[Ranking]) -> bool:
+    def _have_one_scale(self, rows: Sequence[int], golds: Iterable[Ranking]) -> bool:
         """Return whether some systems exchange scores: all have scores, on one scale in each gold set."""
-        codes = [system.codes for row in rows if (system := self._systems[row]).codes is not None]
-        if self._swap == "ranks" or not codes or len(codes) < len(rows):
+        codes = [system.codes for row in rows if (system := self.systems[row]).codes is not None]
+        if self.swap_option == "ranks" or not codes or len(codes) < len(rows):
             return False
-        if self._swap == "scores":
+        if self.swap_option == "scores":
             return True
         return all(on_one_scale(np.array([codes_of_items(part, gold.labels) for part in codes])) for gold in golds)
 
     def _exchange_all(self, gold: Ranking, number: int) -> Exchange:
         """Return the exchange of all systems in one gold set; each system may lack items."""
-        parts = [system.parts[number] for system in self._systems]
+        parts = [system.parts[number] for system in self.systems]
         present = np.ones((len(parts), gold.n_items), bool)
         rankings = []
         for row, part in enumerate(parts):
-            self._draws.progress(0)
+            self.draws.progress(0)
             if part.gold.labels == gold.labels:
                 rankings.append(part.system)
             else:
@@ -243,15 +236,13 @@ class JointTest:
         is_present: NDArray[np.bool_] | None,
         by_scores: bool,
     ) -> Exchange:
-        systems = [self._systems[row] for row in rows]
+        systems = [self.systems[row] for row in rows]
         codes = [
             codes_of_items(system.codes, gold.labels) for system in systems if system.codes is not None and by_scores
         ]
-        numbers = None
-        if self._clusters is not None:
-            numbers = clusters_of_items(self._clusters, gold.labels, gold.n_items)
+        numbers = clusters_of_items(self.clusters, gold.labels, gold.n_items)
         exchange = Exchange.of(
-            self._coefficient, gold, rankings, np.array(codes) if codes else None, is_present, numbers
+            self.coefficient, gold, rankings, np.array(codes) if codes else None, is_present, numbers
         )
         exponents = [system.exponents[number] for system in systems if system.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
@@ -298,7 +289,8 @@ def _align_pair(
 
 
 def _draw_totals(exchanges: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:
-    return np.asarray(np.sum([exchange.draw_coefficients(rng, size) for exchange in exchanges], axis=0))
+    draws = [exchange.coefficients_after(exchange.draw_choices(rng, size)) for exchange in exchanges]
+    return np.asarray(np.sum(draws, axis=0))
 
 
 def _scales(exchanges: Sequence[Exchange]) -> Values:

@@ -278,20 +278,18 @@ class NullDistribution(Computed):
 
     def _checked(self, statistic: Any) -> NDArray[np.float64]:
         if isinstance(statistic, RankCorrelation | RankCorrelations):
-            self._check_same(statistic)
+            # `missing` does not matter: the distribution depends on the length after alignment.
+            for name in (field.name for field in fields(Computed) if field.name != "missing"):
+                expected, other = getattr(self, name), getattr(statistic, name)
+                if expected != other:
+                    raise OptionError(
+                        f"this is the null distribution for {name}={expected!r}; got a result with {other!r}"
+                    )
             statistic = statistic.statistic
         numbers = _numbers(statistic)
         if numbers is None or (np.abs(numbers) > 1).any():
             raise OptionError(f"a statistic must be a number between -1 and 1; got {shown(statistic)}")
         return numbers
-
-    def _check_same(self, result: RankCorrelation | Computed) -> None:
-        # `missing` does not matter: the distribution depends on the length after alignment.
-        names = [field.name for field in fields(Computed) if field.name != "missing"]
-        for name in names:
-            expected, other = getattr(self, name), getattr(result, name)
-            if expected != other:
-                raise OptionError(f"this is the null distribution for {name}={expected!r}; got a result with {other!r}")
 
 
 def _numbers(values: Any) -> NDArray[np.float64] | None:

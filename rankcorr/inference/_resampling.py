@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,44 +30,8 @@ Counts = NDArray[np.int32]
 TIE_BREAKER: Final = 1e-9
 
 
-class Resampled:
-    """Rankings whose items can be resampled: the base class of `SortedItems` and `ScoredItems`."""
-
-    __slots__ = ()
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        raise NotImplementedError
-
-    def coefficients(self, counts: Counts) -> Values:
-        """Return coefficients of x with each other ranking, with each item drawn `counts` times."""
-        raise NotImplementedError
-
-    def draw_counts(self, rng: np.random.Generator, size: int) -> Counts:
-        """Draw `size` resamples with replacement; return how often each item was drawn, shape (size, n_items)."""
-        from rankcorr.inference import _resampling_kernels as kernels
-
-        draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
-        counts = np.zeros_like(draws)
-        kernels.count_draws(draws, counts)
-        return counts
-
-    def delete_items(self, places: NDArray[np.int64], draws: Draws) -> Values:
-        """Delete each item at these places of x in turn; return the coefficients, shape (n_places, n_rankings)."""
-        step = max(1, BLOCK_NUMBERS // self.n_items)
-
-        def delete_block(block: NDArray[np.int64]) -> Values:
-            counts = np.ones((block.size, self.n_items), np.int32)
-            counts[np.arange(block.size), block] = 0
-            return self.coefficients(counts)
-
-        blocks = [places[start : start + step] for start in range(0, places.size, step)]
-        return np.concatenate(in_threads(delete_block, blocks, draws.workers, draws.progress, lambda _: 0))
-
-
 @dataclass(frozen=True, eq=False, slots=True)
-class SortedItems(Resampled):
+class SortedItems:
     """A ranking x and other rankings over the same items, with the items in the order of x from best to worst.
 
     Attributes
@@ -177,7 +141,7 @@ class SortedItems(Resampled):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ScoredItems(Resampled):
+class ScoredItems:
     """Scores of a ranking x and of other rankings, with the items in the order of x from best to worst.
 
     Attributes
@@ -246,7 +210,10 @@ class ScoredItems(Resampled):
         return values
 
 
-def sorted_items(coefficient: Coefficient, x: Ranking, others: Sequence[Ranking]) -> SortedItems | ScoredItems:
+Items: TypeAlias = SortedItems | ScoredItems
+
+
+def sorted_items(coefficient: Coefficient, x: Ranking, others: Sequence[Ranking]) -> Items:
     """Sort the items of aligned rankings by x; keep scores if the coefficient compares scores, ranks otherwise."""
     if isinstance(coefficient, Pearson):
         return ScoredItems.of(x, others)
@@ -286,16 +253,39 @@ def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
     return bool(places.size and first[places[0]] > second[places[0]])
 
 
-def resample_with_replacement(items: SortedItems | ScoredItems, draws: Draws) -> Values:
+def draw_counts(items: Items, rng: np.random.Generator, size: int) -> Counts:
+    """Draw `size` resamples with replacement; return how often each item was drawn, shape (size, n_items)."""
+    from rankcorr.inference import _resampling_kernels as kernels
+
+    draws = rng.integers(0, items.n_items, (size, items.n_items), dtype=np.int32)
+    counts = np.zeros_like(draws)
+    kernels.count_draws(draws, counts)
+    return counts
+
+
+def delete_items(items: Items, places: NDArray[np.int64], draws: Draws) -> Values:
+    """Delete each item at these places of x in turn; return the coefficients, shape (n_places, n_rankings)."""
+    step = max(1, BLOCK_NUMBERS // items.n_items)
+
+    def delete_block(block: NDArray[np.int64]) -> Values:
+        counts = np.ones((block.size, items.n_items), np.int32)
+        counts[np.arange(block.size), block] = 0
+        return items.coefficients(counts)
+
+    blocks = [places[start : start + step] for start in range(0, places.size, step)]
+    return np.concatenate(in_threads(delete_block, blocks, draws.workers, draws.progress, lambda _: 0))
+
+
+def resample_with_replacement(items: Items, draws: Draws) -> Values:
     """Return coefficients of x with each other ranking, shape (n_resamples, n_rankings); nan if undefined."""
-    return _concatenate(draws.in_blocks(partial(_resample_counts, items), items.n_items), items)
+    return np.concatenate(draws.in_blocks(partial(_resample_counts, items), items.n_items))
 
 
-def _resample_counts(items: Resampled, rng: np.random.Generator, size: int) -> Values:
-    return items.coefficients(items.draw_counts(rng, size))
+def _resample_counts(items: Items, rng: np.random.Generator, size: int) -> Values:
+    return items.coefficients(draw_counts(items, rng, size))
 
 
-def resample_envelope(items: SortedItems | ScoredItems, draws: Draws) -> Values:
+def resample_envelope(items: Items, draws: Draws) -> Values:
     """Return coefficients of x with each other ranking, for half-samples, smoothed resamples and resampled residuals.
 
     The shape is (n_resamples, n_rankings); undefined values are nan. `split_kinds` separates the three kinds. Scores
@@ -309,12 +299,10 @@ def resample_envelope(items: SortedItems | ScoredItems, draws: Draws) -> Values:
         tasks = partial(_resample_half, items), *(partial(_draw_rankings, kind) for kind in new_rankings)
     numbers = [part.size for part in split_kinds(np.empty(draws.n_resamples))]
     n_numbers = 2 * items.n_items * (1 + len(items.y_halves))
-    return np.concatenate(
-        [
-            _concatenate(replace(draws.of_part(kind), n_resamples=number).in_blocks(task, n_numbers), items)
-            for kind, (task, number) in enumerate(zip(tasks, numbers, strict=True))
-        ]
-    )
+    blocks = []
+    for kind, (task, number) in enumerate(zip(tasks, numbers, strict=True)):
+        blocks += replace(draws.of_part(kind), n_resamples=number).in_blocks(task, n_numbers)
+    return np.concatenate(blocks)
 
 
 def split_kinds(values: Values) -> list[Values]:
@@ -322,11 +310,7 @@ def split_kinds(values: Values) -> list[Values]:
     return np.array_split(values, 3)
 
 
-def _concatenate(blocks: list[Values], items: SortedItems | ScoredItems) -> Values:
-    return np.concatenate([np.empty((0, len(items.y_halves))), *blocks])
-
-
-def _resample_half(items: Resampled, rng: np.random.Generator, size: int) -> Values:
+def _resample_half(items: Items, rng: np.random.Generator, size: int) -> Values:
     return items.coefficients(draw_halves(items.n_items, rng, size))
 
 

@@ -44,7 +44,7 @@ from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import name_gold_sets, name_systems
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._reports import comparison_report, comparisons_report
-from rankcorr.inference._resampling import sorted_items
+from rankcorr.inference._resampling import delete_items, sorted_items
 
 NAMES: Final = ("gold", "a", "b")
 MIRRORED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -526,7 +526,7 @@ def _exchange(
     if is_reversed:
         systems, codes = systems[::-1], None if codes is None else codes[::-1]
     by_scores = codes is not None and (swap == "scores" or on_one_scale(codes))
-    numbers = None if clusters is None else clusters_of_items(clusters, gold.labels, gold.n_items)
+    numbers = clusters_of_items(clusters, gold.labels, gold.n_items)
     return Exchange.of(coefficient, gold, systems, codes if by_scores else None, clusters=numbers)
 
 
@@ -536,7 +536,7 @@ def _leave_items_out(
     """Return the comparisons without the item whose removal makes the difference smallest, and largest."""
     items = exchange.items
     candidates = np.sort(np.argsort(-items.item_distances, kind="stable")[:MOST_LEFT_OUT])
-    differences = -np.diff(items.delete_items(candidates, draws), axis=1)
+    differences = -np.diff(delete_items(items, candidates, draws), axis=1)
     # If removing an item makes the difference undefined, it counts as 0: the p-value without the item is then 1.
     differences = np.where(np.isnan(differences), 0.0, differences)[:, 0]
     comparisons = []

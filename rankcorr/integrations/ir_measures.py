@@ -22,7 +22,7 @@ from rankcorr._output.results import mean_of
 from rankcorr._weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 from rankcorr.errors import MissingMeasuresError, OptionError
 from rankcorr.evaluation._evaluate import evaluate
-from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED, checked_depth
+from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED, Policies
 
 try:
     import ir_measures
@@ -82,7 +82,7 @@ class RankMeasure(Measure):  # type: ignore[misc]
             info = self.SUPPORTED_PARAMS[name]
             if not info.validate(value):
                 raise OptionError(f"{name} cannot be {shown(value)}: {self.NAME} takes {_accepted_values(info)}")
-        checked_depth(params.get("cutoff"))
+        Policies(depth=params.get("cutoff"))
         self.coefficient()
 
     def aggregator(self) -> KnownMean:

@@ -366,21 +366,19 @@ def adjudicate(
         raise OptionError(f"limit must be a positive number; got {shown(limit)}")
     if decisions is not None and not isinstance(decisions, Mapping):
         raise OptionError(f"decisions must map items to ratings; got {shown(decisions)}")
-    parsed_ratings = read_ratings(ratings)
-    items = parsed_ratings.items or tuple(range(parsed_ratings.values.shape[1]))
+    by_item = _ratings_by_item(read_ratings(ratings))
     decided = dict(decisions or {})
     if wrong := [item for item, value in decided.items() if not math.isfinite(real_number(value))]:
         raise NonNumericError(offending("decisions must be finite numbers; not those on", wrong))
     scores: dict[Any, float] = {}
     disputed: dict[Any, tuple[float, ...]] = {}
-    for item, column in zip(items, parsed_ratings.values.T, strict=True):
-        item_ratings = column[~np.isnan(column)]
-        if item_ratings.size and float(np.ptp(item_ratings)) >= limit * (1 - ROUNDING):  # 3.3 - 2.3 is below 1
-            disputed[item] = tuple(item_ratings.tolist())
+    for item, item_ratings in by_item.items():
+        if max(item_ratings) - min(item_ratings) >= limit * (1 - ROUNDING):  # 3.3 - 2.3 is below 1
+            disputed[item] = tuple(item_ratings)
             if item in decided:
                 scores[item] = float(decided[item])
-        elif item_ratings.size:
-            scores[item] = math.fsum(item_ratings.tolist()) / item_ratings.size
+        else:
+            scores[item] = math.fsum(item_ratings) / len(item_ratings)
     if needless := [item for item in decided if item not in disputed]:
         raise AnnotatorError(
             offending(f"no two ratings of these differ by {limit:g} or more, and yet a decision is given on", needless)

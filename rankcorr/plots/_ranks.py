@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankcorr._batch import ManyRankings, correlate_many
 from rankcorr._checks import checked_count, counted, shown
 from rankcorr._coefficients import CoefficientLike, RhoW, TauW, as_coefficient
-from rankcorr._contributions import Contributions, ItemContribution, contributions
+from rankcorr._contributions import Contributions, contributions
 from rankcorr._input.frames import by_name
 from rankcorr._ranking import Missing, Ranking, RankingLike
 from rankcorr._shares import first_rank_share
@@ -43,9 +43,12 @@ DOT_AREA: Final = 5.0
 MOST_HEAVY: Final = 100
 
 
-class _Options(TypedDict, total=False):
+class _OffsetOptions(TypedDict, total=False):
     coefficient: CoefficientLike
     missing: Missing
+
+
+class _Options(_OffsetOptions, total=False):
     names: tuple[str, str]
     n_named: int
 
@@ -119,9 +122,8 @@ def plot_ranks(
     rankings = _rankings_by_name(y)
     if rankings is None:
         parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]
-        worst = _worst(parts, count)
         axes = _style.own_axes(ax, *_axis_labels(names), SIDE + LABEL_WIDTH, SIDE)
-        _draw(axes, parts, worst)
+        _draw(axes, parts, count)
         x_name, y_name = (_style.label_text(name, LONGEST_NAME) for name in names)
         subject = f"{y_name} against {x_name}, {counted(parts.n_items, 'item')}"
         _style.entitle(axes, f"{subject}: {_style.coefficient_text(parts, parts.statistic)}\n{EXPLAINED}", ax)
@@ -153,17 +155,8 @@ def _rankings_by_name(y: Any) -> dict[Any, RankingLike] | None:
 
 
 def _axis_labels(names: tuple[str, str]) -> tuple[str, str]:
-    return (
-        f"Rank in {_style.label_text(names[0], LONGEST_NAME)}",
-        f"Rank in {_style.label_text(names[1], LONGEST_NAME)}",
-    )
-
-
-def _worst(parts: Contributions, count: int) -> list[ItemContribution]:
-    """At most `count` items that cost something, the largest cost first."""
-    if count == 0 or math.isnan(parts.statistic):
-        return []
-    return [row for row in parts.worst(count) if row.cost > 0]
+    first, second = (f"Rank in {_style.label_text(name, LONGEST_NAME)}" for name in names)
+    return first, second
 
 
 def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
@@ -173,7 +166,7 @@ def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
     figure = _style.canvas((PANEL + LABEL_WIDTH / 2) * n_columns, PANEL * n_rows + 0.5)
     for place, (name, parts) in enumerate(panels.items(), start=1):
         axes = _style.add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
-        _draw(axes, parts, _worst(parts, count))
+        _draw(axes, parts, count)
         value = _style.coefficient_text(parts, parts.statistic, offset=False)
         axes.set_title(f"{_style.label_text(name, LONGEST_NAME)}: {value}", loc="left", fontsize=_style.NAMES)
     parts = next(iter(panels.values()))
@@ -183,7 +176,8 @@ def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution]) -> None:
+def _draw(axes: Axes, parts: Contributions, count: int) -> None:
+    """Draw a marker for each place, coloured and labelled for at most `count` items that cost most."""
     ink = _style.Ink.of(axes)
     ends = (FIRST_EDGE, parts.n_items / FIRST_EDGE)
     axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
@@ -201,11 +195,17 @@ def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution]) -> No
         axis.set_ticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
         axis.set_ticks([], minor=True)
     longest = max(8, min(LONGEST_ITEM, int(_style.room(axes) / 10)))
+    has_cost = count > 0 and not math.isnan(parts.statistic)
+    worst = [row for row in parts.worst(count) if row.cost > 0] if has_cost else []
     labels = [
         _style.label_text(row.label if parts.x.labels is not None else f"position {row.label}", longest)
         for row in worst
     ]
-    _label_worst(axes, worst, labels, dict(zip(map(tuple, places.tolist()), areas.tolist(), strict=True)))
+    area_of, colour = dict(zip(map(tuple, places.tolist()), areas.tolist(), strict=True)), ink.colour(1)
+    worst_places = [(row.x_rank, row.y_rank) for row in worst]
+    for place in dict.fromkeys(worst_places):
+        axes.scatter(*place, s=area_of[place], facecolors=[colour], linewidths=0, zorder=2.5)
+    _style.label_beside(axes, worst_places, labels, [colour] * len(labels))
 
 
 def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: _style.Ink) -> NDArray[np.float64]:
@@ -228,24 +228,8 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: _
     return areas
 
 
-def _label_worst(
-    axes: Axes, worst: list[ItemContribution], labels: list[str], areas: dict[tuple[float, ...], float]
-) -> None:
-    """Colour the markers of items, and write their labels on the right."""
-    places = [(row.x_rank, row.y_rank) for row in worst]
-    colour = _style.Ink.of(axes).colour(1)
-    for place in dict.fromkeys(places):
-        axes.scatter(*place, s=areas[place], facecolors=[colour], linewidths=0, zorder=2.5)
-    _style.label_beside(axes, places, labels, [colour] * len(labels))
-
-
 OFFSETS: Final = (np.geomspace(1, 1001, 61) - 1).tolist()
 GAP: Final = 12.0  # between the labels of two ticks, in points
-
-
-class _OffsetOptions(TypedDict, total=False):
-    coefficient: CoefficientLike
-    missing: Missing
 
 
 @overload

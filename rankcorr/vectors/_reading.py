@@ -128,7 +128,7 @@ def read_vectors(
     form = form or _form_of(source)
     records = _binary_records(source) if form == "word2vec-binary" else _text_records(source, form == "word2vec")
     vocabulary = None if words is None else frozenset(words)
-    builder, n_words, n_undecodable, report = KeptVectors(source.name), 0, 0, progress or silent
+    builder, n_words, n_undecodable, report = KeptVectors(), 0, 0, progress or silent
     previous: Record | None = None
     for n_words, record in enumerate(records, start=1):
         builder.dimension = record.dimension
@@ -385,7 +385,7 @@ def read_gensim(path: str, words: Collection[str] | None) -> WordVectors:
     keyed_vectors = getattr(loaded, "wv", loaded)
     if not hasattr(keyed_vectors, "key_to_index"):
         raise VectorFileError(f"{path}: has no word vectors; it is {shown(loaded)}")
-    collection = KeptVectors(path)
+    collection = KeptVectors()
     for word in keyed_vectors.key_to_index if words is None else dict.fromkeys(words):
         if word in keyed_vectors.key_to_index:
             collection.add(word, keyed_vectors[word], path)

@@ -79,9 +79,8 @@ class RelataEvaluation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON: None for nan."""
-        names = ("n_words", "n_relata", "oov_words", "oov_relata", "pooled_ap", "options")
-        fields: dict[str, Any] = json_ready({name: getattr(self, name) for name in names})
-        return {**fields, "evaluation": self.evaluation.to_dict()}
+        others = {name: value for name, value in vars(self).items() if name != "evaluation"}
+        return {**json_ready(others), "evaluation": self.evaluation.to_dict()}
 
     def __repr__(self) -> str:
         values = ", ".join(f"{row.metric} {row.mean:.4f}" for row in self.evaluation.means)

@@ -18,6 +18,7 @@ from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, Rows, TableResult, columns_of
 from rankcorr._workers import Draws
 from rankcorr.errors import LowCoverageWarning
+from rankcorr.evaluation._comparison.query_tests import Means, bounds
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.vectors._pairs import LOW_COVERAGE, OOV, RESAMPLES, Oov
@@ -396,7 +397,7 @@ def _check_options(groups: TargetGroups, oov: str, lower: bool, level: float, n_
     checks.check_choice("oov", oov, OOV)
     checks.checked_flag(lower, "lower")
     checks.checked_level(level)
-    checks.checked_resamples(n_resamples)
+    checks.checked_count(n_resamples, "n_resamples")
     checks.checked_seed(seed)
 
 
@@ -468,16 +469,14 @@ def _interval(credit: Values, weights: Values, level: float, n_resamples: int, s
     rng = np.random.default_rng(seed)
     numbers = rng.multinomial(n_targets, np.full(n_targets, 1 / n_targets), size=n_resamples)
     resampled, errors = _ratios(numbers, credit, weights)
-    (score,), (error,) = _ratios(np.ones((1, n_targets), np.int64), credit, weights)
-    if error <= ROUNDING:
-        is_sure = 2.0 ** (1 - n_targets) <= checks.alpha_of(level)  # whether flips of signs could reject a score
-        return (float(score), float(score)) if is_sure else (0.0, 1.0)
+    score, error = _ratios(np.ones((1, n_targets), np.int64), credit, weights)
     deviations = np.where(np.abs(resampled - score) <= ROUNDING, 0.0, resampled - score)
     # The t statistic of targets with equal scores is infinite, or 0 if theirs is the score of all targets.
     ratios = np.copysign(np.where(deviations == 0, 0.0, math.inf), deviations)
     np.divide(deviations, errors, out=ratios, where=errors > ROUNDING)
-    most, least = np.quantile(ratios, [(1 + level) / 2, (1 - level) / 2], method="inverted_cdf")
-    return float(score - most * error), float(score - least * error)
+    number = np.array([n_targets], np.float64)
+    (low,), (high,) = bounds(Means(score, error, number, number), ratios[:, np.newaxis], level)
+    return float(low), float(high)
 
 
 def _ratios(numbers: NDArray[np.int64], credit: Values, weights: Values) -> tuple[Values, Values]:

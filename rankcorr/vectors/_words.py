@@ -238,7 +238,7 @@ class WordVectors:
         """
         if isinstance(source, WordVectors):
             return source
-        collection = KeptVectors("the vectors")
+        collection = KeptVectors()
         keyed = getattr(source, "key_to_index", None)
         known = source if keyed is None else keyed
         if not isinstance(known, Mapping):
@@ -349,8 +349,7 @@ VectorsLike: TypeAlias = WordVectors | Mapping[str, ArrayLike] | str | os.PathLi
 class KeptVectors:
     """Vectors collected one by one, each checked on arrival."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self) -> None:
         self.dimension: int | None = None
         self._places: dict[str, str] = {}
         self._vectors: list[NDArray[Any]] = []

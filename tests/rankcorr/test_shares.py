@@ -257,17 +257,18 @@ def test_offset_beyond_the_largest_float(share, k, n_items):
 
 def test_rows_of_a_weight_table_are_the_shares():
     table = weight_table(2, top=4, n_items=990)
-    assert table.first_rank_share == first_rank_share(2, 990) == table.weights[0]
-    assert table.cumulative == tuple(top_share(k, 2, 990) for k in (1, 2, 3, 4))
-    differences = [after - before for before, after in zip(table.cumulative, table.cumulative[1:], strict=False)]
-    assert table.weights[1:] == pytest.approx(differences, rel=1e-12, abs=0)
-    assert table.rows()[1] == {"rank": 2, "weight": table.weights[1], "cumulative_share": table.cumulative[1]}
+    weights, cumulative = [row.weight for row in table.ranks], [row.cumulative_share for row in table.ranks]
+    assert table.first_rank_share == first_rank_share(2, 990) == weights[0]
+    assert cumulative == [top_share(k, 2, 990) for k in (1, 2, 3, 4)]
+    differences = np.diff(cumulative).tolist()
+    assert weights[1:] == pytest.approx(differences, rel=1e-12, abs=0)
+    assert table.table()[1] == {"rank": 2, "weight": weights[1], "cumulative_share": cumulative[1]}
 
 
 def test_weight_table_from_a_share():
     table = weight_table(share=0.5, k=12, n_items=990)
     assert table.n0 == offset_for_share(0.5, 12, 990)
-    assert len(table.weights) == 12
+    assert len(table.ranks) == 12
 
 
 @pytest.mark.parametrize(
@@ -276,13 +277,13 @@ def test_weight_table_from_a_share():
 )
 def test_length_of_a_weight_table(options, length):
     table = weight_table(**options)
-    assert len(table.weights) == len(table.cumulative) == length
+    assert len(table.ranks) == length
     assert table.n0 == (2.0 if "share" not in options else offset_for_share(0.5, 20, 10**6))
 
 
 def test_weight_table_has_a_maximal_number_of_rows(monkeypatch):
     monkeypatch.setattr("rankcorr._shares.MAX_TOP", 15)
-    assert len(weight_table(share=0.5, k=20, n_items=100).weights) == 15
+    assert len(weight_table(share=0.5, k=20, n_items=100).ranks) == 15
 
 
 @pytest.mark.parametrize(

@@ -185,10 +185,10 @@ class Means:
         known = ~np.isnan(columns)
         n = known.sum(axis=0).astype(np.float64)
         sums = np.where(known, columns, 0.0).sum(axis=0)
-        means = _divide(sums, n)
+        means = divide(sums, n)
         squares = by_cluster(np.where(known, columns - means, 0.0), clusters) ** 2
         n_units = (by_cluster(known, clusters) > 0).sum(axis=0).astype(np.float64)
-        errors = np.sqrt(_divide(squares.sum(axis=0) * n_units, n**2 * (n_units - 1)))
+        errors = np.sqrt(divide(squares.sum(axis=0) * n_units, n**2 * (n_units - 1)))
         return cls(means, errors, n, n_units)
 
 
@@ -242,10 +242,10 @@ def resample_means(columns: Values, draws: Draws, clusters: Clusters = None) -> 
         draw_counts(rng, counts)
         sums, squares, n, *others = np.hsplit(_sum_rows(counts, matrix), len(parts))
         products, size_squares, n_units = others or (sums, n, n)
-        means = _divide(sums, n)
+        means = divide(sums, n)
         spread = squares - 2 * means * products + means**2 * size_squares
         spread[spread <= ROUNDING * squares] = 0.0  # all values drawn are equal
-        variances = _divide(spread * n_units, n**2 * (n_units - 1))
+        variances = divide(spread * n_units, n**2 * (n_units - 1))
         return np.asarray(np.where(n_units > 1, [means, variances], math.nan))
 
     # The block size depends on rows alone, so all columns get the same draws.
@@ -419,7 +419,7 @@ def effect_sizes(columns: Values) -> Values:
     """Return the mean of each column divided by its standard deviation; nan if that is 0 or undefined."""
     summary = Means.of(columns)
     spread = summary.errors * np.sqrt(summary.n)
-    return np.asarray(_divide(summary.means, np.where(spread > ROUNDING, spread, 0.0)))
+    return np.asarray(divide(summary.means, np.where(spread > ROUNDING, spread, 0.0)))
 
 
 def flip_distributions(
@@ -451,7 +451,7 @@ def flip_distributions(
             yield column, ExchangeDistribution(means[column], flipped, net_shares, False)
 
 
-def _divide(numerator: Values, denominator: Values) -> Values:
+def divide(numerator: Values, denominator: Values) -> Values:
     """Return quotients; nan where the denominator is 0."""
     undefined = np.full(numerator.shape, math.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))

@@ -18,19 +18,13 @@ from rankcorr._input.frames import arrow, is_rank_column
 from rankcorr._input.scores import kernel_array
 from rankcorr._workers import Values, checked_workers, map_in_threads
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
-from rankcorr.evaluation._columns import Codes, places_in_groups
+from rankcorr.evaluation._columns import Codes, Ids, places_in_groups
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
 from rankcorr.evaluation._metric_values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
 from rankcorr.evaluation._metrics import RBO, Metric, MetricLike, TauAP, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
-from rankcorr.evaluation._partitions.joined_columns import (
-    Documents,
-    JoinedColumns,
-    Numbers,
-    joined_columns,
-    whole_queries,
-)
+from rankcorr.evaluation._partitions.joined_columns import JoinedColumns, Numbers, joined_columns, whole_queries
 from rankcorr.evaluation._qrels import Qrels, Rows
 from rankcorr.inference._standardization import standardize
 
@@ -136,7 +130,7 @@ class QueryEvaluator:
         checked = {
             "metrics": tuple(named.values()),
             "standardized": checks.checked_flag(self.standardized, "standardized"),
-            "n_resamples": checks.checked_resamples(self.n_resamples),
+            "n_resamples": checks.checked_count(self.n_resamples, "n_resamples"),
             "seed": checks.checked_seed(self.seed),
         }
         for field, value in checked.items():
@@ -316,15 +310,13 @@ def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryE
 def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Joined:
     """Join qrels and a run as `evaluate` does, for the queries with a judgement."""
     offsets, sizes = columns.offsets, np.diff(columns.offsets)
-    documents = columns.documents or Documents(places_in_groups(sizes), tuple(range(int(sizes.max(initial=0)))))
+    documents = columns.documents or Ids(places_in_groups(sizes), tuple(range(int(sizes.max(initial=0)))))
     is_gold, is_scored = ~columns.relevance.absent, ~scores.absent & np.repeat(judged, sizes)
     gold, run = (_kept_offsets(is_kept, offsets)[np.append(judged, True)] for is_kept in (is_gold, is_scored))
     queries = tuple(compress(columns.queries.to_pylist(), judged.tolist()))
     gold_columns = documents.codes[is_gold], columns.relevance.values[is_gold]
     return Joined(
-        qrels=Qrels._from_rows(
-            Rows(queries, kernel_array(gold), documents.ids, *map(kernel_array, gold_columns)), None
-        ),
+        qrels=Qrels._from_rows(Rows(queries, gold, documents.ids, *gold_columns), None),
         starts=run[:-1],
         stops=run[1:],
         codes=kernel_array(documents.codes[is_scored]),

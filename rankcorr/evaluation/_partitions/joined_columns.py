@@ -23,7 +23,7 @@ from rankcorr._input.frames import arrow, categories_are_no_numbers, columns_of,
 from rankcorr._input.scores import kernel_array
 from rankcorr._io.source import path_text
 from rankcorr._workers import checked_workers
-from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
+from rankcorr.evaluation._columns import Codes, Ids, checked_values, encode_ids
 from rankcorr.evaluation._partitions.poisson import repeated_ids
 from rankcorr.evaluation._qrels import repeated_rows
 
@@ -48,18 +48,17 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
     ['query']
     """
     pa = arrow()
-    if isinstance(rows, pa.Table | pa.RecordBatch):
-        if lacking := [name for name in names if name not in rows.schema.names]:
-            raise _missing(lacking, rows.schema.names)
-        if again := [name for name in names if rows.schema.names.count(name) > 1]:
-            raise errors.ColumnError(offending("a column occurs more than once", again))
-        return pa.table({name: decoded(rows.column(name)) for name in names})
-    columns = columns_of(rows)
+    is_arrow = isinstance(rows, pa.Table | pa.RecordBatch)
+    columns: Any = rows.schema.names if is_arrow else columns_of(rows)
     if columns is None:
         raise errors.ColumnError(f"a record batch, a table or a data frame is expected; got {type(rows).__name__}")
-    if lacking := [name for name in names if name not in columns]:
-        raise _missing(lacking, columns)
-    return pa.table({name: _array(columns[name], name) for name in names})
+    listed = list(columns)
+    if lacking := [name for name in names if name not in listed]:
+        plural, others = "s" * (len(lacking) > 1), ", ".join(map(repr, listed)) or "none"
+        raise errors.ColumnError(f"the frame has no column{plural} {', '.join(map(repr, lacking))}; it has {others}")
+    if again := [name for name in names if listed.count(name) > 1]:
+        raise errors.ColumnError(offending("a column occurs more than once", again))
+    return pa.table({name: decoded(rows.column(name)) if is_arrow else _array(columns[name], name) for name in names})
 
 
 def _array(column: Any, name: str) -> Any:
@@ -76,24 +75,11 @@ def _array(column: Any, name: str) -> Any:
         raise errors.ColumnError(f"column {name!r} holds a value that Arrow cannot: {error}") from error
 
 
-def _missing(lacking: list[str], there: Any) -> errors.ColumnError:
-    plural = "s" * (len(lacking) > 1)
-    names, others = (", ".join(map(repr, part)) for part in (lacking, there))
-    return errors.ColumnError(f"the frame has no column{plural} {names}; it has {others or 'none'}")
-
-
 class Numbers(NamedTuple):
     """A column of numbers, and whether each is absent; absent ones are 0."""
 
     values: NDArray[np.float64]
     absent: NDArray[np.bool_]
-
-
-class Documents(NamedTuple):
-    """The code of the document of each row, and the id of each code."""
-
-    codes: Codes
-    ids: tuple[Any, ...]
 
 
 class JoinedColumns(NamedTuple):
@@ -107,14 +93,14 @@ class JoinedColumns(NamedTuple):
     relevance : Numbers
     scores : tuple of Numbers
         One for each run.
-    documents : Documents or None
+    documents : Ids or None
     """
 
     queries: Any
     offsets: Codes
     relevance: Numbers
     scores: tuple[Numbers, ...]
-    documents: Documents | None
+    documents: Ids | None
 
 
 def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> JoinedColumns:
@@ -137,8 +123,8 @@ def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> J
 
     documents = None
     if document is not None:
-        codes, names_of = encode_ids(table.column(document), "document")
-        documents = Documents(codes if order is None else codes[order], names_of)
+        documents = encode_ids(table.column(document), "document")
+        documents = documents if order is None else documents._replace(codes=documents.codes[order])
     joined = JoinedColumns(queries, offsets, numbers(relevance), tuple(map(numbers, scores)), documents)
     _check_documents(joined)
     return joined

@@ -7,7 +7,6 @@ queries, so that the sums of partitions can be added.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
@@ -21,7 +20,7 @@ from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Draws, Values, checked_workers, map_in_threads
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
-from rankcorr.evaluation._comparison.query_tests import Means, bounds
+from rankcorr.evaluation._comparison.query_tests import Means, bounds, divide, ratios_of
 from rankcorr.evaluation._metrics import MetricLike, table_name
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation._partitions.joined_columns import as_table, query_ids, whole_queries
@@ -119,7 +118,7 @@ def partial_means(
     >>> combined_means(parts).of("tau").mean
     0.375
     """
-    number, key = checks.checked_resamples(n_resamples), checks.checked_seed(seed)
+    number, key = checks.checked_count(n_resamples, "n_resamples"), checks.checked_seed(seed)
     metadata = getattr(getattr(rows, "schema", None), "metadata", None) or {}
     if OPTIONS in metadata:  # written by `QueryEvaluator.batch`
         _check_same(json.loads(metadata[OPTIONS]), evaluator.option_texts(), "the rows", "the evaluator")
@@ -471,11 +470,12 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
     total = merged_means(parts)
     Draws(total.n_resamples, total.seed).check_reach(confidence)
     n_queries = len(total.queries)
-    centred = [moments.about(_mean(moments)) for moments in total.sums.values()]
-    errors = [_standard_error(*moments.sums) for moments in centred]
-    n = np.array([moments.n for moments in centred], np.float64)
-    means = Means(np.array([moments.center for moments in centred]), np.array(errors), n, n)
-    lows, highs = bounds(means, np.column_stack([_ratios(moments) for moments in centred]), confidence)
+    centred = [moments.about(moments.mean) for moments in total.sums.values()]
+    sums = np.array([moments.sums for moments in centred]).T
+    resampled = np.array([moments.resampled for moments in centred]).transpose(1, 2, 0)
+    means = Means(np.array([moments.center for moments in centred]), np.sqrt(_variances(*sums)), sums[0], sums[0])
+    ratios = ratios_of(divide(resampled[1], resampled[0]), _variances(*resampled))
+    lows, highs = bounds(means, ratios, confidence)
     rows, differences = [], []
     columns = (means.means, means.errors, lows, highs)
     for place, (name, moments) in enumerate(total.sums.items()):
@@ -546,27 +546,8 @@ def streamed_means(
     return combined_means(map_in_threads(part, tables, draws.workers), level=confidence)
 
 
-def _mean(moments: Moments) -> float:
-    return moments.center + float(moments.sums[1]) / moments.n if moments.n else math.nan
-
-
-def _standard_error(n: float, values: float, squares: float) -> float:
-    """Return the standard error of a mean; `values` is the sum of deviations from it, 0 up to rounding."""
-    return math.sqrt(max(0.0, squares - values * values / n) / (n * (n - 1))) if n > 1 else math.nan
-
-
-def _ratios(moments: Moments) -> Values:
-    """Return bootstrap t statistics, as `studentize`; `moments` are about the mean.
-
-    A statistic is nan if fewer than two queries were drawn. If all values drawn are equal, it is 0 if they equal the
-    mean, and infinite otherwise.
-    """
-    n, values, squares = moments.resampled
-    ratios = np.full(n.size, math.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = squares - values * values / n
-        spread[spread <= ROUNDING * squares] = 0.0  # all values drawn are equal
-        known = n > 1
-        ratios[known] = (values / n / np.sqrt(spread / (n * (n - 1))))[known]
-    ratios[known & (spread == 0) & (np.abs(values) <= ROUNDING * n)] = 0.0
-    return ratios
+def _variances(n: Values, values: Values, squares: Values) -> Values:
+    """Return squared standard errors of means, from sums as those of `Moments`; nan for fewer than two queries."""
+    spread = squares - divide(values * values, n)
+    spread[spread <= ROUNDING * squares] = 0.0  # all values are equal
+    return divide(spread, n * (n - 1))

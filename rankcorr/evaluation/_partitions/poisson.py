@@ -91,6 +91,11 @@ class Moments(NamedTuple):
         """Number of queries with a value."""
         return int(self.sums[0])
 
+    @property
+    def mean(self) -> float:
+        """Mean of the values; nan without values."""
+        return self.center + float(self.sums[1]) / self.n if self.n else math.nan
+
     def about(self, center: float) -> Moments:
         """Return the moments about another center."""
         shift = self.center - center

@@ -278,7 +278,9 @@ def leaderboard_of_scores(
         )
     verdicts = None
     if margin is not None:
-        verdicts = _judge(weighted, _in_unit(margin, exponent), confidence, tests.of_part(PAIRED))
+        with np.errstate(over="ignore"):  # an infinite margin is above all differences
+            scaled_margin = float(np.ldexp(margin, -exponent))
+        verdicts = _judge(weighted, scaled_margin, confidence, tests.of_part(PAIRED))
     return ScoreLeaderboard(
         rows=tuple(rows),
         gold_sets=tuple(members),
@@ -396,12 +398,6 @@ def _unit_scale(values: Values) -> tuple[Values, int]:
     typical, largest = np.frexp([np.median(sizes[sizes > 0]), sizes.max()])[1].tolist()
     exponent = max(typical, largest - math.frexp(LARGEST)[1] + 1)
     return np.ldexp(values, -exponent), exponent
-
-
-def _in_unit(margin: float, exponent: int) -> float:
-    """Divide a margin by 2^exponent; infinity if it is too large, as it is then above all differences."""
-    with np.errstate(over="ignore"):
-        return float(np.ldexp(margin, -exponent))
 
 
 def _members(

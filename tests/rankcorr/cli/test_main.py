@@ -174,7 +174,7 @@ def test_weights_prints_the_shares():
 def test_weights_are_those_of_the_library(n0, n_items):
     sizes = [] if n_items is None else ["--n-items", n_items]
     document = json.loads(run_ok("weights", "--n0", n0, "--json", *sizes))
-    assert document.pop("ranks") == weight_table(n0, n_items=n_items).rows()
+    assert document.pop("ranks") == weight_table(n0, n_items=n_items).table()
     share = first_rank_share(n0, n_items)
     assert document == {"n0": n0, "first_rank_share": share, "share": None, "k": None, "n_items": n_items}
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 from rankcorr import OptionError, StandardizationError, TauW, correlate_many, weighted_rho, weighted_tau
-from rankcorr._checks import checked_level, checked_resamples, checked_seed
+from rankcorr._checks import checked_count, checked_level, checked_seed
 from rankcorr._workers import BLOCK_NUMBERS, Draws
 from rankcorr.inference._null import null_distribution
 
@@ -209,7 +209,7 @@ def test_progress_counts_resamples():
 @pytest.mark.parametrize("n_resamples", [0, -1, 1.5, True, None, "9"])
 def test_invalid_numbers_of_resamples_are_refused(n_resamples):
     with pytest.raises(OptionError, match="n_resamples must be a positive whole number; got"):
-        checked_resamples(n_resamples)
+        checked_count(n_resamples, "n_resamples")
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None, "9"])

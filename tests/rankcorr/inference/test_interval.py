@@ -19,6 +19,8 @@ from rankcorr.inference._interval import MAX_DELETED, METHODS, correlation_inter
 from rankcorr.inference._resampling import (
     Residuals,
     SmoothedItems,
+    delete_items,
+    draw_counts,
     draw_halves,
     envelope,
     percentile_interval,
@@ -101,7 +103,7 @@ def test_scipy_bootstrap_of_the_same_resamples(coefficient):
 
 def test_every_item_is_drawn_with_the_same_probability():
     rng = np.random.default_rng(0)
-    counts = sorted_items(np.arange(10.0), np.arange(10.0)).draw_counts(rng, 5_000)
+    counts = draw_counts(sorted_items(np.arange(10.0), np.arange(10.0)), rng, 5_000)
     assert_array_equal(counts.sum(axis=1), 10)
     # 50,000 draws; a chi-square of 9 degrees of freedom exceeds 27.9 with probability 0.001.
     assert scipy.stats.chisquare(counts.sum(axis=0)).statistic < 27.9
@@ -356,7 +358,7 @@ def test_for_long_lists_only_the_heaviest_items_are_left_out():
     assert result.jackknife_item == 7
     assert result.jackknife_share > 0.9
     items = sorted_items(x, y, coefficient="rho_w")
-    statistic_without = items.delete_items(np.array([7]), Draws(1, 0))[:, 0]
+    statistic_without = delete_items(items, np.array([7]), Draws(1, 0))[:, 0]
     assert statistic_without == pytest.approx([weighted_rho(np.delete(x, 7), np.delete(y, 7)).statistic], abs=1e-12)
 
 

@@ -546,12 +546,12 @@ def test_corrected_p_values_are_those_of_the_largest_difference():
     gold, systems = gold_and_systems(sizes=(40,), noise={"a": 0.5, "b": 1.0, "c": 2.0})
     test = joint_test(gold, systems, Tau())
     exchange = test._exchange_all(read_gold_sets(gold)["set 0"], 0)
-    totals = [system.total for system in test._systems]
+    totals = [system.total for system in test.systems]
     distances, lower_distances = np.sqrt(exchange.distances()), np.sqrt(exchange.lower_distances())
     typical = math.sqrt((distances**2).sum() / 6)
     pairs = list(combinations(range(3), 2))
     scaled = [(totals[one] - totals[other]) * min(1, typical / lower_distances[one, other]) for one, other in pairs]
-    coefficients = exchange.draw_coefficients(np.random.default_rng(5), 20_000)
+    coefficients = exchange.coefficients_after(exchange.draw_choices(np.random.default_rng(5), 20_000))
     differences = [np.abs(scale[:, [0, 0, 1]] - scale[:, [1, 2, 2]]) for scale in coefficients]
     expected = np.max([naive.step_down(scaled, scale.tolist()) for scale in differences], axis=0)
     corrected, leads = test._jointly()
@@ -578,7 +578,7 @@ def test_systems_with_missing_items_exchange_common_items():
         test = joint_test(gold, systems, TauW(), missing="intersection")
     exchange = test._exchange_all(read_gold_sets(gold)["set 0"], 0)
     assert exchange.present.sum(axis=1).tolist() == [30, 29, 29, 30]
-    totals = [system.total for system in test._systems]
+    totals = [system.total for system in test.systems]
     assert exchange.observed() == pytest.approx(totals, abs=1e-12)
     assert np.isfinite(test.run(0.95).corrected[0, 1:]).all()
 

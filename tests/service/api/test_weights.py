@@ -24,7 +24,7 @@ def test_the_answer_is_the_library_call(client, query, options):
         "n0": expected.n0,
         "first_rank_share": expected.first_rank_share,
         "n_items": options.get("n_items"),
-        "ranks": expected.rows(),
+        "ranks": expected.table(),
     }
 
 
