@@ -222,6 +222,14 @@ def chance(winner: int, margin: float, oversight: float, nu: float, link: int, h
 
 
 @helper
+def chance_of_row(votes: Votes, voters: GroupParameters, row: int, difference: float) -> float:
+    """Return the probability of the answer in a row of votes, for this difference of its two sides."""
+    v = votes.group[row]
+    margin = voters.discrimination[v] * difference + voters.side[v]
+    return chance(votes.winner[row], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+
+
+@helper
 def oversight_terms(chances: Chances, oversight: float, per_left: float, per_right: float) -> Slips:
     """Return the derivatives of answers in their oversight, from the inverses of their probabilities.
 
