@@ -362,26 +362,21 @@ def _places_around(theta: Array, order: Array, distance: float, aim: Array) -> A
     one side has no item at that distance, both are the place on the other side; if neither side has one, both are the
     farther end. If `aim` is a number, both are the place of that strength.
     """
-    around = _places_away(theta, order, distance)
+    n_items, falling = order.size, -theta[order]
+    if distance:
+        below = np.searchsorted(falling, distance - theta)
+        above = np.searchsorted(falling, -distance - theta, side="right") - 1
+        none_below, none_above = below == n_items, above < 0
+        farther = np.where(theta - theta.min() > theta.max() - theta, n_items - 1, 0)
+        below[none_below] = np.where(none_above, farther, above)[none_below]
+        above[none_above] = below[none_above]
+    else:
+        below = above = np.empty(n_items, np.int64)
+        below[order] = np.arange(n_items)
+    around = np.stack([below, above])
     aimed = np.flatnonzero(~np.isnan(aim))
-    around[:, aimed] = np.minimum(np.searchsorted(-theta[order], -aim[aimed]), order.size - 1)
+    around[:, aimed] = np.minimum(np.searchsorted(falling, -aim[aimed]), n_items - 1)
     return around
-
-
-def _places_away(theta: Array, order: Array, distance: float) -> Array:
-    n_items = order.size
-    if not distance:
-        place = np.empty(n_items, np.int64)
-        place[order] = np.arange(n_items)
-        return np.stack([place, place])
-    falling = -theta[order]
-    below = np.searchsorted(falling, distance - theta)
-    above = np.searchsorted(falling, -distance - theta, side="right") - 1
-    none_below, none_above = below == n_items, above < 0
-    farther = np.where(theta - theta.min() > theta.max() - theta, n_items - 1, 0)
-    below[none_below] = np.where(none_above, farther, above)[none_below]
-    above[none_above] = below[none_above]
-    return np.stack([below, above])
 
 
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:
