@@ -29,9 +29,9 @@ Rng = np.random.Generator
 class RankChances(NamedTuple):
     """Probabilities of ranks, as `adaptive.matching._rank_losses.rank_chances` computes them.
 
-    `ranks` each represent a group of ranks around them, small groups at the top and large ones below, of which `last`
-    are the last ranks. `strengths` are fitted to the items of these ranks. Each row of `chances`, shape (n_items,
-    n_levels), sums to 1.
+    `ranks` each represent a group of ranks around them, small groups at the top and large ones below. `last` has the
+    last rank of each group, and `strengths` those fitted to the items of `ranks`. Each row of `chances`, shape
+    (n_items, n_levels), sums to 1.
     """
 
     ranks: Array
@@ -145,11 +145,11 @@ def seen_pairs(history: Pairs, is_queued: Array, n_items: int, size: int) -> Pai
     for k in range(left.size):
         n_rows += voter[k] >= 0 and is_queued[voter[k]]
     n_keys = n_items * n_items
-    seen = pair_set(n_keys * is_queued.size, n_rows)
+    shown_pairs = pair_set(n_keys * is_queued.size, n_rows)
     for k in range(left.size):
         if voter[k] >= 0 and is_queued[voter[k]]:
-            insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
-    return seen
+            insert(shown_pairs, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+    return shown_pairs
 
 
 @helper
@@ -197,7 +197,7 @@ def deal_matches(
     is_queued = np.zeros(n_voters, np.bool_)
     for v in queue[:size]:
         is_queued[v] = True
-    seen = seen_pairs(history, is_queued, n_items, size)
+    shown_pairs = seen_pairs(history, is_queued, n_items, size)
     # The first `n_level` voters of the queue have the lowest load and come in turn, starting at `head`. After each
     # round, voters with the load that they have reached join them, and come first.
     level, n_level = load[queue[0]], 0
@@ -216,14 +216,14 @@ def deal_matches(
         v = queue[head]
         if not is_queued[v]:  # an earlier voter had nothing left
             is_queued[:] = True
-            seen = seen_pairs(history, is_queued, n_items, size)
+            shown_pairs = seen_pairs(history, is_queued, n_items, size)
             for k in range(n_made):
-                insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
-        other = opponent(item, place, candidates, seen, v * n_keys, batch, exhausted, rng)
+                insert(shown_pairs, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+        other = opponent(item, place, candidates, shown_pairs, v * n_keys, batch, exhausted, rng)
         if other >= 0:
             misses = 0
             key = key_of(n_items, item, other)
-            insert(seen, v * n_keys + key)
+            insert(shown_pairs, v * n_keys + key)
             insert(batch, key)
             n_taken += 1
             lead = excess[item] - excess[other]
@@ -447,9 +447,9 @@ def matched_comparisons(
     if first.size == 0:
         return first, second, repeats
     left, right, voter = dealt_comparisons(n_items, presentations, n_voters, first, second, repeats, rng)
-    seen = seen_pairs(history, np.ones(n_voters, np.bool_), n_all, 0)
+    shown_pairs = seen_pairs(history, np.ones(n_voters, np.bool_), n_all, 0)
     left_items, right_items = np.empty(left.size, np.int64), np.empty(left.size, np.int64)
     for k in range(left.size):
         left_items[k], right_items[k] = items[left[k]], items[right[k]]
-    spare_voters(left_items, right_items, voter, seen, n_all, n_voters, rng)
+    spare_voters(left_items, right_items, voter, shown_pairs, n_all, n_voters, rng)
     return left, right, voter

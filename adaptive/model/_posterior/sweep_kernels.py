@@ -62,7 +62,7 @@ class Shape(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """What the steps of a chain try.
+    """Steps that a chain tries.
 
     `steps` are the standard deviations of steps of strengths. There is one sweep for each row of `normal` and
     `log_uniform`: random numbers for the items, the opinions, the items again if there are opinions, and the shape. The
