@@ -19,7 +19,7 @@ from adaptive._draw_kernels import (
     pair_set,
     random_order,
 )
-from adaptive.model._likelihood_kernels import GroupParameters, Votes, chance_of_row
+from adaptive.model._likelihood_kernels import GroupParameters, Votes, chance
 from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
@@ -58,15 +58,18 @@ class Candidates(NamedTuple):
 @kernel
 def log_chances(votes: Votes, voters: GroupParameters, theta: Array, levels: Array, logs: Array) -> None:
     """Set ``logs[i, g]`` to the log probability of the votes on item i with the strength ``levels[g]``."""
-    left, right = votes.left, votes.right
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
     products = np.ones(logs.shape)
     logs[:] = 0.0
     for k in range(left.size):
+        v, answer = group[k], winner[k]
+        a = discrimination[v]
         for turn in range(2):
             item = left[k] if turn == 0 else right[k]
             for g in range(levels.size):
                 difference = levels[g] - theta[right[k]] if turn == 0 else theta[left[k]] - levels[g]
-                products[item, g] *= chance_of_row(votes, voters, k, difference)
+                products[item, g] *= chance(answer, a * difference + side[v], oversight[v], nu, link, half)
                 if products[item, g] < 1e-200:  # one logarithm for many votes
                     logs[item, g] += math.log(max(products[item, g], 1e-300))
                     products[item, g] = 1.0
