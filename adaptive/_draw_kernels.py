@@ -61,14 +61,12 @@ def pair_set(n_keys: int, n_members: int) -> PairSet:
     probing, at most half full. The other array is empty.
     """
     if n_keys <= max(MAX_BITS, 128 * n_members):
-        bits, slots = np.empty(n_keys // 8 + 1, np.uint8), np.empty(0, np.int64)
+        bits, slots = np.zeros(n_keys // 8 + 1, np.uint8), np.empty(0, np.int64)
     else:
         size = 4
         while size < 2 * n_members:
             size *= 2
-        bits, slots = np.empty(0, np.uint8), np.empty(size, np.int64)
-    for byte in range(bits.size):
-        bits[byte] = 0
+        bits, slots = np.zeros(0, np.uint8), np.empty(size, np.int64)
     for slot in range(slots.size):
         slots[slot] = EMPTY
     return bits, slots

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from itertools import groupby
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -514,12 +515,8 @@ def _ballots(numbers: Sequence[int]) -> str:
     >>> _ballots([7]), _ballots([2, 3]), _ballots([1, 4, 5, 6, 9])
     ('ballot 7', 'ballots 2 and 3', 'ballots 1, 4 to 6 and 9')
     """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
+    places = enumerate(numbers)  # neighbours are as far from their places
+    runs = [[number for _, number in run] for _, run in groupby(places, key=lambda pair: pair[1] - pair[0])]
     parts = [
         part
         for run in runs

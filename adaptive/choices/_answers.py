@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._tables import check_decimals, csv_text
-from adaptive.choices._choices import Choices
+from adaptive.choices._choices import Choices, number_clusters
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
 from rankcorr._checks import check_choice, counted, declare, shown
@@ -270,14 +270,7 @@ class ChoiceAnswers:
         """
         if self.kind != "pairs":
             return self
-        is_bad = [row[2] == "both bad" for row in self.rows]
-        unanswered = Counter(self.unanswered)
-        unanswered.update(key for key, bad in zip(self._voters_and_prompts(), is_bad, strict=True) if bad)
-        return replace(self.select([place for place, bad in enumerate(is_bad) if not bad]), unanswered=unanswered)
-
-    def _voters_and_prompts(self) -> list[tuple[Hashable, Hashable]]:
-        nobody = (None,) * len(self.rows)
-        return list(zip(self.voters or nobody, self.prompts or nobody, strict=True))
+        return self._without([row[2] == "both bad" for row in self.rows])
 
     def without_gaps(self) -> ChoiceAnswers:
         """Return the rows with an answer, and count the others, which are None, in `unanswered`.
@@ -288,9 +281,14 @@ class ChoiceAnswers:
         >>> ChoiceAnswers("pairs", rows, np.ones(2), voters=("Ann", "Bob")).without_gaps().unanswered
         Counter({('Bob', None): 1})
         """
-        keys = zip(self._voters_and_prompts(), self.rows, strict=True)
-        unanswered = Counter(key for key, row in keys if row is None)
-        answered = [place for place, row in enumerate(self.rows) if row is not None]
+        return self._without([row is None for row in self.rows])
+
+    def _without(self, is_unanswered: Sequence[bool]) -> ChoiceAnswers:
+        """Return the other rows, and count these in `unanswered`."""
+        nobody, unanswered = (None,) * len(self.rows), Counter(self.unanswered)
+        keys = zip(self.voters or nobody, self.prompts or nobody, strict=True)
+        unanswered.update(key for key, is_without in zip(keys, is_unanswered, strict=True) if is_without)
+        answered = [place for place, is_without in enumerate(is_unanswered) if not is_without]
         return replace(self.select(answered), unanswered=unanswered)
 
     @property
@@ -330,8 +328,9 @@ class ChoiceAnswers:
             return self.without_both_bad().choices(side_bias=side_bias, cluster=cluster)
         if side_bias and self.kind not in ("pairs", "grades"):
             raise ModelError(f"only pairs have sides; these answers are {self.kind}")
-        names, numbers = self._clusters(cluster)
-        options: dict[str, Any] = {"weights": self.weights, "clusters": names}
+        numbers = self._clusters(cluster)
+        # Each answer is a cluster at first, because an answer can become several choices.
+        options: dict[str, Any] = {"weights": self.weights, "clusters": range(len(self.rows))}
         if self.kind == "rankings":
             built = Choices.from_rankings([list(map(list, row)) for row in self.rows], **options)
         elif self.kind == "best-worst":
@@ -346,23 +345,18 @@ class ChoiceAnswers:
                 place = {item: number for number, item in enumerate(self.items)}
                 places = [np.array([place[item] for item in side], np.int64) for side in (left, right)]
                 built = Choices.from_grades(self.items, places[0], places[1], np.array(answers, np.int64), **options)
-        clusters = built.clusters if numbers is None else numbers[built.clusters]
+        clusters = None if numbers is None else numbers[built.clusters]
         return replace(built, clusters=clusters, basis=self.basis_of(built.basis))
 
-    def _clusters(self, cluster: Cluster | None) -> tuple[list[Hashable] | None, NDArray[np.int64] | None]:
-        """Return the cluster of each answer; for clusters of both kinds also the voter and prompt number of each."""
-        columns: list[tuple[Hashable, ...]] = []
+    def _clusters(self, cluster: Cluster | None) -> NDArray[np.int64] | None:
+        """Return the number of the voter or prompt of each answer, or both in two columns."""
+        columns: list[Any] = []
         for name in () if cluster is None else ("voter", "prompt") if cluster == "both" else (cluster,):
             column = self.voters if name == "voter" else self.prompts
             if column is None:
                 raise ModelError(f"clusters of {name}s need the {name} of each answer, and no column has it")
-            columns.append(column)
-        if len(columns) < 2:
-            return (list(columns[0]) if columns else None), None
-        pairs = list(zip(*columns, strict=True))
-        known = [{name: number for number, name in enumerate(dict.fromkeys(column))} for column in columns]
-        table = [[known[0][voter], known[1][prompt]] for voter, prompt in dict.fromkeys(pairs)]
-        return list(pairs), np.array(table, np.int64)
+            columns.append(number_clusters(column, len(self.rows)))
+        return np.column_stack(columns) if len(columns) > 1 else columns[0] if columns else None
 
     def with_text_labels(self) -> ChoiceAnswers:
         """Return the answers with all items, voters and prompts converted to text.

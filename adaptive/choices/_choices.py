@@ -237,7 +237,7 @@ class Choices:
         count = _checked_weights(weights, n_votes)
         events = Events.of([len(levels)] * n_votes, terms, choices, count, n_items + len(names))
         return cls(
-            labels, events, tuple(names), _checked_clusters(clusters, n_votes), counted_answers(count, "graded vote")
+            labels, events, tuple(names), number_clusters(clusters, n_votes), counted_answers(count, "graded vote")
         )
 
     @classmethod
@@ -305,7 +305,7 @@ class Choices:
                 rows.append(row)
                 rest -= set(members)
         count = _checked_weights(weights, len(orders))
-        groups = _checked_clusters(clusters, len(orders))
+        groups = number_clusters(clusters, len(orders))
         names = tuple(f"tie of {size}" for size in tied)
         events = Events.of(sizes, terms, choices, count[rows], len(labels) + len(names))
         return cls(labels, events, names, None if groups is None else groups[rows], counted_answers(count, "ranking"))
@@ -356,7 +356,7 @@ class Choices:
             choices.append(pairs.index((best, worst)))
         count = _checked_weights(weights, len(rows))
         events = Events.of(sizes, terms, choices, count, len(labels))
-        groups = _checked_clusters(clusters, len(rows))
+        groups = number_clusters(clusters, len(rows))
         return cls(labels, events, (), groups, counted_answers(count, "best-worst answer"))
 
     def fit(self, *, prior: float | None = None) -> ChoiceStrengths:
@@ -656,7 +656,8 @@ def _checked_weights(weights: ArrayLike | None, number: int) -> Array:
     return array
 
 
-def _checked_clusters(clusters: Sequence[Hashable] | None, number: int) -> NDArray[np.int64] | None:
+def number_clusters(clusters: Sequence[Hashable] | None, number: int) -> NDArray[np.int64] | None:
+    """Number the clusters of so many answers, in the order of first appearance; ModelError if they are invalid."""
     if clusters is None:
         return None
     if isinstance(clusters, str) or not hasattr(clusters, "__len__") or len(clusters) != number:

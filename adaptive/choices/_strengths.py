@@ -17,6 +17,7 @@ from adaptive.errors import ModelError
 from adaptive.model._accuracy import Better
 from adaptive.model._drawn_strengths import DrawnStrengths
 from rankcorr._checks import check_rng, checked_count, checked_level, is_unhashable, offending, shown
+from rankcorr._output.results import table_rows
 from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]
@@ -154,14 +155,15 @@ class ChoiceStrengths(DrawnStrengths):
         """
         return float(stdtrit(self.degrees_of_freedom, (1 + level) / 2))
 
-    def _covariance_of_items(self) -> NDArray[np.float64]:
-        n_items = len(self.items)
-        return self.covariance[:n_items, :n_items]
+    @property
+    def _item_covariance(self) -> NDArray[np.float64]:
+        """Covariance of the strengths, shape (n_items, n_items)."""
+        return self.covariance[: len(self.items), : len(self.items)]
 
     def _covariance_at(self, level: float) -> NDArray[np.float64]:
         share = checked_level(level, error=ModelError)
         widening = self.quantile(share) / float(ndtri((1 + share) / 2))
-        return self._covariance_of_items() * widening**2
+        return self._item_covariance * widening**2
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths with mean 0 from their normal distribution, or from Student's t if there are clusters.
@@ -193,7 +195,7 @@ class ChoiceStrengths(DrawnStrengths):
         """
         number = checked_count(n, "n", ModelError)
         check_rng(rng, ModelError)
-        values, vectors = np.linalg.eigh(self._covariance_of_items())
+        values, vectors = np.linalg.eigh(self._item_covariance)
         # The symmetric root does not depend on the signs of the eigenvectors, which differ between LAPACK builds.
         root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         draws: NDArray[np.float64] = rng.standard_normal((number, len(self.items))) @ root
@@ -205,10 +207,10 @@ class ChoiceStrengths(DrawnStrengths):
             progress(number)
         return theta
 
-    def _columns(self) -> dict[str, Sequence[Any]]:
+    def _columns(self, **further: NDArray[Any]) -> dict[str, Sequence[Any]]:
         ranks = self.ranking.ranks
-        order = np.argsort(ranks, kind="stable")
-        return item_table(self.items, order, rank=ranks, strength=self.theta, standard_error=self.standard_errors)
+        columns = {"rank": ranks, "strength": self.theta, "standard_error": self.standard_errors, **further}
+        return item_table(self.items, np.argsort(ranks, kind="stable"), **columns)
 
     def __repr__(self) -> str:
         return f"<ChoiceStrengths of {self.n_events:g} choices: {self.ranking!r}>"
@@ -221,23 +223,18 @@ def choice_content(
 
     `counts` holds further numbers by item, such as its wins.
     """
-    intervals, ratings = fitted.rank_intervals(level), fitted.elo()
-    widths = fitted.quantile(level) * fitted.standard_errors
-    items = [
-        ChoiceItem(
-            item=list(fitted.items[place]) if isinstance(fitted.items[place], tuple) else fitted.items[place],  # type: ignore[arg-type]
-            rank=float(fitted.ranking.ranks[place]),
-            strength=float(fitted.theta[place]),
-            standard_error=float(fitted.standard_errors[place]),
-            elo=float(ratings[place]) if elo else None,
-            rank_low=int(intervals.low[place]),
-            rank_high=int(intervals.high[place]),
-            strength_low=float(fitted.theta[place] - widths[place]),
-            strength_high=float(fitted.theta[place] + widths[place]),
-            **({} if counts is None else counts[fitted.items[place]]),
-        ).to_dict()
-        for place in np.argsort(fitted.ranking.ranks, kind="stable").tolist()
-    ]
+    intervals, widths = fitted.rank_intervals(level), fitted.quantile(level) * fitted.standard_errors
+    columns = {
+        "elo": fitted.elo() if elo else np.full(len(fitted.items), None),
+        "rank_low": intervals.low.astype(int),
+        "rank_high": intervals.high.astype(int),
+        "strength_low": fitted.theta - widths,
+        "strength_high": fitted.theta + widths,
+    }
+    items = []
+    for row in table_rows(fitted._columns(**columns)):
+        content = ChoiceItem(**row, **({} if counts is None else counts[row["item"]])).to_dict()  # type: ignore[arg-type]
+        items.append({**content, "item": list(row["item"]) if isinstance(row["item"], tuple) else row["item"]})
     others = [vars(OtherParameter(name, value, error)) for name, (value, error) in fitted.others.items()]
     return {
         "items": items,

@@ -234,8 +234,8 @@ def draw_matched_ballot(
     rest = n_presentations % (items.size - 1)
     sparse = 2 * rest <= items.size - 1
     orders = _round_orders(strengths, items, rest, sparse, noise, rng)
-    before = len(history.voters), pairs.left, pairs.right, pairs.voter, history.n_items
-    left, right, voter = matched_comparisons(orders, items, n_presentations, *before, rng)
+    columns, n_voters = (pairs.left, pairs.right, pairs.voter), len(history.voters)
+    left, right, voter = matched_comparisons(orders, items, n_presentations, n_voters, columns, history.n_items, rng)
     labels = [history.items[place] for place in items.tolist()]
     if not left.size:
         return draw_ballot(labels, n_presentations, history.voters, rng)

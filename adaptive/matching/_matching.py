@@ -10,7 +10,7 @@ opponents are farther away. (With 23 % ties between random items of exponential 
 of .19 with neighbours, and .87 with these; 2 and 3 simulations.)
 
 The draws are normal and hardly ever lift an item far above its rank, but a top item may have lost its first comparisons
-by oversights. The probability that an item belongs far above (`RankChances`) therefore adds to its loss. The item then
+by oversights. The probability that an item belongs far above (`rank_chances`) therefore adds to its loss. The item then
 meets a stronger one, which shows sooner whether its victories were luck.
 
 Voters may not follow the model. A tenth of the items meet a random opponent, which connects distant parts of the
@@ -163,7 +163,7 @@ def next_comparisons(
     weaker by the distance at which half of the votes tie (Davidson's model).
 
     An item may belong far above its rank, because votes against it can be oversights. The loss by that distance, times
-    its probability (`RankChances`), is added, and the item meets a somewhat stronger opponent. A tenth of the items
+    its probability (`rank_chances`), is added, and the item meets a somewhat stronger opponent. A tenth of the items
     meet a random opponent. If votes contradict the model (`Strengths.misfit`), pairs are repeated less often. Small
     batches choose better than large ones, because they use more of the votes.
 
@@ -237,32 +237,37 @@ def next_comparisons(
     if prompts is not None and history.voters is None and voters is None:
         seen_by = np.zeros(len(pairs), np.int32)  # a single voter, who must not get a pair and a prompt again
     slots = _slots(names, seen_by, prompts, prompt_history, rng)
-    from adaptive.matching._matching_kernels import deal_matches
+    from adaptive.matching._matching_kernels import Candidates, deal_matches
 
     presentations = strengths.comparisons.presentations
-    candidates, order, aim = _choose_items(strengths, presentations, n0, focus, first, n_comparisons, rng)
+    items, order, aim = _choose_items(strengths, presentations, n0, focus, first, n_comparisons, rng)
     # New items are first in the order, and meet each other.
     has_new = bool((presentations < first).any())
     distance = 0.0 if has_new else informative_distance(strengths.tie_parameter)
-    places = np.full(candidates.size, -1, np.int64)
+    places = np.full(items.size, -1, np.int64)
     if not has_new:
-        is_random = rng.random(candidates.size) < RANDOM
+        is_random = rng.random(items.size) < RANDOM
         places[is_random] = rng.integers(0, order.size, int(np.count_nonzero(is_random)))
-    left, right, slot = np.empty((3, n_comparisons), np.int32)
     around, n_missing = _places_around(strengths.theta, order, distance, aim), np.maximum(first - presentations, 0)
     n_left, n_right = (np.bincount(side, minlength=order.size) for side in (pairs.left, pairs.right))
-    before = pairs.left, pairs.right, slots.history, n_left - n_right, slots.load, slots.queue
-    frequent_pairs = _frequent_pairs(strengths, pairs)
-    n_made = deal_matches(candidates, places, order, around, n_missing, *before, frequent_pairs, rng, left, right, slot)
-    voter, prompt = slot[:n_made], None
+    left, right, voter = deal_matches(
+        Candidates(items, places, order, around, n_missing),
+        (pairs.left, pairs.right, slots.history),
+        n_left - n_right,
+        slots.load,
+        slots.queue,
+        _frequent_pairs(strengths, pairs),
+        n_comparisons,
+        rng,
+    )
+    prompt = None
     if slots.prompts is not None:
         voter, prompt = (numbers.astype(np.int32) for numbers in np.divmod(voter, len(slots.prompts)))
     reason = ""
-    if n_made < n_comparisons:
+    if left.size < n_comparisons:
         reason = f"{'the voter has' if len(names) == 1 else 'the voters have'} seen all other pairs"
         reason += "" if prompt is None else " with every prompt"
-    sides = left[:n_made], right[:n_made]
-    return Matches(_names(strengths.items), names, *sides, voter, reason, slots.prompts, prompt)
+    return Matches(_names(strengths.items), names, left, right, voter, reason, slots.prompts, prompt)
 
 
 def _choose_items(
@@ -357,26 +362,21 @@ def _places_around(theta: Array, order: Array, distance: float, aim: Array) -> A
     one side has no item at that distance, both are the place on the other side; if neither side has one, both are the
     farther end. If `aim` is a number, both are the place of that strength.
     """
-    around = _places_away(theta, order, distance)
+    n_items, falling = order.size, -theta[order]
+    if distance:
+        below = np.searchsorted(falling, distance - theta)
+        above = np.searchsorted(falling, -distance - theta, side="right") - 1
+        none_below, none_above = below == n_items, above < 0
+        farther = np.where(theta - theta.min() > theta.max() - theta, n_items - 1, 0)
+        below[none_below] = np.where(none_above, farther, above)[none_below]
+        above[none_above] = below[none_above]
+    else:
+        below = above = np.empty(n_items, np.int64)
+        below[order] = np.arange(n_items)
+    around = np.stack([below, above])
     aimed = np.flatnonzero(~np.isnan(aim))
-    around[:, aimed] = np.minimum(np.searchsorted(-theta[order], -aim[aimed]), order.size - 1)
+    around[:, aimed] = np.minimum(np.searchsorted(falling, -aim[aimed]), n_items - 1)
     return around
-
-
-def _places_away(theta: Array, order: Array, distance: float) -> Array:
-    n_items = order.size
-    if not distance:
-        place = np.empty(n_items, np.int64)
-        place[order] = np.arange(n_items)
-        return np.stack([place, place])
-    falling = -theta[order]
-    below = np.searchsorted(falling, distance - theta)
-    above = np.searchsorted(falling, -distance - theta, side="right") - 1
-    none_below, none_above = below == n_items, above < 0
-    farther = np.where(theta - theta.min() > theta.max() - theta, n_items - 1, 0)
-    below[none_below] = np.where(none_above, farther, above)[none_below]
-    above[none_above] = below[none_above]
-    return np.stack([below, above])
 
 
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:

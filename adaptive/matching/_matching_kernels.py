@@ -1,7 +1,7 @@
 """Compiled loops that choose comparisons: far ranks, opponents, voters and sides, and ballots of neighbours."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,35 @@ from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 Rng = np.random.Generator
+
+
+class RankChances(NamedTuple):
+    """Probabilities of ranks, as `adaptive.matching._rank_losses.rank_chances` computes them.
+
+    `ranks` each represent a group of ranks around them, small groups at the top and large ones below. `last` has the
+    last rank of each group, and `strengths` those fitted to the items of `ranks`. Each row of `chances`, shape
+    (n_items, n_levels), sums to 1.
+    """
+
+    ranks: Array
+    last: Array
+    strengths: Array
+    chances: Array
+
+
+class Candidates(NamedTuple):
+    """Items to compare, and where to look for their opponents.
+
+    `items` come by priority. The opponent of each is the item at the place in `order` that `places` has for it. If that
+    is negative, it is an item near one of its two places in `around`, shape (2, n_items). `lacking` has the number of
+    first comparisons that each item still needs.
+    """
+
+    items: Array
+    places: Array
+    order: Array
+    around: Array
+    lacking: Array
 
 
 @kernel
@@ -57,8 +86,7 @@ NEAR = 3
 def opponent(
     item: int,
     place: int,
-    around: Array,
-    order: Array,
+    candidates: Candidates,
     history: PairSet,
     base: int,
     batch: PairSet,
@@ -67,11 +95,12 @@ def opponent(
 ) -> int:
     """Return an item that the voter has not yet compared with `item`, or -1.
 
-    If possible, it is the item at `place` in `order`, unless `place` is negative. Otherwise the search proceeds
-    outwards from the place ``around[0, item]`` or ``around[1, item]``. `base` is the voter's offset in the keys of
-    `history`; pairs in `batch` are excluded. Up to the distance ``exhausted[way, item]`` from these places, all pairs
-    of the item are in `batch`.
+    If possible, it is the item at `place` in the order, unless `place` is negative. Otherwise the search proceeds
+    outwards from one of the two places around which to look. `base` is the voter's offset in the keys of `history`;
+    pairs in `batch` are excluded. Up to the distance ``exhausted[way, item]`` from these places, all pairs of the item
+    are in `batch`.
     """
+    order, around = candidates.order, candidates.around
     n_items = order.size
     start = 1 + below(rng, NEAR)
     sign = 1 if below(rng, 2) == 0 else -1
@@ -109,17 +138,21 @@ def opponent(
 
 
 @helper
-def seen_pairs(left: Array, right: Array, voter: Array, is_queued: Array, n_items: int, size: int) -> PairSet:
-    """Return the set of pairs that voters in `is_queued` have seen, with room for `size` more."""
+def seen_pairs(history: Pairs, is_queued: Array, n_items: int, size: int) -> PairSet:
+    """Return the set of pairs that voters in `is_queued` have seen, with room for `size` more.
+
+    `history` has the left and right item and the voter of each pair shown, or -1 if the voter is unknown.
+    """
+    left, right, voter = history
     n_rows = size
     for k in range(left.size):
         n_rows += voter[k] >= 0 and is_queued[voter[k]]
     n_keys = n_items * n_items
-    history = pair_set(n_keys * is_queued.size, n_rows)
+    shown_pairs = pair_set(n_keys * is_queued.size, n_rows)
     for k in range(left.size):
         if voter[k] >= 0 and is_queued[voter[k]]:
-            insert(history, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
-    return history
+            insert(shown_pairs, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+    return shown_pairs
 
 
 @helper
@@ -138,36 +171,21 @@ def by_load(load: Array, most: int, rng: Rng) -> Array:
 
 @kernel
 def deal_matches(
-    candidates: Array,
-    places: Array,
-    order: Array,
-    around: Array,
-    lacking: Array,
-    history_left: Array,
-    history_right: Array,
-    history_voter: Array,
-    excess: Array,
-    load: Array,
-    queue: Array,
-    often: Array,
-    rng: Rng,
-    left: Array,
-    right: Array,
-    voter: Array,
-) -> int:
-    """Fill `left`, `right` and `voter`, and return the number of comparisons that could be made.
+    candidates: Candidates, history: Pairs, excess: Array, load: Array, queue: Array, often: Array, size: int, rng: Rng
+) -> Pairs:
+    """Return the left item, the right item and the voter of `size` comparisons, or of those that could be made.
 
-    Items come in the order of `candidates`, repeatedly. Items that are `lacking` comparisons are skipped once they have
-    them. The opponent is the item at the given place in `places`. If that is negative, it is the item nearest in
-    `order` to one of the two places `around` that the voter has not compared with this item. Pairs in `often` repeat
-    only if nothing else is left. `excess` is the number of times that each item was on the left, minus those on the
-    right.
+    Candidates come in their order, repeatedly. Items that are lacking comparisons are skipped once they have them. The
+    opponent is one that the voter has not compared with the item. Pairs in `often` repeat only if nothing else is left.
+    `excess` is the number of times that each item was on the left, minus those on the right.
 
     The voter has the lowest `load`, which is the number of comparisons including earlier ones. Voters with equal load
     come in the order of `queue`, or in random order if it is empty. With prompts, a voter here is a combination of a
     voter and a prompt.
     """
-    n_items, size, n_voters = order.size, left.size, load.size
+    left, right, voter = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    items, lacking = candidates.items, candidates.lacking
+    n_items, n_voters = candidates.order.size, load.size
     n_keys = n_items * n_items
     # Pairs of this batch repeat only if nothing else is left for a voter. Without `exhausted`, half of all pairs of
     # 1,500 items would take 15 s instead of 0.1 s, because most nearby pairs are taken.
@@ -177,12 +195,12 @@ def deal_matches(
     exhausted = np.zeros((2, n_items), np.int64)
     was_lacking = lacking.copy()
     if queue.size == 0:
-        queue = by_load(load, history_voter.size, rng)
+        queue = by_load(load, history[2].size, rng)
     # For a few comparisons, building a set of all pairs seen by all voters would take most of the time.
     is_queued = np.zeros(n_voters, np.bool_)
     for v in queue[:size]:
         is_queued[v] = True
-    history = seen_pairs(history_left, history_right, history_voter, is_queued, n_items, size)
+    shown_pairs = seen_pairs(history, is_queued, n_items, size)
     # The first `n_level` voters of the queue have the lowest load and come in turn, starting at `head`. After each
     # round, voters with the load that they have reached join them, and come first.
     level, n_level = load[queue[0]], 0
@@ -194,21 +212,21 @@ def deal_matches(
                 n_level += 1
             level, n_turns = level + 1, n_level
             head = head if head < n_level else 0
-        item, place = candidates[served % candidates.size], places[served % candidates.size]
+        item, place = items[served % items.size], candidates.places[served % items.size]
         served += 1
         if served <= n_items and was_lacking[item] > 0 and lacking[item] <= 0:
             continue
         v = queue[head]
         if not is_queued[v]:  # an earlier voter had nothing left
             is_queued[:] = True
-            history = seen_pairs(history_left, history_right, history_voter, is_queued, n_items, size)
+            shown_pairs = seen_pairs(history, is_queued, n_items, size)
             for k in range(n_made):
-                insert(history, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
-        other = opponent(item, place, around, order, history, v * n_keys, batch, exhausted, rng)
+                insert(shown_pairs, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+        other = opponent(item, place, candidates, shown_pairs, v * n_keys, batch, exhausted, rng)
         if other >= 0:
             misses = 0
             key = key_of(n_items, item, other)
-            insert(history, v * n_keys + key)
+            insert(shown_pairs, v * n_keys + key)
             insert(batch, key)
             n_taken += 1
             lead = excess[item] - excess[other]
@@ -224,7 +242,7 @@ def deal_matches(
             head, n_turns = head + 1 if head + 1 < n_level else 0, n_turns - 1
             continue
         misses += 1
-        if misses < candidates.size:
+        if misses < items.size:
             continue
         misses = 0
         if n_taken > 0:
@@ -240,29 +258,20 @@ def deal_matches(
         head = head if head < n_level else 0
         if n_level == 0:
             level = max(level, load[queue[0]])
-    return n_made
+    return left[:n_made], right[:n_made], voter[:n_made]
 
 
 @kernel
 def far_rank_losses(
-    theta: Array,
-    item_ranks: Array,
-    far: Array,
-    levels: Array,
-    ranks: Array,
-    last: Array,
-    chances: Array,
-    n0: float,
-    step: float,
-    of_tau: Array,
-    of_rho: Array,
-    aim: Array,
+    theta: Array, item_ranks: Array, far: Array, of_ranks: RankChances, n0: float, step: float, out: Array
 ) -> None:
     """Set the expected loss of tau_w and rho_w by each item, from the probability that it belongs above ``far[i]``.
 
-    The level of the item's rank is excluded. Losses are those of `rank_losses`. ``aim[i]`` is the target strength of an
-    opponent: halfway to the mean level, weighted by loss, but at most `step` above the item.
+    The level of the item's rank is excluded. Losses are those of `rank_losses`; they are the first two rows of `out`.
+    The last is the target strength of an opponent: halfway to the mean level, weighted by loss, but at most `step`
+    above the item.
     """
+    ranks, last, levels, chances = of_ranks
     for i in range(theta.size):
         item_weight = 1.0 / (item_ranks[i] + n0)
         tau, rho, height = 0.0, 0.0, 0.0
@@ -275,8 +284,8 @@ def far_rank_losses(
             tau += both * abs(other - item_weight)
             rho += both * away * away
             height += both * away * away * (levels[g] - theta[i])
-        of_tau[i], of_rho[i] = tau, rho
-        aim[i] = theta[i] + (min(step, 0.5 * height / rho) if rho > 0.0 else 0.0)
+        out[0, i], out[1, i] = tau, rho
+        out[2, i] = theta[i] + (min(step, 0.5 * height / rho) if rho > 0.0 else 0.0)
 
 
 @kernel
@@ -398,8 +407,8 @@ def matched_pairs(orders: Array, n_items: int, copies: int, sparse: bool, rng: R
 @kernel
 def spare_voters(
     left: Array, right: Array, voter: Array, history: PairSet, n_items: int, n_voters: int, rng: Rng
-) -> int:
-    """Exchange voters so that none gets a repeat or a pair in `history`; return the number of pairs that still do."""
+) -> None:
+    """Exchange voters so that none gets a repeat or a pair in `history`, if possible."""
     n_keys = n_items * n_items
     now = pair_set(n_keys * n_voters, left.size)
     keys = np.empty(left.size, np.int64)
@@ -411,7 +420,6 @@ def spare_voters(
             wrong[k] = True
         else:
             insert(now, mine)
-    n_wrong = 0
     for k in range(left.size):
         n_tries = 0
         while wrong[k] and n_tries < 20 * left.size:
@@ -428,21 +436,11 @@ def spare_voters(
             insert(now, theirs)
             voter[k], voter[other] = v, u
             wrong[k] = False
-        n_wrong += wrong[k]
-    return n_wrong
 
 
 @kernel
 def matched_comparisons(
-    orders: Array,
-    items: Array,
-    presentations: int,
-    n_voters: int,
-    history_left: Array,
-    history_right: Array,
-    history_voter: Array,
-    n_all: int,
-    rng: Rng,
+    orders: Array, items: Array, presentations: int, n_voters: int, history: Pairs, n_all: int, rng: Rng
 ) -> Pairs:
     """Return the left and right item and the voter of each comparison; empty if pairs would have to repeat."""
     n_items = items.size
@@ -452,12 +450,9 @@ def matched_comparisons(
     if first.size == 0:
         return first, second, repeats
     left, right, voter = dealt_comparisons(n_items, presentations, n_voters, first, second, repeats, rng)
-    n_keys = n_all * n_all
-    history = pair_set(n_keys * n_voters, history_left.size)
-    for k in range(history_left.size):
-        insert(history, history_voter[k] * n_keys + key_of(n_all, history_left[k], history_right[k]))
+    shown_pairs = seen_pairs(history, np.ones(n_voters, np.bool_), n_all, 0)
     left_items, right_items = np.empty(left.size, np.int64), np.empty(left.size, np.int64)
     for k in range(left.size):
         left_items[k], right_items[k] = items[left[k]], items[right[k]]
-    spare_voters(left_items, right_items, voter, history, n_all, n_voters, rng)
+    spare_voters(left_items, right_items, voter, shown_pairs, n_all, n_voters, rng)
     return left, right, voter

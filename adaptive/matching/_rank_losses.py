@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,8 @@ from numpy.typing import NDArray
 from adaptive.model._likelihood import kernel_input
 from adaptive.model._strengths import Strengths, rows_of
 
+if TYPE_CHECKING:
+    from adaptive.matching._matching_kernels import RankChances
 Array: TypeAlias = NDArray[Any]
 
 SPACING: Final = 1.6  # factor by which groups of ranks grow
@@ -51,18 +52,15 @@ def losses_above(strengths: Strengths, far: Array, order: Array, n0: float, step
     """
     from adaptive.matching._matching_kernels import far_rank_losses
 
-    chances, n_items = RankChances.of(strengths), order.size
-    item_ranks = np.empty(n_items)
-    item_ranks[order] = np.arange(1.0, n_items + 1)
-    of_tau, of_rho, aim = np.empty((3, n_items))
-    levels = (chances.strengths, chances.ranks, chances.last, chances.chances)
-    far_rank_losses(strengths.theta, item_ranks, far, *levels, float(n0), step, of_tau, of_rho, aim)
+    item_ranks, losses = np.empty(order.size), np.empty((3, order.size))
+    item_ranks[order] = np.arange(1.0, order.size + 1)
+    far_rank_losses(strengths.theta, item_ranks, far, rank_chances(strengths), float(n0), step, losses)
+    of_tau, of_rho, aim = losses
     return of_tau, of_rho, aim
 
 
-@dataclass(frozen=True, eq=False)
-class RankChances:
-    """Probabilities of ranks, given the votes on each item.
+def rank_chances(strengths: Strengths) -> RankChances:
+    """Return probabilities of ranks, given the votes on each item; time and memory are linear in votes and items.
 
     Draws hardly ever lift an item far above its rank, but an item with one defeat and no victory, which is probably
     weak, may be the best of all with a small probability. These probabilities follow from the votes on the item, with
@@ -72,40 +70,20 @@ class RankChances:
 
     This is Bayes' rule with the fitted strengths as the prior (empirical Bayes). The small probability matters because
     the loss is large: rho_w falls by the square of the distance times the weight of the true rank.
-
-    Attributes
-    ----------
-    ranks : ndarray of float64, shape (n_levels,)
-        Ranks that each represent a group of ranks around them: small groups at the top, large ones below.
-    last : ndarray of int64, shape (n_levels,)
-        The last rank of each group.
-    strengths : ndarray of float64, shape (n_levels,)
-        Strengths fitted to the items of these ranks.
-    chances : ndarray of float64, shape (n_items, n_levels)
-        Probabilities; each row sums to 1.
     """
+    from adaptive.matching._matching_kernels import RankChances, log_chances
 
-    ranks: Array
-    last: Array
-    strengths: Array
-    chances: Array
-
-    @classmethod
-    def of(cls, strengths: Strengths) -> RankChances:
-        """Compute the probabilities from fitted strengths; time and memory are linear in votes and items."""
-        from adaptive.matching._matching_kernels import log_chances
-
-        rows, at = rows_of(strengths.comparisons, strengths.model), strengths.parameters
-        starts, stops = rank_groups(rows.n_items)
-        middle = (starts + stops - 1) // 2
-        levels = np.sort(at.theta)[::-1][middle]
-        chances = np.empty((rows.n_items, middle.size))
-        log_chances(*kernel_input(rows, at), at.theta, levels, chances)
-        chances += np.log(stops - starts)
-        chances -= chances.max(axis=1, keepdims=True)
-        np.exp(chances, out=chances)
-        chances /= chances.sum(axis=1, keepdims=True)
-        return cls(middle + 1.0, stops, levels, chances)
+    rows, at = rows_of(strengths.comparisons, strengths.model), strengths.parameters
+    starts, stops = rank_groups(rows.n_items)
+    middle = (starts + stops - 1) // 2
+    levels = np.sort(at.theta)[::-1][middle]
+    chances = np.empty((rows.n_items, middle.size))
+    log_chances(*kernel_input(rows, at), at.theta, levels, chances)
+    chances += np.log(stops - starts)
+    chances -= chances.max(axis=1, keepdims=True)
+    np.exp(chances, out=chances)
+    chances /= chances.sum(axis=1, keepdims=True)
+    return RankChances(middle + 1.0, stops, levels, chances)
 
 
 def rank_groups(n_items: int) -> tuple[Array, Array]:

@@ -98,10 +98,6 @@ class DrawnRanks(Result):
         """Drawn ranks of each item in ascending order, shape (n_items, n_samples)."""
         return np.sort(np.ascontiguousarray(self.ranks.T), axis=1)
 
-    def coefficients(self, coefficient: Coefficient, workers: int | None = None) -> Array:
-        """Return the coefficient of each drawn ranking, as x, with the estimate; shape (n_samples,)."""
-        return correlate_rows(coefficient, self.ranks, self.n_tied, self.estimate, workers)
-
 
 def correlate_rows(coefficient: Coefficient, ranks: Array, n_tied: Array, other: Ranking, workers: int | None) -> Array:
     """Return the coefficient of each row of ranks, as x, with another ranking of the same items in the same order."""
@@ -384,13 +380,10 @@ def rank_intervals_of(draws: DrawnRanks, level: float, simultaneous: bool = Fals
     """
     confidence, is_simultaneous = checked_level(level, error=ModelError), checked_flag(simultaneous, "simultaneous")
     n_samples = len(draws.ranks)
-
-    def ends(tail: float) -> list[int]:
-        # Take quantiles that are drawn ranks, because values between two ranks are not ranks.
-        shares = (tail, 0.5, 1 - tail)
-        return [min(n_samples - 1, max(0, int(np.ceil(share * n_samples - 1e-9)) - 1)) for share in shares]
-
-    places = ends((1 - confidence) / 2)
+    # Take quantiles that are drawn ranks, because values between two ranks are not ranks.
+    tail = (1 - confidence) / 2
+    shares = (tail, 0.5, 1 - tail)
+    places = [min(n_samples - 1, max(0, int(np.ceil(share * n_samples - 1e-9)) - 1)) for share in shares]
     if is_simultaneous:
 
         def holds_enough(n_left_out: int) -> bool:
@@ -486,10 +479,10 @@ def cut_of(draws: DrawnRanks, k: int) -> Cut:
     agreed = shares[:, estimated == 0].sum(axis=1) < 1e-9
     if tied.any():
         # Tied items fill the places left, each choice equally likely: 1 / C(n, places).
-        from math import comb
-
         places = number - int(certain.sum())
-        chance = 1 / comb(int(tied.sum()), places)  # in integers: C of over 1,000 tied items is too large for a float
+        chance = 1 / math.comb(
+            int(tied.sum()), places
+        )  # in integers: C of over 1,000 tied items is too large for a float
         agreed = (shares[:, certain] == 1).all(axis=1) * agreed * chance
     return Cut(number, float(np.mean(agreed)), float(np.mean(shares @ estimated)), len(shares))
 
@@ -499,8 +492,7 @@ def expected_correlation_of(
 ) -> ExpectedCorrelation:
     """Return mean and interval of the coefficient of drawn rankings with the estimate."""
     coefficient_value, confidence = as_coefficient(coefficient), checked_level(level, error=ModelError)
-    values = draws.coefficients(coefficient_value, workers)
-    read_only(values)
+    values = read_only(correlate_rows(coefficient_value, draws.ranks, draws.n_tied, draws.estimate, workers))
     defined = values[~np.isnan(values)]
     mean, low, high = float("nan"), float("nan"), float("nan")
     if defined.size:

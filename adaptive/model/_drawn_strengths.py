@@ -46,17 +46,16 @@ class DrawnStrengths(TableResult):
         @property
         def theta(self) -> NDArray[np.float64]: ...
 
+        @property
+        def _item_covariance(self) -> NDArray[np.float64]: ...
+
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint distribution, shape (n, n_items)."""
         raise NotImplementedError
 
-    def _covariance_of_items(self) -> NDArray[np.float64]:
-        """Return the covariance of the strengths, shape (n_items, n_items)."""
-        raise NotImplementedError
-
     def _covariance_at(self, level: float) -> NDArray[np.float64]:  # noqa: ARG002 (it matters with clusters)
         """Return the covariance with which a normal distribution has the intervals of this level."""
-        return self._covariance_of_items()
+        return self._item_covariance
 
     @cached_property
     def ranking(self) -> Ranking:

@@ -183,8 +183,7 @@ class Parameters(Result):
     sd: float
 
     def __post_init__(self) -> None:
-        for name in ("theta", "discrimination", "oversight", "side"):
-            getattr(self, name).flags.writeable = False
+        read_only((self.theta, self.discrimination, self.oversight, self.side))
 
     @property
     def precision(self) -> float:

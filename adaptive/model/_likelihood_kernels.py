@@ -222,6 +222,14 @@ def chance(winner: int, margin: float, oversight: float, nu: float, link: int, h
 
 
 @helper
+def chance_of_row(votes: Any, voters: GroupParameters, row: int, difference: float) -> float:
+    """Return the probability of the answer in a row of `Votes` or `ReadVotes`, for this difference of its two sides."""
+    v = votes.group[row]
+    margin = voters.discrimination[v] * difference + voters.side[v]
+    return chance(votes.winner[row], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+
+
+@helper
 def oversight_terms(chances: Chances, oversight: float, per_left: float, per_right: float) -> Slips:
     """Return the derivatives of answers in their oversight, from the inverses of their probabilities.
 
@@ -452,26 +460,18 @@ def conjugate_gradients(
 
 @kernel
 def wealth_of_bets(
-    left: Array,
-    right: Array,
-    winner: Array,
-    pair: Array,
-    won: Array,
-    means: Array,
-    variances: Array,
-    stakes: Array,
-    logs: Array,
-    log_wealth: Array,
+    votes: Votes, won: Array, means: Array, variances: Array, stakes: Array, logs: Array, log_wealth: Array
 ) -> None:
     """Set the logarithm of a gambler's wealth after each vote, who bets on the winner by the votes before it.
 
     Strengths are normal and independent, with a mean and a variance for each item in each row of `means` and
     `variances`. A vote moves both as one step of an extended Kalman filter does. One more predictor, the last row,
-    looks at the votes on the same pair alone: `pair` numbers the pairs, whichever item is on the left, and `won`, a row
+    looks at the votes on the same pair alone: groups number the pairs, whichever item is on the left, and `won`, a row
     of zeros for each, counts what the item of the smaller index won, and the other. `stakes` are shares of Kelly's
     stake, 2 p - 1 at even odds for a probability p. The wealth is the mean over predictors and stakes, whose logarithms
     begin as zeros in `logs`; a tie is no bet.
     """
+    left, right, winner, pair = votes
     total = 0.0
     for vote in range(left.size):
         one, other = left[vote], right[vote]

@@ -235,9 +235,9 @@ def _fitted(
     oversight: float | None,
     prior: float | Prior | None,
     start: Strengths | None,
-    tolerance: float,
-    max_iterations: int,
-    progress: Progress | None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
 ) -> Strengths:
     if not isinstance(comparisons, Comparisons):
         raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
@@ -286,8 +286,7 @@ def _fitted(
 def refit(strengths: Strengths, comparisons: Comparisons) -> Strengths:
     """Fit the same model to other votes on the same items, starting from the earlier fit."""
     oversight = None if strengths.model.slips else strengths.oversight
-    options = (oversight, strengths.prior, strengths, TOLERANCE, MAX_ITERATIONS, None)
-    return _fitted(comparisons, strengths.model, *options)
+    return _fitted(comparisons, strengths.model, oversight, strengths.prior, strengths)
 
 
 def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversight: float) -> Parameters | None:

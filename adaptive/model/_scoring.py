@@ -379,7 +379,7 @@ class BordaScores(TableResult):
 
     def __repr__(self) -> str:
         never = f", {len(self.never_compared):,} never compared" if self.never_compared else ""
-        return f"<BordaScores of {self.n_items:,} items{never}>"
+        return f"<{type(self).__name__} of {self.n_items:,} items{never}>"
 
 
 def borda(comparisons: Comparisons) -> BordaScores:
@@ -441,9 +441,6 @@ class CentralityScores(BordaScores):
     >>> rank_centrality(votes).scores
     array([0., 0.])
     """
-
-    def __repr__(self) -> str:
-        return super().__repr__().replace("BordaScores", "CentralityScores")
 
 
 def rank_centrality(comparisons: Comparisons, *, alpha: float = 0.0) -> CentralityScores:

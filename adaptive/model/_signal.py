@@ -89,16 +89,16 @@ def signal(comparisons: Comparisons) -> Signal:
     """
     if not isinstance(comparisons, Comparisons):
         raise ComparisonError(f"signal takes Comparisons; got {shown(comparisons)}")
-    from adaptive.model._likelihood_kernels import wealth_of_bets
+    from adaptive.model._likelihood_kernels import Votes, wealth_of_bets
 
     log_wealth = np.empty(comparisons.n_comparisons)
-    votes = comparisons.left, comparisons.right, comparisons.winner
-    lower, upper = np.minimum(*votes[:2]).astype(np.int64), np.maximum(*votes[:2])
+    sides = comparisons.left, comparisons.right
+    lower, upper = np.minimum(*sides).astype(np.int64), np.maximum(*sides)
     pairs, pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)
     won, means = np.zeros((pairs.size, 2)), np.zeros((len(SPREADS), comparisons.n_items))
     variances = means + np.square(SPREADS)[:, np.newaxis]
     logs = np.zeros((len(SPREADS) + 1, len(STAKES)))
-    wealth_of_bets(*votes, pair, won, means, variances, np.array(STAKES), logs, log_wealth)
+    wealth_of_bets(Votes(*sides, comparisons.winner, pair), won, means, variances, np.array(STAKES), logs, log_wealth)
     largest = max(0.0, float(log_wealth.max(initial=0.0)))
     reached = np.flatnonzero(log_wealth >= -math.log(SIGNAL_LEVEL))
     first = int(reached[0]) + 1 if reached.size else None

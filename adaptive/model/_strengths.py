@@ -345,13 +345,11 @@ class Strengths(DrawnStrengths):
         """
         if len(self.items) > MAX_EXACT:
             return read_only(self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0))
-        return read_only(np.sqrt(np.diagonal(self._covariance_of_items())))
-
-    def _covariance_of_items(self) -> NDArray[np.float64]:
-        return self._covariance
+        return read_only(np.sqrt(np.diagonal(self._item_covariance)))
 
     @cached_property
-    def _covariance(self) -> NDArray[np.float64]:
+    def _item_covariance(self) -> NDArray[np.float64]:
+        """Covariance of the posterior of the strengths, shape (n_items, n_items), read-only; up to 3,000 items."""
         if len(self.items) > MAX_EXACT:
             raise ModelError(f"the covariance of more than {MAX_EXACT:,} strengths is not computed")
         fit = self.joint_fit()
@@ -446,7 +444,7 @@ class Strengths(DrawnStrengths):
         if len(self.items) > likelihood.MAX_DENSE:  # the draws are normal
             return better
         contrast = np.array([1.0, -1.0])
-        variance = contrast @ self._covariance_of_items()[np.ix_(pair, pair)] @ contrast
+        variance = contrast @ self._item_covariance[np.ix_(pair, pair)] @ contrast
         width = float(ndtri((1 + better.level) / 2)) * math.sqrt(max(0.0, variance))
         difference, (low, high) = float(contrast @ self.theta[pair]), better.interval
         return replace(better, interval=(min(low, difference - width), max(high, difference + width)))

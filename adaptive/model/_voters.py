@@ -94,16 +94,6 @@ class JudgedVotes:
             votes.winner[rows].astype(np.float64), theta[left] - theta[right], 1 / diagonal[left] + 1 / diagonal[right]
         )
 
-    @property
-    def n_decided(self) -> int:
-        """Votes on pairs that the strengths do not tie."""
-        return int(np.count_nonzero(self.margin))
-
-    @property
-    def n_agreed(self) -> int:
-        """Votes for the stronger item."""
-        return int(np.count_nonzero(self.chose * self.margin > 0))
-
     def chances(self, strengths: Strengths, a: Array | float, oversight: Array | float) -> Array:
         """Return P(left), given no tie, averaged over normal errors of the strengths."""
         from scipy.special import expit, ndtr
@@ -306,8 +296,8 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
             )
         judged = JudgedVotes.of(strengths, others, rows)
         evidence[voter] = judged.evidence(strengths)
-        if n := judged.n_decided:
-            agreed = judged.n_agreed / n
+        if n := int(np.count_nonzero(judged.margin)):  # pairs that the strengths do not tie
+            agreed = int(np.count_nonzero(judged.chose * judged.margin > 0)) / n
             agreement[voter], expected[voter] = agreed, judged.expected(strengths)
             agreement_low[voter], agreement_high[voter] = wilson_interval(agreed, n, z)
     return VoterReport(

@@ -7,7 +7,7 @@ votes -> strengths -> similarities -> likelihood of each voter's votes at each l
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from adaptive.model._strengths import Strengths
 from adaptive.simulation._similarity import checked_similarity, named_similarity
 from adaptive.simulation._voters import Amplitude, VoterPopulation, vanishing_amplitude
 from rankcorr._checks import checked_level, checked_seed, shown, whole_number
-from rankcorr._output.results import TableResult
+from rankcorr._output.results import TableResult, read_only
 from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]
@@ -92,8 +92,7 @@ class PopulationFit(TableResult):
     resamples: int
 
     def __post_init__(self) -> None:
-        self.similarity.flags.writeable = False
-        self.intervals.flags.writeable = False
+        read_only((self.similarity, self.intervals))
 
     @property
     def intervals_by_name(self) -> dict[str, tuple[float, float, float]]:
@@ -153,7 +152,7 @@ class _Votes:
         surfaces = np.empty((self.n_voters, levels.size, lapses.size))
         votes = comparisons.left, comparisons.right, comparisons.winner, self.start
         amplitude = np.abs(np.asarray(self.amplitude(similarity), np.float64))
-        log_likelihoods(*votes, similarity, amplitude, levels, lapses, self.relatedness, surfaces)
+        log_likelihoods(votes, similarity, amplitude, self.relatedness, levels, lapses, surfaces)
         return box_posterior(surfaces), similarity
 
     def simulated(self, roots: Array, similarity: Array, rng: np.random.Generator) -> tuple[Comparisons, float]:
@@ -166,16 +165,11 @@ class _Votes:
         voter = np.repeat(np.arange(self.n_voters), np.diff(self.start))
         block = max(1, _BLOCK_NUMBERS // votes.n_items)
         difference = np.empty(votes.n_comparisons)
-        amplitude = np.asarray(self.amplitude(similarity), np.float64)
         for first in range(0, self.n_voters, block):
             last = min(self.n_voters, first + block)
             rows = slice(self.start[first], self.start[last])
-            opinions = rng.standard_normal((last - first, votes.n_items))
-            opinions *= pool.nonconformity[first:last, np.newaxis] * amplitude
-            opinions += similarity
-            np.clip(opinions, -1, 1, out=opinions)
-            if self.relatedness:
-                np.abs(opinions, out=opinions)
+            levels = {name: getattr(pool, name)[first:last] for name in ("nonconformity", "oversight")}
+            opinions = replace(pool, **levels).opinions(similarity, rng, relatedness=self.relatedness)
             row = voter[rows] - first
             difference[rows] = opinions[row, votes.left[rows]] - opinions[row, votes.right[rows]]
         winner = np.sign(difference).astype(np.int8)

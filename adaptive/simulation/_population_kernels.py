@@ -1,7 +1,7 @@
 """Compiled loops for a population of voters: the likelihood of each voter's votes at each level, and of boxes."""
 
 import math
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
+Votes: TypeAlias = tuple[Array, Array, Array, Array]
+"""Left item, right item and winner of each vote, sorted by voter, and the first vote of each voter."""
 
 _FAR: Final = 8.0  # beyond it, the normal distribution function is 0 or 1 to 6e-16
 # Gauss-Legendre nodes and weights on [0, 1].
@@ -57,21 +59,13 @@ def prefers_left(z_left: float, z_right: float, sd_left: float, sd_right: float,
 
 @kernel
 def log_likelihoods(
-    left: Array,
-    right: Array,
-    winner: Array,
-    start: Array,
-    similarity: Array,
-    amplitude: Array,
-    levels: Array,
-    lapses: Array,
-    relatedness: bool,
-    out: Array,
+    votes: Votes, similarity: Array, amplitude: Array, relatedness: bool, levels: Array, lapses: Array, out: Array
 ) -> None:
     """Fill `out`, shape (n_voters, n_levels, n_lapses), with the log-likelihood of each voter's votes.
 
-    Votes start[v] .. start[v+1]-1 belong to voter v; a tie counts as half a vote for each side.
+    A tie counts as half a vote for each side.
     """
+    left, right, winner, start = votes
     for v in range(start.size - 1):
         for s in range(levels.size):
             # Products are faster than sums of logarithms, and 24 factors do not underflow.

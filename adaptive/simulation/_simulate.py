@@ -447,18 +447,17 @@ class _Simulations:
         """Return coefficients of simulations start .. stop-1, shape (n, n_approaches, n_budgets, n_coefficients)."""
         gold = true_ranking(self.similarity, relatedness=self.settings.relatedness)
 
+        setting = self.plans, self.budgets, self.pool, self.similarity
+
         def of_budgets(simulation: int, approach: Approach) -> list[tuple[float, ...]]:
-            return [coefficients(gold, ranking, n0=self.n0) for ranking in self._rankings(simulation, approach)]
+            # The same as SeedSequence(seed).spawn(n)[simulation].spawn(n)[stream].
+            seed = np.random.SeedSequence(int(self.seed), spawn_key=(simulation, STREAMS[approach]))
+            rankings = rankings_of(approach, *setting, lambda: np.random.default_rng(seed), self.settings)
+            return [coefficients(gold, ranking, n0=self.n0) for ranking in rankings]
 
         simulations = range(start, stop)
         with one_blas_thread(0):  # the last digits of sums depend on the number of threads
             return np.array([[of_budgets(number, approach) for approach in self.approaches] for number in simulations])
-
-    def _rankings(self, simulation: int, approach: Approach) -> list[Ranking]:
-        # The same as SeedSequence(seed).spawn(n)[simulation].spawn(n)[stream].
-        seed = np.random.SeedSequence(int(self.seed), spawn_key=(simulation, STREAMS[approach]))
-        setting = self.plans, self.budgets, self.pool, self.similarity
-        return rankings_of(approach, *setting, lambda: np.random.default_rng(seed), self.settings)
 
 
 def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -> Iterator[NDArray[np.float64]]:

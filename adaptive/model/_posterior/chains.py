@@ -338,7 +338,7 @@ def draw_by_chains(
     progress: Progress | None,
 ) -> Array:
     """Run chains of `_ROWS_EACH` draws in threads, each from a normal draw under the heavy-tailed prior."""
-    from adaptive.model._posterior.sweep_kernels import Shape, sweep
+    from adaptive.model._posterior.sweep_kernels import Chain, Proposals, Shape, sweep
 
     approximation = _approximate(curved, at, side_precisions)
     n_items, n_sides = curved.rows.n_items, side_precisions.size
@@ -390,15 +390,15 @@ def draw_by_chains(
         pull = paraboloid.slope.copy()
         if pull.size:
             pull -= paraboloid.matrix @ (state.place(n_sides) - paraboloid.center)
+        chain = Chain(state.theta, state.opinion, state.shape, pull, *np.empty((3, votes.count.size)))
         draws = []
         for number in n_sweeps:
             normal = state.rng.standard_normal((number, n_numbers + n_sides))
             log_uniform = -state.rng.standard_exponential((number, n_numbers + n_sides))
             joint_changes = normal[:, n_numbers:] @ ridge.T
             pull_changes = joint_changes.astype(np.float32)[:, : pull.size] @ paraboloid.matrix
-            numbers = normal, log_uniform, joint_changes, pull_changes
-            changed = state.theta, state.opinion, state.shape
-            sweep(read_votes, voters, shared, prior, paraboloid.matrix, pull, steps, *numbers, *changed)
+            proposals = Proposals(steps, normal, log_uniform, joint_changes, pull_changes)
+            sweep(read_votes, voters, shared, prior, paraboloid.matrix, proposals, chain)
             level = state.theta.mean()  # the votes carry no information on it
             state.theta -= level
             state.shape[0] -= level

@@ -166,21 +166,7 @@ def draw_normal(
     """Draw strengths that are normal around the fitted ones; their mean is 0.
 
     They have the covariance of `covariance`, and side biases with the precisions `side_precisions` are integrated over.
-    """
-    draws = at.theta + _draw_by_solving(curved, side_precisions, opinions, n_draws, rng, progress)
-    draws -= draws.mean(axis=1, keepdims=True)
-    return draws
-
-
-def _draw_by_solving(
-    curved: Curvature,
-    side_precisions: Array,
-    opinions: Opinions | None,
-    n_draws: int,
-    rng: np.random.Generator,
-    progress: Progress | None,
-) -> Array:
-    """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks.
+    Each draw solves a linear system; the numbers do not depend on the size of blocks.
 
     Side biases are eliminated from the system. If votes are many, it is solved by a dense Cholesky factor L of H, which
     also replaces the noise of votes and prior: L^-T (z + L^-1 b) has the covariance H^-1 (H + C) H^-1, if b has C.
@@ -227,6 +213,8 @@ def _draw_by_solving(
         draws[start:stop] = solution.T
         if progress is not None:
             progress(stop - start)
+    draws += at.theta
+    draws -= draws.mean(axis=1, keepdims=True)
     return draws
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model._likelihood_kernels import GroupParameters, chance
+from adaptive.model._likelihood_kernels import GroupParameters, chance_of_row
 from rankcorr._rank_kernels import kernel
 
 Array = NDArray[Any]
@@ -59,6 +59,39 @@ class Shape(NamedTuple):
     most: float
     width: float
     spread: float
+
+
+class Proposals(NamedTuple):
+    """Steps that a chain tries.
+
+    `steps` are the standard deviations of steps of strengths. There is one sweep for each row of `normal` and
+    `log_uniform`: random numbers for the items, the opinions, the items again if there are opinions, and the shape. The
+    rows of `joint_changes` are changes of all strengths and side biases, if these are drawn; the next number of
+    `log_uniform` is for this step. The rows of `pull_changes` are products of the curvature of unread votes and those
+    of `joint_changes`.
+    """
+
+    steps: Array
+    normal: Array
+    log_uniform: Array
+    joint_changes: Array
+    pull_changes: Array
+
+
+class Chain(NamedTuple):
+    """Current strengths, opinions and shape of the prior, and what follows from them.
+
+    `pull` is the slope of the log-likelihood of unread votes; it is empty if all votes are read. Each row that is read
+    has an `offset` by opinions, and its answer the probability `chances`, which is one of `trials` after a step.
+    """
+
+    theta: Array
+    opinion: Array
+    shape: Array
+    pull: Array
+    offset: Array
+    chances: Array
+    trials: Array
 
 
 class Law(NamedTuple):
@@ -145,20 +178,10 @@ def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_un
 
 @kernel
 def change_opinions(
-    votes: ReadVotes,
-    voters: GroupParameters,
-    shared: Shared,
-    theta: Array,
-    opinion: Array,
-    offset: Array,
-    chances: Array,
-    trials: Array,
-    matrix: Array,
-    pull: Array,
-    normal: Array,
-    log_uniform: Array,
+    votes: ReadVotes, voters: GroupParameters, shared: Shared, chain: Chain, matrix: Array, normal: Array, logs: Array
 ) -> None:
-    """Change each shared opinion by a Metropolis step; `offset`, `chances` and `pull` are updated."""
+    """Change each shared opinion by a Metropolis step; `logs` are logarithms of uniform numbers."""
+    theta, opinion, _, pull, offset, chances, trials = chain
     n_unread = max(0, pull.size - theta.size)  # side biases, the last of `opinion`, on which unread votes depend
     for k in range(opinion.size):
         change = shared.step[k] * normal[k]
@@ -169,13 +192,11 @@ def change_opinions(
             gain += change * (pull[variable] - 0.5 * matrix[variable, variable] * change)
         for place in range(shared.start[k], shared.start[k + 1]):
             row = shared.sides[place] >> 1
-            v = votes.group[row]
             opinion_difference = offset[row] + (change if shared.sides[place] & 1 == 0 else -change)
-            margin = voters.discrimination[v] * (theta[votes.left[row]] - theta[votes.right[row]] + opinion_difference)
-            margin += voters.side[v]
-            trials[row] = chance(votes.winner[row], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+            difference = theta[votes.left[row]] - theta[votes.right[row]] + opinion_difference
+            trials[row] = chance_of_row(votes, voters, row, difference)
             gain += votes.times[row] * math.log(trials[row] / chances[row])
-        if gain >= log_uniform[k]:
+        if gain >= logs[k]:
             opinion[k] = trial
             for place in range(shared.start[k], shared.start[k + 1]):
                 row = shared.sides[place] >> 1
@@ -192,22 +213,17 @@ def change_jointly(
     voters: GroupParameters,
     shared: Shared,
     prior: Shape,
-    pull: Array,
-    theta: Array,
-    opinion: Array,
-    shape: Array,
-    offset: Array,
-    chances: Array,
-    trials: Array,
+    chain: Chain,
     change: Array,
     pull_change: Array,
     log_uniform: float,
 ) -> None:
-    """Change all strengths and side biases at once by a Metropolis step; `pull` would fall by `pull_change`.
+    """Change all strengths and side biases at once by a Metropolis step; the pull would fall by `pull_change`.
 
     Where an item is mostly on one side, its strength and a side bias can make up for each other. Steps of one of them
     alone would then be short.
     """
+    theta, opinion, shape, pull, offset, chances, trials = chain
     n_items, gain = theta.size, 0.0
     first = opinion.size - (change.size - n_items)  # of the side biases
     if prior.width < math.inf:
@@ -222,8 +238,7 @@ def change_jointly(
     for k in range(votes.left.size):
         v, left, right = votes.group[k], votes.left[k], votes.right[k]
         difference = theta[left] + change[left] - theta[right] - change[right] + offset[k] + change[n_items + v]
-        margin = voters.discrimination[v] * difference + voters.side[v]
-        trials[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+        trials[k] = chance_of_row(votes, voters, k, difference)
         gain += votes.times[k] * math.log(trials[k] / chances[k])
     if gain >= log_uniform:
         theta += change[:n_items]
@@ -235,14 +250,13 @@ def change_jointly(
 
 
 @kernel
-def exchange(
-    theta: Array, opinion: Array, shared: Shared, shape: Array, prior: Shape, normal: Array, log_uniform: Array
-) -> Array:
+def exchange(shared: Shared, prior: Shape, chain: Chain, normal: Array, log_uniform: Array) -> Array:
     """Move each strength, and all shared opinions on the item by as much the other way; return the moves.
 
     Votes on an item depend only on the sums. If shared opinions are behind all of them, these are the steps that move
     far. Otherwise the votes without a shared opinion would change, and no step is made.
     """
+    theta, opinion = chain.theta, chain.opinion
     n_items = theta.size
     precision, sums = np.zeros(n_items), np.zeros(n_items)
     for k in range(opinion.size):
@@ -251,7 +265,7 @@ def exchange(
             precision[i] += 1.0 / (shared.spread[k] * shared.spread[k])
             sums[i] += opinion[k] / (shared.spread[k] * shared.spread[k])
     change = np.zeros(n_items)
-    law = law_of(shape)
+    law = law_of(chain.shape)
     for i in range(n_items):
         if precision[i] == 0.0:
             continue
@@ -276,34 +290,23 @@ def sweep(
     shared: Shared,
     prior: Shape,
     matrix: Array,
-    pull: Array,
-    steps: Array,
-    normal: Array,
-    log_uniform: Array,
-    joint_changes: Array,
-    pull_changes: Array,
-    theta: Array,
-    opinion: Array,
-    shape: Array,
+    proposals: Proposals,
+    chain: Chain,
 ) -> None:
-    """Change `theta` by Metropolis steps, then shared opinions, then `shape`, then strengths with side biases.
+    """Change strengths by Metropolis steps, then shared opinions, then the shape, then strengths with side biases.
 
-    There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
-    again if there are opinions, and the shape. The rows of `joint_changes` are changes of all strengths and side
-    biases, if these are drawn; the next number of `log_uniform` is for this step. A paraboloid replaces the
-    log-likelihood of unread votes: `matrix` is its curvature and `pull` its slope at `theta` and the side biases; both
-    are empty if all votes are read. The rows of `pull_changes` are products of `matrix` and those of `joint_changes`.
+    A paraboloid replaces the log-likelihood of unread votes: `matrix` is its curvature, and the pull of the chain its
+    slope at the strengths and the side biases; both are empty if all votes are read.
     """
+    steps, normal, log_uniform, joint_changes, pull_changes = proposals
+    theta, opinion, shape, pull, offset, chances, trials = chain
     n_items, n_opinions = theta.size, opinion.size
-    # The chances of the answers at the current strengths, and at those of a trial.
-    chances, trials, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)
+    offset[:] = 0.0
     for k in range(n_opinions):
         for place in range(shared.start[k], shared.start[k + 1]):
             offset[shared.sides[place] >> 1] += opinion[k] if shared.sides[place] & 1 == 0 else -opinion[k]
     for k in range(votes.left.size):
-        v = votes.group[k]
-        margin = voters.discrimination[v] * (theta[votes.left[k]] - theta[votes.right[k]] + offset[k]) + voters.side[v]
-        chances[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+        chances[k] = chance_of_row(votes, voters, k, theta[votes.left[k]] - theta[votes.right[k]] + offset[k])
     has_shape = prior.width < math.inf
     for turn in range(normal.shape[0]):
         law = law_of(shape)
@@ -318,10 +321,8 @@ def sweep(
             above_product, below_product = 1.0, 1.0  # one logarithm for many votes halves the time
             for place in range(votes.first[i], votes.first[i + 1]):
                 k = votes.of_item[place]
-                v = votes.group[k]
                 difference = trial - theta[votes.right[k]] if votes.left[k] == i else theta[votes.left[k]] - trial
-                margin = voters.discrimination[v] * (difference + offset[k]) + voters.side[v]
-                trials[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+                trials[k] = chance_of_row(votes, voters, k, difference + offset[k])
                 if votes.times[k] > 1.0 or trials[k] < _SMALL or chances[k] < _SMALL:
                     gain += votes.times[k] * math.log(trials[k] / chances[k])
                     continue
@@ -340,15 +341,14 @@ def sweep(
         last = n_items + n_opinions
         if n_opinions > 0:
             columns = slice(n_items, last)
-            numbers = normal[turn, columns], log_uniform[turn, columns]
-            change_opinions(votes, voters, shared, theta, opinion, offset, chances, trials, matrix, pull, *numbers)
+            change_opinions(votes, voters, shared, chain, matrix, normal[turn, columns], log_uniform[turn, columns])
             columns = slice(last, last + n_items)
-            moves = exchange(theta, opinion, shared, shape, prior, normal[turn, columns], log_uniform[turn, columns])
+            moves = exchange(shared, prior, chain, normal[turn, columns], log_uniform[turn, columns])
             for k in range(votes.left.size):
                 offset[k] += moves[votes.right[k]] - moves[votes.left[k]]
             last += n_items
         if has_shape:
             change_shape(theta, shape, prior, normal[turn, last:], log_uniform[turn, last:])
         if joint_changes.shape[1] > n_items:
-            state = theta, opinion, shape, offset, chances, trials, joint_changes[turn], pull_changes[turn]
-            change_jointly(votes, voters, shared, prior, pull, *state, log_uniform[turn, last + 5])
+            changes = joint_changes[turn], pull_changes[turn]
+            change_jointly(votes, voters, shared, prior, chain, *changes, log_uniform[turn, last + 5])

@@ -485,7 +485,7 @@ def test_answers_must_fit_the_matches():
 @given(comparisons(voters=True), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_pairs_seen_are_those_of_the_voters_asked(votes, is_asked):
     n_items = votes.n_items
-    result = seen_pairs(votes.left, votes.right, votes.voter, np.array(is_asked), n_items, 1)
+    result = seen_pairs((votes.left, votes.right, votes.voter), np.array(is_asked), n_items, 1)
     pairs = set(voter_pairs(votes))
     for voter in range(3):
         for low in range(n_items):

@@ -13,7 +13,7 @@ from adaptive._votes import LEFT, RIGHT
 from adaptive.matching import _matching as matching
 from adaptive.matching._matching import FAR, STEP
 from adaptive.matching._matching_kernels import far_rank_losses
-from adaptive.matching._rank_losses import RankChances, rank_groups, rank_losses
+from adaptive.matching._rank_losses import rank_chances, rank_groups, rank_losses
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, rows, simulate_votes
 
@@ -37,7 +37,7 @@ def test_costs_of_near_ranks_follow_from_neighbouring_draws():
 def test_probabilities_of_ranks_follow_from_bayes_rule(votes, estimator, oversight, voters):
     fit, options = estimator
     strengths = fit(votes, oversight=oversight, voters=voters, side_bias=voters, **options)
-    result, at = RankChances.of(strengths), strengths.parameters
+    result, at = rank_chances(strengths), strengths.parameters
     starts, stops = rank_groups(votes.n_items)
     assert_array_equal(result.strengths, np.sort(at.theta)[::-1][result.ranks.astype(int) - 1])
     assert ((starts < result.ranks) & (result.ranks <= stops)).all()
@@ -66,7 +66,7 @@ def test_groups_of_ranks_grow_and_cover_all_ranks(n_items):
 
 def test_many_votes_do_not_overflow():
     votes, _ = simulate_votes(4, 30_000, seed=1, sd=3)
-    chances = RankChances.of(bradley_terry(votes)).chances
+    chances = rank_chances(bradley_terry(votes)).chances
     assert np.isfinite(chances).all()
     assert_allclose(chances.sum(axis=1), 1, rtol=1e-12)
 
@@ -74,11 +74,10 @@ def test_many_votes_do_not_overflow():
 def test_costs_of_far_ranks_are_weighted_by_their_probabilities():
     votes, _ = simulate_votes(40, 150, seed=2)
     strengths = bradley_terry(votes)
-    result, theta = RankChances.of(strengths), strengths.theta
+    result, theta = rank_chances(strengths), strengths.theta
     ranks, far = strengths.ranking.ranks.copy(), theta + 0.7
-    of_tau, of_rho, aim = np.empty((3, 40))
-    levels = (result.strengths, result.ranks, result.last, result.chances)
-    far_rank_losses(theta, ranks, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
+    of_tau, of_rho, aim = losses = np.empty((3, 40))
+    far_rank_losses(theta, ranks, far, result, 2.0, STEP, losses)
     for item in range(40):
         above = [
             k for k in range(result.ranks.size) if result.strengths[k] > far[item] and result.last[k] < ranks[item]
@@ -117,7 +116,7 @@ def count_draws_of_item_0(strengths):
 
 def test_a_possibly_unlucky_item_is_compared_more_often_and_with_stronger_items(monkeypatch):
     strengths = fit_with_bad_luck(300, 6_000)
-    result, theta = RankChances.of(strengths), strengths.theta
+    result, theta = rank_chances(strengths), strengths.theta
     assert result.chances[0] @ (result.strengths > theta[0] + FAR / math.sqrt(strengths.curvature.diagonal[0])) > 0.01
     often, stronger = count_draws_of_item_0(strengths)
     monkeypatch.setattr(matching, "FAR_SHARE", 0.0)

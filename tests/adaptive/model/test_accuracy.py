@@ -191,7 +191,7 @@ def test_the_interval_of_better_is_the_wider_of_draws_and_fit():
         draws = fit.drawn().theta
         low, high = np.quantile(draws[:, 19] - draws[:, 0], [0.1, 0.9])
         contrast = np.eye(20)[19] - np.eye(20)[0]
-        normal = norm(contrast @ fit.theta, math.sqrt(contrast @ fit._covariance_of_items() @ contrast)).interval(0.8)
+        normal = norm(contrast @ fit.theta, math.sqrt(contrast @ fit._item_covariance @ contrast)).interval(0.8)
         assert better.interval == pytest.approx((min(low, normal[0]), max(high, normal[1])))
 
 

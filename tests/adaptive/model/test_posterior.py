@@ -21,7 +21,7 @@ from adaptive.model._newton import JointFit, Move, pool_rows
 from adaptive.model._posterior import sweep_kernels
 from adaptive.model._posterior.chains import MOST_READ, Paraboloid, PooledVotes, draw_by_chains, side_precisions
 from adaptive.model._posterior.normal import Opinions, covariance, draw_normal, shared_opinions
-from adaptive.model._posterior.sweep_kernels import Shape, log_density, sweep
+from adaptive.model._posterior.sweep_kernels import Chain, Proposals, Shape, log_density, sweep
 from adaptive.model._strengths import rows_of
 from rankcorr._output.results import read_only
 from tests.adaptive import naive
@@ -645,9 +645,12 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
                 ),
                 shared,
             ),
-            *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
-            *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size)),
-            *(joint_changes, pull_changes, theta, inner, shape),
+            *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32)),
+            Proposals(
+                *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size)),
+                *(joint_changes, pull_changes),
+            ),
+            Chain(theta, inner, shape, pull, *np.empty((3, pooled.count.size))),
         )
         if n_measured:  # the constant part is the slope at the strengths
             place = np.concatenate([theta, inner[inner.size - n_sides :]])

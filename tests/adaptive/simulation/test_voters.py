@@ -429,7 +429,7 @@ def test_the_likelihood_of_a_voter_is_the_product_over_votes():
     z = np.linspace(0.9, -0.2, n_items)
     amplitude, grid, lapses = 1 - z**2, np.array([0.05, 0.2]), np.array([0.01, 0.1, 0.3])
     out = np.empty((3, 2, 3))
-    log_likelihoods(left, right, winner, start, z, amplitude, grid, lapses, True, out)
+    log_likelihoods((left, right, winner, start), z, amplitude, True, grid, lapses, out)
     for v, s, e in np.ndindex(out.shape):
         expected = 0.0
         for k in range(start[v], start[v + 1]):
