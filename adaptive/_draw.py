@@ -22,6 +22,7 @@ from rankcorr._output.results import Result, read_only
 Indices: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = tuple[Hashable, ...] | range
 LIMIT = 2**30 - 1  # each comparison has two ends, which need int32 indices
+_NEVER = 2**62  # above LIMIT**2, and adding meetings to it does not overflow
 
 
 @runtime_checkable
@@ -430,18 +431,18 @@ def draw_sets(
     sets = []
     for _ in range(n_sets):
         members: list[int] = []
-        n_met = np.zeros(len(labels), np.int64)
+        order = n_shown * LIMIT  # plus, of each item, how often it was in a set with a member
         for _ in range(number):
-            order = n_shown * LIMIT + n_met
-            order[members] = np.iinfo(np.int64).max
-            member = int(rng.choice(np.flatnonzero(order == order.min())))
-            np.add.at(n_met, met[member], 1)
+            fewest = np.flatnonzero(order == order.min())
+            member = int(fewest[rng.integers(fewest.size)])  # rng.choice(fewest) draws the same, but takes 20 us, not 4
+            order[member] = _NEVER
+            np.add.at(order, met[member], 1)
             members.append(member)
         n_shown[members] += 1
         for member in members:
             met[member] += [other for other in members if other != member]
         sets.append(rng.permutation(members))
-    return tuple(tuple(labels[place] for place in sets[row]) for row in rng.permutation(n_sets))
+    return tuple(tuple(labels_at(labels, sets[row])) for row in rng.permutation(n_sets))
 
 
 def draw_assignment(counts: Mapping[Hashable, int], size: int, *, rng: np.random.Generator) -> list[Hashable]:

@@ -189,3 +189,22 @@ def log_chance_of_grade(theta, left, right, grade, middle):
         for g in range(-most, most + 1)
     }
     return logits[grade] - math.log(sum(map(math.exp, logits.values())))
+
+
+def draw_sets(n_items, size, presentations, rng):
+    """Return the sets of `adaptive.draw_sets`, one choice among the items with the fewest sets and meetings a place."""
+    n_sets = -(-n_items * presentations // size)
+    n_shown = np.zeros(n_items, np.int64)
+    met = np.zeros((n_items, n_items), np.int64)
+    sets = []
+    for _ in range(n_sets):
+        members = []
+        for _ in range(size):
+            free = [item for item in range(n_items) if item not in members]
+            counts = {item: (n_shown[item], met[members, item].sum()) for item in free}
+            fewest = min(counts.values())
+            members.append(int(rng.choice([item for item in free if counts[item] == fewest])))
+        n_shown[members] += 1
+        met[np.ix_(members, members)] += 1
+        sets.append(rng.permutation(members))
+    return tuple(tuple(sets[row].tolist()) for row in rng.permutation(n_sets))

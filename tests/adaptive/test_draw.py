@@ -20,6 +20,7 @@ from scipy.stats import chisquare
 from adaptive import _draw_kernels as kernels
 from adaptive._draw import Ballot, draw_assignment, draw_ballot, draw_sets
 from adaptive.errors import DrawError
+from tests.adaptive.naive import draw_sets as draw_sets_naively
 from tests.adaptive.naive import parts
 
 JIT = hasattr(kernels.draw_comparisons, "signatures")
@@ -460,6 +461,17 @@ def test_sets_are_balanced(n_items, size, presentations, seed):
     assert 0 <= n_more < size
     assert sorted(counts.tolist()) == [presentations] * (n_items - n_more) + [presentations + 1] * n_more
     assert draw_sets(n_items, size, presentations, np.random.default_rng(seed)) == sets
+
+
+@given(st.integers(6, 20), st.integers(3, 6), st.integers(1, 9), st.integers(0, 99))
+def test_sets_for_a_seed_are_those_of_the_naive_draw(n_items, size, presentations, seed):
+    rng, naive_rng = np.random.default_rng(seed), np.random.default_rng(seed)
+    labels = [f"item {place}" for place in range(n_items)]
+    expected = draw_sets_naively(n_items, size, presentations, naive_rng)
+    assert draw_sets(labels, size, presentations, rng) == tuple(
+        tuple(labels[place] for place in members) for members in expected
+    )
+    assert rng.random() == naive_rng.random()
 
 
 @pytest.mark.parametrize(("n_items", "size", "presentations"), [(20, 4, 8), (99, 4, 8), (13, 4, 12), (30, 3, 10)])
