@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, warn_undefined
 from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr._output.results import Computed, Result, Rows, TableResult, json_ready, read_only
+from rankcorr._output.results import Computed, Result, ResultRows, TableResult, json_ready, read_only
 from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing
 from rankcorr._workers import loops
 
@@ -120,7 +120,7 @@ class Contributions(Computed, TableResult):
         dearest = np.lexsort((self.x.ranks, -self.cost))
         costliest = dearest[self.in_x[dearest]][:number].tolist()
         labels, *columns = self._columns().values()
-        return Rows(
+        return ResultRows(
             ItemContribution(labels[place], *(float(column[place]) for column in columns)) for place in costliest
         )
 

@@ -37,7 +37,7 @@ _NEEDED: Final = ("comparison", "left", "right", "winner")
 _GRACE: Final = 1.0  # seconds that a program has to end by itself
 
 
-class Answer(NamedTuple):
+class ProgramAnswer(NamedTuple):
     """The answer of a program, in the words of a file of votes, and its cost if known."""
 
     winner: str
@@ -84,7 +84,7 @@ class Judge:
         self._process: Any = None  # of subprocess, with pipes
         self._timed_out = False
 
-    def ask(self, name: str, left: object, right: object, prompt: str | None = None) -> Answer:
+    def ask(self, name: str, left: object, right: object, prompt: str | None = None) -> ProgramAnswer:
         """Ask which of two items is better, as an answer to a prompt if there is one.
 
         Raises
@@ -138,7 +138,7 @@ class Judge:
             with suppress(OSError):  # it has just ended
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _read(self, line: bytes, name: str) -> Answer:
+    def _read(self, line: bytes, name: str) -> ProgramAnswer:
         def fail(message: str) -> VoteError:
             text = printable(line.decode(errors="backslashreplace").rstrip("\n"), limit=200)
             return VoteError(f"comparison {name!r}: the judge's answer {message}; got the line {text}")
@@ -158,7 +158,7 @@ class Judge:
             raise fail('must have a "cost", which --most-cost needs')
         if cost is not None and not 0 <= real_number(cost) < math.inf:
             raise fail("must have a cost that is a finite number of 0 or more")
-        return Answer(_WINNERS[winner], cost)
+        return ProgramAnswer(_WINNERS[winner], cost)
 
     def end(self, grace: float) -> int:
         """End the program, which has `grace` seconds to end by itself, and return its status."""

@@ -148,7 +148,7 @@ def given_similarity(source: str, n_items: int | None) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Shared:
+class TuningOptions:
     """Options of `ballots tune` and `ballots votes-needed`, as they were given."""
 
     n_items: int | None = console.text_option("N", "Number of items (default: from the file).", type=int)
@@ -193,7 +193,7 @@ def tune_command(
     search: dict[str, Any] = console.options_of(
         dict, **{name: console.declared_option(Search, name, metavar="S") for name in ("simulations", "fresh")}
     ),
-    shared: Shared = console.options_of(Shared),
+    shared: TuningOptions = console.options_of(TuningOptions),
 ) -> None:
     """Find the best plan for a budget: fraction, presentations and number of ballots, or matching.
 
@@ -246,7 +246,7 @@ def votes_needed_command(
         "VOTES", "Maximum number of votes to try (default: 20 for each item).", type=int
     ),
     simulations: int = console.declared_option(Repetitions, "simulations", metavar="S"),
-    shared: Shared = console.options_of(Shared),
+    shared: TuningOptions = console.options_of(TuningOptions),
 ) -> None:
     """Estimate how many votes a mean accuracy takes, or report that these voters cannot reach it.
 

@@ -339,7 +339,7 @@ def _choice_of(entry: object) -> object:
     return choices[0] if isinstance(choices, list) and len(choices) == 1 else result.get("selected", entry)
 
 
-class Layout(NamedTuple):
+class VoteLayout(NamedTuple):
     """Columns of one format, and how their answers are read.
 
     Attributes
@@ -377,14 +377,14 @@ _TEXTS: Final = ("text1", "text2")
 _SIDES: Final = {"left": "left", "right": "right"}
 _SELECTIONS: Final = {"A": "left", "B": "right", "tie": "tie"}
 LAYOUTS: Final = {
-    "csv": Layout("left", "right", ("voter",), ("left", "right"), OWN_WORDS, _words_in_a_column),
-    "arena": Layout(*_MODELS, ("judge",), (*_MODELS, "winner"), ARENA_WORDS, _words_in_a_column),
-    "one_hot": Layout(*_MODELS, ("judge",), (*_MODELS, *list(_ONE_HOT)[:2]), None, _marks_in_columns),
-    "pairs": Layout(*_PAIR, ("voter",), _PAIR, None, _first_wins),
-    "choix": Layout(*_PAIR, ("voter",), (), None, _first_wins),
-    "crowd_kit": Layout("left", "right", ("worker", "voter"), ("left", "right", "label"), None, _winner_by_label),
-    "label_studio": Layout(
+    "csv": VoteLayout("left", "right", ("voter",), ("left", "right"), OWN_WORDS, _words_in_a_column),
+    "arena": VoteLayout(*_MODELS, ("judge",), (*_MODELS, "winner"), ARENA_WORDS, _words_in_a_column),
+    "one_hot": VoteLayout(*_MODELS, ("judge",), (*_MODELS, *list(_ONE_HOT)[:2]), None, _marks_in_columns),
+    "pairs": VoteLayout(*_PAIR, ("voter",), _PAIR, None, _first_wins),
+    "choix": VoteLayout(*_PAIR, ("voter",), (), None, _first_wins),
+    "crowd_kit": VoteLayout("left", "right", ("worker", "voter"), ("left", "right", "label"), None, _winner_by_label),
+    "label_studio": VoteLayout(
         *_TEXTS, ("voter", "annotator"), ("annotation_id", "annotator"), _SIDES, _answers_of_a_scheme
     ),
-    "potato": Layout("left", "right", ("voter",), (), _SELECTIONS, _answers_of_a_scheme),
+    "potato": VoteLayout("left", "right", ("voter",), (), _SELECTIONS, _answers_of_a_scheme),
 }

@@ -92,7 +92,7 @@ class ShownPairs(Result):
         return f"<ShownPairs: {len(self):,}>"
 
 
-class Columns(NamedTuple):
+class ComparisonFields(NamedTuple):
     """The fields of `adaptive.comparisons._comparisons.Comparisons`, in their order."""
 
     items: Sequence[Hashable]
@@ -265,7 +265,7 @@ def other_kind(labels: Sequence[Hashable]) -> tuple[Hashable, str] | None:
     return None
 
 
-def select_rows(columns: Columns, rows: ArrayLike) -> Columns:
+def select_rows(columns: ComparisonFields, rows: ArrayLike) -> ComparisonFields:
     """Return some rows, by a mask or by indices."""
     index, n_rows = np.asarray(rows), columns.left.size
     if index.shape == (0,) and index.dtype.kind == "f":  # an empty list
@@ -281,7 +281,7 @@ def select_rows(columns: Columns, rows: ArrayLike) -> Columns:
     return columns._replace(**parts, voter=voter, n_unanswered=0, unanswered=None)
 
 
-def joined_columns(first: Columns, then: Columns) -> Columns:
+def joined_columns(first: ComparisonFields, then: ComparisonFields) -> ComparisonFields:
     """Join the rows of both, which have the same items."""
     if not same_labels(first.items, then.items):
         raise ComparisonError(_difference(first.items, then.items))
@@ -298,7 +298,8 @@ def joined_columns(first: Columns, then: Columns) -> Columns:
         silent = first.unanswered if silent is None else first.unanswered.followed_by(silent)
     names, both = ("left", "right", "winner"), (first, then)
     left, right, winner = (np.concatenate([getattr(part, name) for part in both]) for name in names)
-    return Columns(first.items, left, right, winner, voters, voter, first.n_unanswered + then.n_unanswered, silent)
+    n_unanswered = first.n_unanswered + then.n_unanswered
+    return ComparisonFields(first.items, left, right, winner, voters, voter, n_unanswered, silent)
 
 
 def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDArray[np.int32]:
@@ -402,7 +403,7 @@ def columns_of_labels(
     items: Items | None,
     voters: Items | None,
     answers: Answers | None,
-) -> Columns:
+) -> ComparisonFields:
     """Number the labels of `Comparisons.from_labels`."""
     sides = {"left": listed_column(left, "left"), "right": listed_column(right, "right")}
     words = {**OWN_WORDS, **words_of(answers)}
@@ -414,7 +415,7 @@ def columns_of_labels(
     )
 
 
-def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
+def columns_of_votes(votes: VoteColumns, items: Items | None) -> ComparisonFields:
     """Number the labels of a file or a data frame.
 
     Raises
@@ -437,7 +438,7 @@ def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
 
 def columns_of_ballots(
     ballots: Iterable[tuple[Asked, ArrayLike]], items: Items | None, voters: Items | None
-) -> Columns:
+) -> ComparisonFields:
     """Join the columns of `Comparisons.from_ballots`."""
     pairs = list(ballots)
     for number, pair in enumerate(pairs):
@@ -457,10 +458,10 @@ def columns_of_ballots(
         voter = places_among(ballot.voters, all_voters, "voter", where)[ballot.voter]
         parts.append((places[ballot.left], places[ballot.right], codes, voter))
     left, right, winner, voter = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return _split_answers(Columns(all_items, left, right, winner, all_voters, voter))
+    return _split_answers(ComparisonFields(all_items, left, right, winner, all_voters, voter))
 
 
-def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
+def columns_of_pairs(pairs: ArrayLike, n_items: int) -> ComparisonFields:
     """Put winners on the left and losers on the right, as `Comparisons.from_pairs` does."""
     try:
         array = np.asarray(pairs)
@@ -473,7 +474,7 @@ def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
     if array.ndim != 2 or array.shape[1] != 2:
         raise ComparisonError(f"pairs must be of shape (n_comparisons, 2); got {array.shape}")
     items = checked_labels(n_items, "items", ComparisonError)
-    return Columns(items, array[:, 0], array[:, 1], np.full(len(array), LEFT, np.int8), None, None)
+    return ComparisonFields(items, array[:, 0], array[:, 1], np.full(len(array), LEFT, np.int8), None, None)
 
 
 def _number_labels(
@@ -484,7 +485,7 @@ def _number_labels(
     voters: Items | None,
     where: Where,
     counts: NDArray[np.int64] | None = None,
-) -> Columns:
+) -> ComparisonFields:
     """Number the labels and check them; row k counts ``counts[k]`` times, or once."""
     check_lengths({**sides, "winner": answers, **({} if voter is None else {"voter": voter})})
     known = None if items is None else checked_labels(items, "items", ComparisonError)
@@ -505,7 +506,7 @@ def _number_labels(
             columns_of_names = sides if noun == "item" else {"voter": voter or ()}
             check_decimals(names, noun, ComparisonError, partial(_place_of_name, columns_of_names, where))
             warn_unicode_twins(names, noun, stacklevel=6)
-    columns = Columns(all_items, left, right, winner, all_voters, casts)
+    columns = ComparisonFields(all_items, left, right, winner, all_voters, casts)
     if counts is not None:
         columns = select_rows(columns, np.repeat(np.arange(counts.size), counts))
     return _split_answers(columns)
@@ -517,7 +518,7 @@ def _place_of_name(columns: Mapping[str, Sequence[Any]], where: Where, text: str
     return next((where(*place) for place in places), "")
 
 
-def _split_answers(columns: Columns) -> Columns:
+def _split_answers(columns: ComparisonFields) -> ComparisonFields:
     """Separate answered from unanswered comparisons."""
     is_answered = columns.winner != UNANSWERED
     if is_answered.all():

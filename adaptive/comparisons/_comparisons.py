@@ -21,7 +21,7 @@ from adaptive._record import json_label
 from adaptive._scores import Counts, Tallied, Tally, count_votes
 from adaptive._votes import Vote
 from adaptive.comparisons._columns import (
-    Columns,
+    ComparisonFields,
     ShownPairs,
     check_lengths,
     checked_codes,
@@ -496,10 +496,10 @@ class Comparisons(Tallied, TableResult):
             if column is not None
         }
 
-    def _flat(self) -> Columns:
-        return Columns(*(getattr(self, name) for name in Columns._fields))
+    def _flat(self) -> ComparisonFields:
+        return ComparisonFields(*(getattr(self, name) for name in ComparisonFields._fields))
 
-    def _copy_with(self, columns: Columns) -> Comparisons:
+    def _copy_with(self, columns: ComparisonFields) -> Comparisons:
         """Make comparisons from checked columns: checking 10,000 labels again takes 1 ms."""
         copy = object.__new__(type(self))
         for name, value in columns._asdict().items():

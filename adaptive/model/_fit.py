@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from adaptive._votes import TIE
 from adaptive.errors import ModelError
 from adaptive.model import _newton as newton
-from adaptive.model._likelihood import INDEFINITE, MAX_DENSE, Parameters, Rows, curvature_at
+from adaptive.model._likelihood import INDEFINITE, MAX_DENSE, Parameters, VoteRows, curvature_at
 from adaptive.model._prior import SD_RANGE, SD_START, Prior
 from rankcorr._workers import Progress
 
@@ -40,7 +40,7 @@ _LIMITS: Final = np.log(
 
 
 def fit(
-    rows: Rows,
+    rows: VoteRows,
     prior: Prior,
     oversight: float,
     *,

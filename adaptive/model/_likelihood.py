@@ -86,7 +86,7 @@ class VoteModel(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class VoteRows:
     """Votes as the loops take them; a group is a voter if voters are modelled, else all votes are one group.
 
     A row is one vote. In pooled votes it is a pair of items, `answers` has its numbers of votes for the right, of ties
@@ -138,12 +138,12 @@ class Rows:
         order = np.argsort(self.group, kind="stable")
         return order, np.searchsorted(self.group[order], np.arange(self.n_groups + 1))
 
-    def select(self, places: Array) -> Rows:
+    def select(self, places: Array) -> VoteRows:
         """Return some of the votes."""
         columns = (self.left, self.right, self.winner, self.group)
         return self.with_columns(*(column[places] for column in columns))
 
-    def with_columns(self, *columns: Array) -> Rows:
+    def with_columns(self, *columns: Array) -> VoteRows:
         """Return other votes on the same items; columns are read-only, since a loop is compiled again for others."""
         left, right, winner, group = read_only(list(map(np.ascontiguousarray, columns)))
         return replace(self, left=left, right=right, winner=winner, group=group)
@@ -198,7 +198,7 @@ class Curvature:
     `terms` are what each vote adds to the derivatives, and `discrimination` is that of each group of votes.
     """
 
-    rows: Rows
+    rows: VoteRows
     precision: float
     log_likelihood: float
     terms: RowTerms
@@ -320,12 +320,12 @@ def solve_system(
     LinAlgError
         There is such a direction.
     """
-    from adaptive.model._likelihood_kernels import Absorption, GradientVectors, Pairs, conjugate_gradients
+    from adaptive.model._likelihood_kernels import Absorption, GradientVectors, PairCurvatures, conjugate_gradients
 
     if (diagonal <= 0).any():
         raise np.linalg.LinAlgError
     left, right = read_only(pairs[:2])
-    curvatures, solution = Pairs(left, right, pairs[2]), np.zeros(target.shape[::-1])
+    curvatures, solution = PairCurvatures(left, right, pairs[2]), np.zeros(target.shape[::-1])
     if absorption is None:
         absorption = Absorption(left[:0], np.empty((0, 0)), np.empty((0, 0, 0)), *[np.empty(0)] * 3)
     for column, solved in zip(target.T, solution, strict=True):
@@ -347,7 +347,7 @@ def inverse_of(matrix: Array) -> Array:
     return np.asarray(inverse + np.tril(inverse, -1).T)
 
 
-def laplacian(rows: Rows, weight: Array) -> Array:
+def laplacian(rows: VoteRows, weight: Array) -> Array:
     """Return a dense curvature matrix of votes whose curvatures in the difference of strengths are `weight`."""
     from adaptive.model._likelihood_kernels import add_laplacian
 
@@ -378,7 +378,7 @@ def is_confounded(information: Array, n_items: int) -> bool:
     return n_flat > 0 and n_flat > count_flat(information[:n_items, :n_items], n_items)
 
 
-def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:
+def kernel_input(rows: VoteRows, at: Parameters) -> tuple[Votes, GroupParameters]:
     """Return votes and the parameters of their groups as the loops take them."""
     from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, Votes
 
@@ -387,7 +387,7 @@ def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:
     return votes, GroupParameters(at.discrimination, at.oversight, at.side, at.nu, link, rows.half)
 
 
-def fill_terms(rows: Rows, at: Parameters, terms: RowTerms) -> float:
+def fill_terms(rows: VoteRows, at: Parameters, terms: RowTerms) -> float:
     """Set `terms` at some parameters, in threads if there are many rows, and return the log-likelihood."""
     from adaptive.model._likelihood_kernels import Counts, Margins, Votes, row_terms
 
@@ -404,7 +404,7 @@ def fill_terms(rows: Rows, at: Parameters, terms: RowTerms) -> float:
     return math.fsum(in_threads(fill, parts, checked_workers(None)))
 
 
-def curvature_at(rows: Rows, at: Parameters) -> Curvature:
+def curvature_at(rows: VoteRows, at: Parameters) -> Curvature:
     """Return log-likelihood, slopes and expected curvature, which is never indefinite."""
     from adaptive.model._likelihood_kernels import RowTerms
 
@@ -412,7 +412,7 @@ def curvature_at(rows: Rows, at: Parameters) -> Curvature:
     return Curvature(rows, at.precision, fill_terms(rows, at, terms), terms, at.discrimination)
 
 
-def check_bounded(rows: Rows, weight: Array) -> None:
+def check_bounded(rows: VoteRows, weight: Array) -> None:
     """Refuse strengths that grow without bound: the votes between two groups of items carry no information any longer.
 
     Without a prior this happens if one group never lost to the other, or so seldom that oversights explain it.

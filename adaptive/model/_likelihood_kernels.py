@@ -107,7 +107,7 @@ class RowTerms(NamedTuple):
         return RowTerms(*(values[rows] for values in self))
 
 
-class Pairs(NamedTuple):
+class PairCurvatures(NamedTuple):
     """Curvatures in the difference of two items, by row; the same two may occur again."""
 
     left: Array
@@ -343,7 +343,7 @@ def add_products_of_differences(left: Array, right: Array, first: Array, second:
 
 
 @kernel
-def add_pushes(pairs: Pairs, group: Array, coupling: Array, strengths: Array, pushes: Array) -> None:
+def add_pushes(pairs: PairCurvatures, group: Array, coupling: Array, strengths: Array, pushes: Array) -> None:
     """Add M' times a vector, for M as in `Absorption`."""
     left, right, _ = pairs
     n_free = len(coupling)
@@ -354,7 +354,7 @@ def add_pushes(pairs: Pairs, group: Array, coupling: Array, strengths: Array, pu
 
 
 @kernel
-def take_moves(pairs: Pairs, group: Array, coupling: Array, moves: Array, image: Array) -> None:
+def take_moves(pairs: PairCurvatures, group: Array, coupling: Array, moves: Array, image: Array) -> None:
     """Take off M times a vector, for M as in `Absorption`."""
     left, right, _ = pairs
     n_free = len(coupling)
@@ -389,7 +389,7 @@ def add_absorption(left: Array, right: Array, starts: Array, coupling: Array, in
 
 
 @helper
-def take_neighbours(pairs: Pairs, direction: Array, image: Array) -> None:
+def take_neighbours(pairs: PairCurvatures, direction: Array, image: Array) -> None:
     """Take the curvature of each pair times a direction off the image of its other item."""
     left, right, weight = pairs
     item, total = -1, 0.0  # pooled rows have long runs of one left item
@@ -405,7 +405,7 @@ def take_neighbours(pairs: Pairs, direction: Array, image: Array) -> None:
 
 
 @helper
-def take_absorption(pairs: Pairs, absorption: Absorption, direction: Array, image: Array) -> None:
+def take_absorption(pairs: PairCurvatures, absorption: Absorption, direction: Array, image: Array) -> None:
     """Take the absorbed part along a direction off its image."""
     group, coupling, inverse, multiplier, pushes, moves = absorption
     for parameter in range(pushes.size):
@@ -426,7 +426,7 @@ def take_absorption(pairs: Pairs, absorption: Absorption, direction: Array, imag
 
 @kernel
 def conjugate_gradients(
-    pairs: Pairs, diagonal: Array, absorption: Absorption, tolerance: float, vectors: GradientVectors
+    pairs: PairCurvatures, diagonal: Array, absorption: Absorption, tolerance: float, vectors: GradientVectors
 ) -> bool:
     """Solve for one target; return False at a direction without positive curvature. See `solve_system`."""
     solution, residual, direction, image = vectors

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model._likelihood import Parameters, Rows, VoteModel
+from adaptive.model._likelihood import Parameters, VoteModel, VoteRows
 from rankcorr._output.results import Result
 
 Array: TypeAlias = NDArray[Any]
@@ -50,12 +50,12 @@ class Misfit(Result):
     n_repeated: int
 
 
-def misfit(rows: Rows, voter: Array | None, at: Parameters) -> Misfit:
+def misfit(rows: VoteRows, voter: Array | None, at: Parameters) -> Misfit:
     """Compare votes with the model fitted to them; ties are left out.
 
     Parameters
     ----------
-    rows : Rows
+    rows : VoteRows
     voter : ndarray of int, shape (n_votes,), or None
         Who cast each vote; None if that is not known.
     at : Parameters

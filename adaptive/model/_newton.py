@@ -17,7 +17,7 @@ from adaptive.model._likelihood import (
     INDEFINITE,
     Curvature,
     Parameters,
-    Rows,
+    VoteRows,
     check_bounded,
     fill_terms,
     laplacian,
@@ -28,7 +28,7 @@ from rankcorr._output.results import read_only
 from rankcorr._workers import Progress
 
 if TYPE_CHECKING:
-    from adaptive.model._likelihood_kernels import Absorption, Pairs, RowTerms
+    from adaptive.model._likelihood_kernels import Absorption, PairCurvatures, RowTerms
 Array: TypeAlias = NDArray[Any]
 _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = (1e-10, 1e-2)  # of conjugate gradients: steps that end far from the solution need not be exact
@@ -106,7 +106,7 @@ class JointFit:
     otherwise conjugate gradients do.
     """
 
-    rows: Rows
+    rows: VoteRows
     prior: Prior
     oversight: float
     tolerance: float
@@ -324,7 +324,7 @@ class JointFit:
         variances[:, self.is_free] = np.diagonal(voters.inverse, axis1=1, axis2=2)
         return variances
 
-    def _eliminate(self, point: Point, is_observed: bool) -> tuple[Voters, Array]:
+    def _eliminate(self, point: Point, is_observed: bool) -> tuple[VoterParameters, Array]:
         """Return the parameters of voters, to be eliminated, and the curvature of each row in its two strengths.
 
         A group whose observed block has no maximum has the expected curvatures.
@@ -332,7 +332,7 @@ class JointFit:
         rows, at, prior, terms = self.rows, point.at, self.prior, point.terms
         group, a, free = rows.group, rows.of_group(at.discrimination), self.is_free
         if not free.any():
-            return Voters.without_parameters(rows), (terms.observed if is_observed else terms.expected) * a * a
+            return VoterParameters.without_parameters(rows), (terms.observed if is_observed else terms.expected) * a * a
         margin, odds = a * point.difference, at.oversight * (1 - at.oversight)
         observed = np.full(rows.n_groups, is_observed)
         while True:
@@ -363,9 +363,9 @@ class JointFit:
         shares = np.zeros((rows.n_groups, 3))
         shares[:, 0] = self.shares
         of_parameters = np.stack([a * of_row for of_row in coupling.values()])
-        return Voters(rows, of_parameters, np.linalg.inv(blocks), shares[:, free].ravel()), curved * a * a
+        return VoterParameters(rows, of_parameters, np.linalg.inv(blocks), shares[:, free].ravel()), curved * a * a
 
-    def _solve_blocks(self, voters: Voters, weight: Array, precision: float, columns: Array) -> Array:
+    def _solve_blocks(self, voters: VoterParameters, weight: Array, precision: float, columns: Array) -> Array:
         """Solve for strengths and groups, one column for each target, with the groups eliminated."""
         from scipy.linalg.lapack import dposv
 
@@ -402,20 +402,20 @@ class JointFit:
 
 
 @dataclass(frozen=True, eq=False)
-class Voters:
+class VoterParameters:
     """The parameters of voters, eliminated from a system of equations for the strengths.
 
     With B the blocks of the curvature, and h the shares of the voters in the mean of log a, the inverse of B on the
     moves that leave this mean unchanged is B^-1 - z z' / h'z with z = B^-1 h.
     """
 
-    rows: Rows
+    rows: VoteRows
     coupling: Array  # curvature of each row in the difference of strengths and each parameter, shape (n_free, n_rows)
     inverse: Array  # of the blocks, shape (n_groups, n_free, n_free)
     shares: Array  # of the parameters of voters in the mean of log a; 0 where that is not fitted
 
     @classmethod
-    def without_parameters(cls, rows: Rows) -> Voters:
+    def without_parameters(cls, rows: VoteRows) -> VoterParameters:
         """Return those of a model that fits strengths and ties alone."""
         return cls(rows, np.empty((0, rows.left.size)), np.empty((rows.n_groups, 0, 0)), np.empty(0))
 
@@ -453,10 +453,10 @@ class Voters:
         return image.T
 
     @property
-    def _pairs(self) -> Pairs:
-        from adaptive.model._likelihood_kernels import Pairs
+    def _pairs(self) -> PairCurvatures:
+        from adaptive.model._likelihood_kernels import PairCurvatures
 
-        return Pairs(self.rows.left, self.rows.right, np.empty(0))
+        return PairCurvatures(self.rows.left, self.rows.right, np.empty(0))
 
     @property
     def absorption(self) -> Absorption:
@@ -495,7 +495,7 @@ def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:
     return np.where(is_first[group], first, second)
 
 
-def pool_rows(rows: Rows) -> Rows:
+def pool_rows(rows: VoteRows) -> VoteRows:
     """Merge votes on the same pair into one row; without a side bias, either item may be on the left."""
     n_items, n_votes = rows.n_items, rows.left.size
     n_pairs = n_items * n_items * rows.n_groups
@@ -519,7 +519,7 @@ def pool_rows(rows: Rows) -> Rows:
     left, right = _divide(rest, n_items)
     columns: list[Array] = [left.astype(np.int32), right.astype(np.int32), np.empty(0, np.int8), group.astype(np.int32)]
     left, right, winner, group, answers = read_only([*columns, answers.astype(np.int32)])
-    return Rows(left, right, winner, group, n_items, rows.n_groups, rows.model, answers)
+    return VoteRows(left, right, winner, group, n_items, rows.n_groups, rows.model, answers)
 
 
 def _divide(numbers: Array, divisor: int) -> tuple[Array, Array]:
@@ -528,7 +528,7 @@ def _divide(numbers: Array, divisor: int) -> tuple[Array, Array]:
     return quotient, numbers - divisor * quotient
 
 
-def _answer_codes(rows: Rows, part: slice) -> Array:
+def _answer_codes(rows: VoteRows, part: slice) -> Array:
     """Return a number for each vote: three times that of its pair and group, and 0, 1 or 2 for right, tie and left."""
     left, right, winner = rows.left[part], rows.right[part], rows.winner[part]
     if not rows.model.side_bias:  # which item is on the left is random: choices by `numpy.where` take 40 times as long

@@ -109,7 +109,7 @@ LARGEST_RATIO: Final = 1.5  # at most 1.03 in 180 simulations of nine crowds, up
 SE_DRAWS: Final = 1_000  # for more items: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
 
 
-def rows_of(comparisons: Comparisons, model: likelihood.VoteModel) -> likelihood.Rows:
+def rows_of(comparisons: Comparisons, model: likelihood.VoteModel) -> likelihood.VoteRows:
     """Return votes as the loops take them; voters that are modelled must be known."""
     group, n_groups = np.zeros(comparisons.n_comparisons, np.int32), 1
     if model.voters:
@@ -117,7 +117,7 @@ def rows_of(comparisons: Comparisons, model: likelihood.VoteModel) -> likelihood
             raise ModelError("voters=True needs a column of voters, which these votes lack")
         group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
     group.flags.writeable = False  # like voters: a loop is compiled again for a writeable array
-    return likelihood.Rows(
+    return likelihood.VoteRows(
         comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model
     )
 

@@ -191,7 +191,7 @@ def _unguarded_rows(rows: list[Record], ids: tuple[int, ...]) -> Iterator[Record
     return (row._replace(cells=[*map(unguarded, row.cells)]) for row in rows)
 
 
-class _Columns(NamedTuple):
+class _RankingColumns(NamedTuple):
     names: list[str]
     ids: tuple[int, ...]
     score: int
@@ -206,7 +206,7 @@ def _find_columns(
     *,
     header: bool,
     n_ids: int,
-) -> _Columns:
+) -> _RankingColumns:
     names = first.cells if header else [str(number) for number in range(1, len(first.cells) + 1)]
     numeric = header and any(real_text(cell) for cell in first.cells)
     hint = "; if this line holds data, use --no-header (in Python, header=False)" if numeric else ""
@@ -239,7 +239,7 @@ def _find_columns(
         # The name of a column of text is in no row of data, so that numbers next to it are names, such as years.
         is_certain = id_columns is not None and not any(map(real_text, id_columns))
         _check_header(table, names[score], first.line, is_certain=is_certain)
-    return _Columns(names, ids, score)
+    return _RankingColumns(names, ids, score)
 
 
 def _check_header(table: TextTable, name: str, line: int, *, is_certain: bool) -> None:
@@ -267,7 +267,7 @@ def _check_ids(table: TextTable, name: str, line: int, cells: list[str]) -> None
 def _items(
     table: TextTable,
     records: Iterator[Record],
-    columns: _Columns,
+    columns: _RankingColumns,
     *,
     unordered: bool,
     duplicates: Duplicates,

@@ -36,7 +36,7 @@ _SHAPES: Final = (
 )
 
 
-class Layout(NamedTuple):
+class LineLayout(NamedTuple):
     """Meaning of the fields of a line, None for one that is not read; for "beir" also its header line."""
 
     fields: tuple[str | None, ...]
@@ -46,20 +46,20 @@ class Layout(NamedTuple):
 
 LAYOUTS: Final = {  # by the name of a value, and by form
     "relevance": {
-        "trec": Layout(("query", None, "document", "relevance")),
-        "msmarco": Layout(("query", None, "document", "relevance"), "\t"),
-        "beir": Layout(("query", "document", "relevance"), "\t", True),
+        "trec": LineLayout(("query", None, "document", "relevance")),
+        "msmarco": LineLayout(("query", None, "document", "relevance"), "\t"),
+        "beir": LineLayout(("query", "document", "relevance"), "\t", True),
     },
     "score": {
-        "trec": Layout(("query", None, "document", "rank", "score", None)),
-        "msmarco": Layout(("query", "document", "rank")),
-        "scores": Layout(("query", "document", "score")),
-        "beir": Layout(("query", "document", "score"), "\t", True),
+        "trec": LineLayout(("query", None, "document", "rank", "score", None)),
+        "msmarco": LineLayout(("query", "document", "rank")),
+        "scores": LineLayout(("query", "document", "score")),
+        "beir": LineLayout(("query", "document", "score"), "\t", True),
     },
 }
 
 
-class Columns(NamedTuple):
+class FileColumns(NamedTuple):
     """Columns of a file, and the line of each row; `ranks` is empty if the file has none next to its scores.
 
     Ids are columns of Arrow, and numbers are arrays, where pyarrow has read them.
@@ -89,7 +89,7 @@ class Columns(NamedTuple):
         return ""
 
 
-def read_columns(table: TextTable, value_name: str, form: str | None) -> Columns:
+def read_columns(table: TextTable, value_name: str, form: str | None) -> FileColumns:
     """Read qrels or a run; `value_name` is "relevance" for qrels, and "score" for a run.
 
     Raises
@@ -111,7 +111,7 @@ def read_columns(table: TextTable, value_name: str, form: str | None) -> Columns
             if not rows:
                 table.fail("there is no document")
             queries, documents, values = map(list, zip(*rows, strict=True))
-            return Columns(queries, documents, values, [], [])
+            return FileColumns(queries, documents, values, [], [])
         columns = _read_lines(table, text, layouts[layout_name])
     is_short = value_name == "score" and layout_name in ("msmarco", "scores")
     return _ranks_or_scores(table, columns, form) if is_short else columns
@@ -129,7 +129,7 @@ def _plain_layout(data: bytes, value_name: str, form: str | None) -> str | None:
     )
 
 
-def read_plain_table(data: bytes, header: str, names: Sequence[str | None]) -> Columns | None:
+def read_plain_table(data: bytes, header: str, names: Sequence[str | None]) -> FileColumns | None:
     """Read a table by pyarrow, if its first line is the header, and has one delimiter that needs no further checks.
 
     `names` are those of the columns of the query, the document, the score and the rank.
@@ -143,10 +143,10 @@ def read_plain_table(data: bytes, header: str, names: Sequence[str | None]) -> C
     cells = header.split(separator)
     if len(set(cells)) < len(cells) or not set(names[:3]) <= set(cells):  # repeats, or quotes
         return None
-    return _read_plain(data, Layout(tuple(map(fields.get, cells)), separator, True))
+    return _read_plain(data, LineLayout(tuple(map(fields.get, cells)), separator, True))
 
 
-def _read_plain(data: bytes, layout: Layout) -> Columns | None:
+def _read_plain(data: bytes, layout: LineLayout) -> FileColumns | None:
     """Read lines by pyarrow, if every one has the same number of fields between single spaces, tabs or delimiters."""
     line = data[: data.find(b"\n")]
     n_fields = len(layout.fields)
@@ -170,7 +170,7 @@ def _read_plain(data: bytes, layout: Layout) -> Columns | None:
         return None
     queries, documents, values = (columns[layout.fields.index(name)] for name in ("query", "document", value_name))
     ranks = columns[layout.fields.index("rank")] if "rank" in layout.fields and value_name != "rank" else []
-    return Columns(queries, documents, values, ranks, range(1 + layout.has_head, 1 + layout.has_head + len(values)))
+    return FileColumns(queries, documents, values, ranks, range(1 + layout.has_head, 1 + layout.has_head + len(values)))
 
 
 def is_trec(path: str | os.PathLike[str]) -> bool:
@@ -234,12 +234,12 @@ def _split(line: str, separator: str | None) -> list[str]:
     return [field for field in spaced.split(" ") if field]
 
 
-def _read_lines(table: TextTable, text: str, layout: Layout) -> Columns:
+def _read_lines(table: TextTable, text: str, layout: LineLayout) -> FileColumns:
     value_name = next(name for name in ("score", "relevance", "rank") if name in layout.fields)
     query, document, value = (layout.fields.index(name) for name in ("query", "document", value_name))
     rank = layout.fields.index("rank") if "rank" in layout.fields and value_name != "rank" else None
     lines: list[int] = []
-    columns = Columns([], [], [], [], lines)
+    columns = FileColumns([], [], [], [], lines)
     for line, fields in _fields(table, text, layout):
         for ids, place, name in ((columns.queries, query, "query"), (columns.documents, document, "document")):
             identifier = fields[place].strip(_BLANKS)
@@ -255,7 +255,7 @@ def _read_lines(table: TextTable, text: str, layout: Layout) -> Columns:
     return columns
 
 
-def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
+def _fields(table: TextTable, text: str, layout: LineLayout) -> Iterator[tuple[int, Sequence[str]]]:
     """Fields of each line that is not blank, after the header."""
     n_fields = len(layout.fields)
     by_tabs = layout.separator is not None or (n_fields == 3 and _first_line(text).count("\t") == 2)
@@ -280,7 +280,7 @@ def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, 
         has_head, advice = False, ""
 
 
-def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Columns:
+def _ranks_or_scores(table: TextTable, columns: FileColumns, form: str | None) -> FileColumns:
     """Return the third column of a run as scores: ranks change their sign.
 
     The column holds ranks if its numbers are whole, at least 1, and differ within each query; but not if they fall from
@@ -316,7 +316,7 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
     return columns._replace(values=[-value for value in columns.values] if is_list else -values)
 
 
-def check_ranks(table: TextTable, columns: Columns) -> None:
+def check_ranks(table: TextTable, columns: FileColumns) -> None:
     """Warn if a smaller rank has a smaller score within a query, or if ranks differ where no score does."""
     if not len(columns.ranks):
         return
@@ -352,7 +352,7 @@ def note_ranks(
     give_notice(message, RankColumnWarning, stacklevel=stacklevel)
 
 
-class Pairs(list[tuple[str, Any]]):
+class JsonPairs(list[tuple[str, Any]]):
     """A JSON object that keeps repeated names."""
 
     def get(self, name: str) -> Any:
@@ -368,7 +368,7 @@ def _json_rows(table: TextTable, text: str, value_name: str) -> Iterator[tuple[s
     an object of document to value, or a list as in `QueryColumns.from_dict`.
     """
     for query, documents in _queries(table, text, value_name):
-        pairs = documents if isinstance(documents, Pairs) else _list_documents(table, query, documents, value_name)
+        pairs = documents if isinstance(documents, JsonPairs) else _list_documents(table, query, documents, value_name)
         for document, value in pairs:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_number or value == math.inf:  # only a number beyond the range of floats is infinite here
@@ -381,31 +381,31 @@ def _queries(table: TextTable, text: str, value_name: str) -> Iterator[tuple[str
     """Each query with its documents, in whatever form they are."""
     # NaN and Infinity, which are not valid JSON, become text, and so no number.
     numbers: dict[str, Any] = {"parse_constant": str, "parse_float": _json_number, "parse_int": _json_number}
-    entries = list(json_values(table, text, json.JSONDecoder(object_pairs_hook=Pairs, **numbers)))
+    entries = list(json_values(table, text, json.JSONDecoder(object_pairs_hook=JsonPairs, **numbers)))
     if len(entries) == 1 and not text.lstrip().startswith("["):
         ((line, content),) = entries
-        if isinstance(content, Pairs) and METADATA in dict(content):
+        if isinstance(content, JsonPairs) and METADATA in dict(content):
             content = _only_split(table, content)
-        if isinstance(content, Pairs) and not _is_prediction(content):
-            if not all(isinstance(value, list) for _, value in content):  # `Pairs` are lists too
+        if isinstance(content, JsonPairs) and not _is_prediction(content):
+            if not all(isinstance(value, list) for _, value in content):  # `JsonPairs` are lists too
                 _refuse_shape(table, value_name)
             yield from content
             return
         entries = [(line, entry) for entry in (content if type(content) is list else [content])]
     for line, entry in entries:
-        if not isinstance(entry, Pairs) or not _is_prediction(entry):
+        if not isinstance(entry, JsonPairs) or not _is_prediction(entry):
             table.fail(_SHAPES, line)
         row = dict(entry)
         if row.keys() >= ROW:
             query, document = _checked_ids(table, [row["query-id"], row["corpus-id"]], line)
-            yield query, Pairs([(document, row["score"])])
+            yield query, JsonPairs([(document, row["score"])])
             continue
         results = row.get("results")
-        hits = [dict(hit) for hit in results if isinstance(hit, Pairs)] if type(results) is list else None
+        hits = [dict(hit) for hit in results if isinstance(hit, JsonPairs)] if type(results) is list else None
         if hits is None or len(hits) < len(results or ()) or not all(hit.keys() >= HIT for hit in hits):
             table.fail(_SHAPES, line)
         query, *ids = _checked_ids(table, [row.get("query_id"), *(hit["corpus_id"] for hit in hits)], line)
-        yield query, Pairs((document, hit["score"]) for document, hit in zip(ids, hits, strict=True))
+        yield query, JsonPairs((document, hit["score"]) for document, hit in zip(ids, hits, strict=True))
 
 
 def _checked_ids(table: TextTable, ids: list[Any], line: int) -> list[str]:
@@ -414,19 +414,19 @@ def _checked_ids(table: TextTable, ids: list[Any], line: int) -> list[str]:
     return list(map(str, ids))
 
 
-def _is_prediction(entry: Pairs) -> bool:
+def _is_prediction(entry: JsonPairs) -> bool:
     """Whether an object is a query of sentence-transformers or a row of MTEB, and not one of query to documents."""
     return any(
-        name in dict(entry) and not isinstance(entry.get(name), Pairs | list) for name in ("query_id", "query-id")
+        name in dict(entry) and not isinstance(entry.get(name), JsonPairs | list) for name in ("query_id", "query-id")
     )
 
 
-def _only_split(table: TextTable, predictions: Pairs) -> Any:
+def _only_split(table: TextTable, predictions: JsonPairs) -> Any:
     """Return the predictions of the only subset and split of a file of MTEB."""
     splits = [
         (subset, split, queries)
         for subset, content in predictions
-        if subset != METADATA and isinstance(content, Pairs)
+        if subset != METADATA and isinstance(content, JsonPairs)
         for split, queries in content
     ]
     if len(splits) != 1:
@@ -437,7 +437,7 @@ def _only_split(table: TextTable, predictions: Pairs) -> Any:
 
 def _list_documents(table: TextTable, query: str, documents: list[Any], value_name: str) -> list[tuple[str, Any]]:
     """Documents and values of a list of hits, or of a list of ids."""
-    entries = [dict(entry) if isinstance(entry, Pairs) else entry for entry in documents]
+    entries = [dict(entry) if isinstance(entry, JsonPairs) else entry for entry in documents]
     pairs = listed_values(entries, value_name)
     if pairs is None or not all(isinstance(document, str | int) for document, _ in pairs):
         _refuse_shape(table, value_name, f'; the list of query "{printable(query)}" is neither')

@@ -114,7 +114,7 @@ class TableResult(Result, ABC):
         return f"<p>{escape(self._title())}</p>{html_table(self._shown_columns())}"
 
 
-class Rows(tuple[Kind, ...]):
+class ResultRows(tuple[Kind, ...]):
     """A tuple of results of one kind that notebooks show as a table of their plain values."""
 
     __slots__ = ()
@@ -144,7 +144,7 @@ class Computed(Result):
         return described_by(self, values)
 
 
-class _Options(NamedTuple):
+class _CorrelationOptions(NamedTuple):
     n_items: int
     coefficient: str
     scheme: str | None
@@ -196,7 +196,7 @@ class RankCorrelation(float):
     """
 
     __slots__ = ("_options",)  # one tuple: filling nine slots takes a tenth of a call with short lists
-    _options: _Options
+    _options: _CorrelationOptions
 
     def __new__(
         cls,
@@ -220,7 +220,7 @@ class RankCorrelation(float):
             return float(statistic)  # type: ignore[return-value]
         result = float.__new__(cls, statistic)
         options = n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
-        object.__setattr__(result, "_options", tuple.__new__(_Options, options))  # twice as fast as _Options(...)
+        object.__setattr__(result, "_options", tuple.__new__(_CorrelationOptions, options))  # twice as fast as by name
         return result
 
     @property

@@ -14,7 +14,7 @@ from rankcorr._input.numbers import DECIMALS
 from rankcorr._workers import Values
 from rankcorr.aggregate._rankings import checked_offset
 from rankcorr.errors import ColumnError, NonNumericError, OptionError, QueryMismatchError
-from rankcorr.evaluation._qrels import Rows, Run, joined_ids
+from rankcorr.evaluation._qrels import QueryRows, Run, joined_ids
 from rankcorr.evaluation._sources import RunsLike, runs_of
 
 Fusion: TypeAlias = Literal["rrf", "combsum", "combmnz"]
@@ -178,7 +178,7 @@ def _run_of(
     rows, codes = np.divmod(pairs, len(documents))
     order = np.lexsort((codes, -scores, rows))
     offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=len(queries))))
-    return Run._from_rows(Rows(queries, offsets, documents, codes[order], scores[order]), name)
+    return Run._from_rows(QueryRows(queries, offsets, documents, codes[order], scores[order]), name)
 
 
 def trec_lines(run: Run) -> Iterator[str]:

@@ -102,7 +102,7 @@ def loops() -> ModuleType:
     return kernels
 
 
-class Formula(NamedTuple):
+class GroupedFormula(NamedTuple):
     """A coefficient in the form that the kernels take.
 
     Attributes
@@ -153,7 +153,7 @@ class Formula(NamedTuple):
         return column
 
 
-def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, values: Values) -> None:
+def coefficients_of(formula: GroupedFormula, x: Column, y: Column, sizes: Offsets, values: Values) -> None:
     """Set the coefficient of each group of two columns; nan if undefined."""
     from rankcorr._rank_kernels import RHO
 
@@ -168,7 +168,7 @@ def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, valu
         kernels.tau_of_many(x, y, sizes, formula.scheme, formula.kind, values)
 
 
-def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
+def formula_of(coefficient: Coefficient, sizes: Offsets) -> GroupedFormula:
     """Return a coefficient in the form that the kernels take, for groups of these sizes."""
     weighting = coefficient.weighting
     expected = weighting.tied_weights == "expected"
@@ -179,7 +179,7 @@ def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
     starts = np.zeros(most + 1, np.int64)
     if type(weighting.weigher) in READY_WEIGHERS:  # the weight of a rank does not depend on the length of the list
         ready = cached_tables if most <= MAX_CACHED_ITEMS else rank_table
-        return Formula(ready(weighting.weigher, most, not expected).reshape(-1), starts, *options)
+        return GroupedFormula(ready(weighting.weigher, most, not expected).reshape(-1), starts, *options)
     tables: list[Values] = []
     n_before = 0
     for size in np.unique(sizes[sizes > 1]).tolist():
@@ -190,4 +190,4 @@ def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
         starts[size] = n_before
         n_before += table.size
         tables.append(table)
-    return Formula(kernel_array(np.concatenate([*tables, np.ones(1)])), starts, *options)
+    return GroupedFormula(kernel_array(np.concatenate([*tables, np.ones(1)])), starts, *options)

@@ -39,7 +39,7 @@ PACKAGES: Final = (
 )
 
 
-class Rows(NamedTuple):
+class QueryRows(NamedTuple):
     """Rows sorted by query, with the attributes of `QueryColumns`."""
 
     queries: tuple[Hashable, ...]
@@ -292,7 +292,7 @@ class QueryColumns:
         return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
 
     @classmethod
-    def _from_rows(cls, rows: Rows, name: str | None) -> Self:
+    def _from_rows(cls, rows: QueryRows, name: str | None) -> Self:
         """Make an object whose arrays are read-only, also from a pickle, which does not keep them so."""
         columns = object.__new__(cls)
         for field, value in {**rows._asdict(), "name": name}.items():
@@ -325,11 +325,11 @@ class QueryColumns:
         starts = np.cumsum([0, *map(len, parts)])
         offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
         values = np.concatenate([part.values for part in parts])
-        return cls._from_rows(Rows(tuple(queries), offsets, documents, codes, values), name)
+        return cls._from_rows(QueryRows(tuple(queries), offsets, documents, codes, values), name)
 
     def with_ids(self, queries: Collection[Hashable], documents: Collection[Hashable]) -> Self:
         """Return the same rows with new ids of the queries and documents, in the same order."""
-        rows = Rows(tuple(queries), self.offsets, tuple(documents), self.codes, self.values)
+        rows = QueryRows(tuple(queries), self.offsets, tuple(documents), self.codes, self.values)
         return self._from_rows(rows, self.name)
 
     @property
@@ -376,7 +376,7 @@ class QueryColumns:
         raise AttributeError(f"a {type(self).__name__} is immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        rows = Rows(self.queries, self.offsets, self.documents, self.codes, self.values)
+        rows = QueryRows(self.queries, self.offsets, self.documents, self.codes, self.values)
         return type(self)._from_rows, (rows, self.name)
 
     def __repr__(self) -> str:
@@ -523,7 +523,7 @@ def repeated_rows(offsets: Codes, codes: Codes, n_documents: int) -> tuple[Codes
     return firsts, np.flatnonzero(firsts != np.arange(firsts.size))
 
 
-def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun: str, duplicates: str) -> Rows:
+def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun: str, duplicates: str) -> QueryRows:
     """Sort rows by query, keeping the order of first appearance, and resolve duplicates.
 
     Raises
@@ -562,7 +562,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
         first_places = np.flatnonzero(firsts == np.arange(firsts.size))
         query_codes, codes, values = query_codes[first_places], codes[first_places], values[first_places]
         offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
-    return Rows(queries.ids, offsets, documents.ids, codes, values)
+    return QueryRows(queries.ids, offsets, documents.ids, codes, values)
 
 
 def is_of_ranx(source: Any, kind: type[QueryColumns]) -> bool:

@@ -31,7 +31,7 @@ from rankcorr._input.identifiers import comparable
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.source import path_text, printable
 from rankcorr._io.table import TextTable
-from rankcorr._io.trec import BEIR_HEAD, FORMATS, Columns, Form, check_ranks, is_hit, read_columns, read_plain_table
+from rankcorr._io.trec import BEIR_HEAD, FORMATS, FileColumns, Form, check_ranks, is_hit, read_columns, read_plain_table
 from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankingError, SplitQueryError, TableError
 from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
@@ -360,7 +360,7 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     return rows
 
 
-def _read_table(kind: Any, table: TextTable) -> Columns | None:
+def _read_table(kind: Any, table: TextTable) -> FileColumns | None:
     """Read a table whose first line names its columns as data frames do; None if it does not, or is BEIR's."""
     first_line = table.first_line()
     if tuple(map(str.strip, first_line.split("\t")))[:-1] == BEIR_HEAD[:2]:
@@ -382,7 +382,7 @@ def _read_table(kind: Any, table: TextTable) -> Columns | None:
         table.fail("there is no line after the header")
     header = header._replace(cells=list(map(str.strip, header.cells)))
     query, document, value = (table.place(header, name) for name in names)
-    columns = Columns([], [], [], [], [row.line for row in rows])
+    columns = FileColumns([], [], [], [], [row.line for row in rows])
     for row in rows:
         table.check_width(header, row)
     if delimiter == ";":

@@ -48,17 +48,17 @@ class _OffsetOptions(TypedDict, total=False):
     missing: Missing
 
 
-class _Options(_OffsetOptions, total=False):
+class _PlotOptions(_OffsetOptions, total=False):
     names: tuple[str, str]
     n_named: int
 
 
 @overload
 def plot_ranks(
-    x: RankingLike, y: RankingLike | ManyRankings, *, ax: None = None, **options: Unpack[_Options]
+    x: RankingLike, y: RankingLike | ManyRankings, *, ax: None = None, **options: Unpack[_PlotOptions]
 ) -> Figure: ...
 @overload
-def plot_ranks(x: RankingLike, y: RankingLike | ManyRankings, *, ax: Axes, **options: Unpack[_Options]) -> Axes: ...
+def plot_ranks(x: RankingLike, y: RankingLike | ManyRankings, *, ax: Axes, **options: Unpack[_PlotOptions]) -> Axes: ...
 def plot_ranks(
     x: RankingLike,
     y: RankingLike | ManyRankings,

@@ -129,7 +129,7 @@ def read_vectors(
     records = _binary_records(source) if form == "word2vec-binary" else _text_records(source, form == "word2vec")
     vocabulary = None if words is None else frozenset(words)
     builder, n_words, n_undecodable, report = KeptVectors(), 0, 0, progress or silent
-    previous: Record | None = None
+    previous: WordRecord | None = None
     for n_words, record in enumerate(records, start=1):
         builder.dimension = record.dimension
         try:
@@ -216,7 +216,7 @@ def _check_encoding(encoding: str) -> None:
         raise OptionError(f"encoding must be one that holds ASCII, such as 'utf-8'; got {shown(encoding)}")
 
 
-class Record(NamedTuple):
+class WordRecord(NamedTuple):
     """A word as bytes, its numbers, not yet read, the place of both in the file, and the dimension."""
 
     raw: bytes
@@ -279,7 +279,7 @@ def is_header(cells: list[bytes]) -> bool:
     return len(cells) == 2 and all(cell.isdigit() and len(cell) <= 18 for cell in cells)
 
 
-def _text_records(source: VectorSource, has_header: bool) -> Iterator[Record]:
+def _text_records(source: VectorSource, has_header: bool) -> Iterator[WordRecord]:
     """A record for each line: the word, and its numbers in decimal."""
     lines = enumerate(source.lines(), start=1)
     n_expected, dimension = _read_header(source, next(lines)[1]) if has_header else (None, 0)
@@ -304,7 +304,7 @@ def _text_records(source: VectorSource, has_header: bool) -> Iterator[Record]:
                 described = f"{dimension:,} numbers" if dimension else "numbers"
                 source.fail(f"expected a word and {described}; got {counted(len(cells), 'cell')}", number)
             raw, numbers = b" ".join(cells[: 1 + n_more]), b" ".join(cells[1 + n_more :])
-        yield Record(raw, numbers, f"{source.name}:{number}", dimension)
+        yield WordRecord(raw, numbers, f"{source.name}:{number}", dimension)
     if n_expected is not None and n_words < n_expected:
         source.fail(f"the header announces {counted(n_expected, 'word')}, but the file has {n_words:,}")
 
@@ -326,7 +326,7 @@ def is_number(cell: bytes) -> bool:
     return b"_" not in cell
 
 
-def _binary_records(source: VectorSource) -> Iterator[Record]:
+def _binary_records(source: VectorSource) -> Iterator[WordRecord]:
     """Each word, a space, and its numbers as float32, the least significant byte first; the file ends with the last."""
     line, newline, _ = source.head.partition(b"\n")
     if not newline:
@@ -355,7 +355,7 @@ def _binary_records(source: VectorSource) -> Iterator[Record]:
                 f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is expected; got {len(raw):,}; {_NO_SPACES}"
             )
         position = space + 1 + size
-        yield Record(raw, buffer[space + 1 : position], place, dimension, is_binary=True)
+        yield WordRecord(raw, buffer[space + 1 : position], place, dimension, is_binary=True)
     buffer, n_before = buffer[position:] + next(chunks, b""), n_before + position
     position = _after_breaks(buffer, 0)
     if buffer[position:]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rankcorr import _checks as checks
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._output.results import Result, Rows, TableResult, columns_of
+from rankcorr._output.results import Result, ResultRows, TableResult, columns_of
 from rankcorr._workers import Draws
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.evaluation._comparison.query_tests import Means, bounds
@@ -212,7 +212,7 @@ class _Agreement:
             score = float(credit[members].sum()) / weight if weight else math.nan
             n_triplets, n_contradicted = (int(np.count_nonzero(part & members)) for part in (counts, contradicted))
             rows.append(ReliabilityPart(name, score, n_triplets, n_contradicted, weight))
-        return Rows(rows)
+        return ResultRows(rows)
 
 
 def reliability_score(

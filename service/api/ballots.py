@@ -48,7 +48,7 @@ TOKEN: Final = shapes.Component.exactly(
 PAIR: Final = shapes.Component.of(PairRow, "Pair", optional=["rare"])
 
 
-class Tokens(fields.Documented):
+class TokenList(fields.Documented):
     """Tokens with their semantic areas."""
 
     documented: Mapping[str, Any] = shapes.list_of(TOKEN.reference, minItems=2, maxItems=fields.Limit("max_items"))
@@ -78,7 +78,7 @@ class Tokens(fields.Documented):
 class PairingRequest(Request):
     """Tokens, and which pairs of them become items."""
 
-    tokens = Tokens(required=True)
+    tokens = TokenList(required=True)
     sample = fields.Count(
         limit="max_items", of="pairs of tokens", about="Number of random pairs to take; all of them by default."
     )

@@ -91,7 +91,7 @@ class CorrelationRequest(WeightOptions):
 
     gold = RankingField(required=True)
     system = RankingField(required=True)
-    coefficients = fields.Choices(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
+    coefficients = fields.ChoiceList(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
     worst = fields.Whole(least=1, most=1_000, about="Number of items to list: those that cost the system most.")
     inference = fields.Part(InferenceOptions, about="Ask for chance level, test and interval too.")
 
@@ -122,7 +122,7 @@ class BatchRequest(WeightOptions):
 
     gold = RankingField(required=True)
     systems = named_rankings(required=True)
-    coefficients = fields.Choices(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
+    coefficients = fields.ChoiceList(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
     sort_by = fields.Choice(fields.COEFFICIENT, about="Coefficient to sort by; the first of them by default.")
 
     @post_load

@@ -99,7 +99,7 @@ class SimulationRequest(Request):
     relatedness = fields.Flag(
         load_default=True, about="Voters judge, and the true ranking follows, the size of the similarity."
     )
-    approaches = fields.Choices(APPROACH, load_default=APPROACH.words)
+    approaches = fields.ChoiceList(APPROACH, load_default=APPROACH.words)
     n0 = fields.declared_field(TauW, "n0", most=1e300)
 
     @validates_schema

@@ -46,7 +46,7 @@ def work(control: socket.socket, compiler_lock: IO[bytes], answer: Answer, n_byt
         n_pages, before = _memory()
         if n_pages:
             _limit(resource.RLIMIT_AS, n_pages + n_bytes)
-        budget = Budget(compiler_lock)
+        budget = TimeBudget(compiler_lock)
         n_requests, news = 0, DONE
         while news != LAST and os.getppid() == parent:
             message, files, _, _ = socket.recv_fds(control, BUDGET.size, 2)
@@ -74,7 +74,7 @@ def work(control: socket.socket, compiler_lock: IO[bytes], answer: Answer, n_byt
         os._exit(1)
 
 
-class Budget(event.Listener):
+class TimeBudget(event.Listener):
     """The processor time of a request: the system ends the process that uses it up.
 
     The time to compile a kernel, which is then on the disk, counts only for a request that can begin again. One child

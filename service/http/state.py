@@ -25,12 +25,12 @@ EXTENSION: Final = "rankcorr"  # the key of the state in an app
 ALONE: Final = "rankcorr.alone"  # in the environ of a request that a separate process works on
 
 
-class Tokens:
+class BearerTokens:
     """The tokens that open /v1.
 
     Examples
     --------
-    >>> bool(Tokens(["0123456789abcdef"])), bool(Tokens([]))
+    >>> bool(BearerTokens(["0123456789abcdef"])), bool(BearerTokens([]))
     (True, False)
     """
 
@@ -140,7 +140,7 @@ class State:
 
     def __init__(self, http_settings: HttpSettings, jobs: Jobs | RedisJobs | None = None) -> None:
         self.settings = http_settings
-        self.tokens = Tokens(http_settings.tokens)
+        self.tokens = BearerTokens(http_settings.tokens)
         self.pool = Pool(http_settings, jobs if isinstance(jobs, Jobs) else None)
         self.stopping = Stopping()
         self.jobs = jobs

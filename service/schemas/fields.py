@@ -329,7 +329,7 @@ class ListOf(Documented):
         return entries
 
 
-class Choices(ListOf):
+class ChoiceList(ListOf):
     """A list of words from a set: at least one, each at most once."""
 
     def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:

@@ -250,7 +250,7 @@ def _log_choose(n: int, k: Any) -> Any:
     return gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1)
 
 
-class Ratings:
+class AnswersByPair:
     """Answers to pairs that at least two voters were asked, each voter once for each pair.
 
     Parameters
@@ -345,7 +345,7 @@ def _mean_interval(values: Floats, weights: Floats, level: float) -> tuple[float
     return wilson_interval(float(np.average(values, weights=weights)), effective, float(ndtri((1 + level) / 2)))
 
 
-def ratings_of(votes: Answers, probes: Answers, *, excluded: Collection[int] = ()) -> Ratings:
+def ratings_of(votes: Answers, probes: Answers, *, excluded: Collection[int] = ()) -> AnswersByPair:
     """Return answers on pairs that several voters were asked, as overlaps or because ballots repeat pairs.
 
     If a voter answered a pair several times, the first answer counts; in a ballot, votes come before probes.
@@ -371,7 +371,7 @@ def ratings_of(votes: Answers, probes: Answers, *, excluded: Collection[int] = (
     pair, voter, answer = pair[first], voter[first], answer[first]
     _, group, sizes = np.unique(pair, return_inverse=True, return_counts=True)
     has_several = sizes[group] > 1
-    return Ratings(pair[has_several], voter[has_several], answer[has_several])
+    return AnswersByPair(pair[has_several], voter[has_several], answer[has_several])
 
 
 def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool_]]:
@@ -402,10 +402,10 @@ class CampaignQuality:
     agreement : Share
         Share of equal answers among all pairs of answers to these item pairs.
     alpha : float or None
-        Krippendorff's alpha on these pairs; see `Ratings.alpha`.
+        Krippendorff's alpha on these pairs; see `AnswersByPair.alpha`.
     agreement_low, agreement_high, alpha_low, alpha_high : float or None
-        90 % intervals over pairs of items; see `Ratings.alpha_interval`. While pairs are missing, these values and
-        alpha are None.
+        90 % intervals over pairs of items; see `AnswersByPair.alpha_interval`. While pairs are missing, these values
+        and alpha are None.
 
     See Also
     --------
@@ -513,7 +513,7 @@ def _check_shares(answers: Answers) -> dict[str, Any]:
 
 
 def _agreement_by_voter(
-    votes: Answers, probes: Answers, excluded: Mapping[int, str], ratings: Ratings
+    votes: Answers, probes: Answers, excluded: Mapping[int, str], ratings: AnswersByPair
 ) -> dict[int, Share]:
     """Return the agreement of each voter, excluded or not, with the other voters who are not excluded."""
     shares = _equal_shares(ratings)
@@ -523,7 +523,7 @@ def _agreement_by_voter(
     return shares
 
 
-def _equal_shares(ratings: Ratings) -> dict[int, Share]:
+def _equal_shares(ratings: AnswersByPair) -> dict[int, Share]:
     others, same = ratings.with_others()
     ids, index = np.unique(ratings.voter, return_inverse=True)
     n, n_same = (np.bincount(index, weights=column, minlength=ids.size).tolist() for column in (others, same))

@@ -29,7 +29,7 @@ from adaptive.model._likelihood import (
     MAX_DENSE,
     Curvature,
     Parameters,
-    Rows,
+    VoteRows,
     curvature_at,
     inverse_of,
     kernel_input,
@@ -39,7 +39,7 @@ from adaptive.model._posterior.normal import Opinions, draw_normal, opinion_effe
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:
-    from adaptive.model._posterior.sweep_kernels import ReadVotes, Shared
+    from adaptive.model._posterior.sweep_kernels import ReadVotes, SharedOpinions
 
 Array: TypeAlias = NDArray[Any]
 
@@ -87,7 +87,7 @@ def draw(
     return draw_by_chains(curved, at, precisions, opinions, n_draws, rng, progress)
 
 
-def side_precisions(rows: Rows, at: Parameters, side_sd: float) -> Array:
+def side_precisions(rows: VoteRows, at: Parameters, side_sd: float) -> Array:
     """Return the precision of the prior of each side bias in units of theta; empty if none is fitted."""
     return (at.discrimination / side_sd) ** 2 if rows.model.side_bias else np.empty(0)
 
@@ -100,14 +100,14 @@ class PooledVotes:
     There are `n_opinions`, each with standard deviation `sd` before the number of votes that share it is known.
     """
 
-    rows: Rows
+    rows: VoteRows
     count: Array
     opinions: Array
     n_opinions: int
     sd: float
 
     @classmethod
-    def of(cls, rows: Rows, opinions: Opinions | None) -> PooledVotes:
+    def of(cls, rows: VoteRows, opinions: Opinions | None) -> PooledVotes:
         """Pool votes; without a side bias, those of a pair on either side."""
         is_flipped = (rows.left > rows.right) & (not rows.model.side_bias)
         left, right = np.where(is_flipped, [rows.right, rows.left], [rows.left, rows.right])
@@ -154,12 +154,12 @@ class PooledVotes:
         first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows.n_items))]).astype(np.int32)
         return ReadVotes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
 
-    def kernel_opinions(self, unread: Rows, side_spread: Array, side_steps: Array) -> Shared:
+    def kernel_opinions(self, unread: VoteRows, side_spread: Array, side_steps: Array) -> SharedOpinions:
         """Convert the opinions to the arrays that the loops take; votes that are not read share none of them.
 
         Side biases follow, if they are drawn.
         """
-        from adaptive.model._posterior.sweep_kernels import Shared
+        from adaptive.model._posterior.sweep_kernels import SharedOpinions
 
         opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
         has_opinion = opinion >= 0
@@ -176,10 +176,10 @@ class PooledVotes:
             start, sides = np.concatenate([start, start[-1] + first[1:]]), np.concatenate([sides, 2 * of_group])
             of_item = np.concatenate([of_item, np.full(side_spread.size, -1)])
         spread, steps = np.append(self.spread, side_spread), np.append(1.5 * self.spread, side_steps)
-        return Shared(start, sides, spread, steps, of_item)
+        return SharedOpinions(start, sides, spread, steps, of_item)
 
 
-def _add_sides(matrix: Array, rows: Rows, weight: Array, n_sides: int) -> Array:
+def _add_sides(matrix: Array, rows: VoteRows, weight: Array, n_sides: int) -> Array:
     """Append side biases, if they are drawn, to a curvature matrix of strengths by votes with these curvatures."""
     if not n_sides:
         return matrix
@@ -187,7 +187,7 @@ def _add_sides(matrix: Array, rows: Rows, weight: Array, n_sides: int) -> Array:
     return np.block([[matrix, of_sides], [of_sides.T, np.diag(rows.by_group(weight))]])
 
 
-def _slope(rows: Rows, flow: Array, n_sides: int) -> Array:
+def _slope(rows: VoteRows, flow: Array, n_sides: int) -> Array:
     """Return the slope in the strengths and in side biases, from that of each vote."""
     return np.concatenate([rows.by_item(flow, -1.0), rows.by_group(flow)[:n_sides]])
 
@@ -338,7 +338,7 @@ def draw_by_chains(
     progress: Progress | None,
 ) -> Array:
     """Run chains of `_ROWS_EACH` draws in threads, each from a normal draw under the heavy-tailed prior."""
-    from adaptive.model._posterior.sweep_kernels import Chain, Proposals, Shape, sweep
+    from adaptive.model._posterior.sweep_kernels import Chain, Proposals, StrengthPrior, sweep
 
     approximation = _approximate(curved, at, side_precisions)
     n_items, n_sides = curved.rows.n_items, side_precisions.size
@@ -371,7 +371,7 @@ def draw_by_chains(
     steps = 2.0 * np.sqrt(np.minimum(variances, 4.0) * 0.5)
     ridge *= _JOINT_STEP / math.sqrt(max(1, n_sides))
     _, voters = kernel_input(curved.rows, replace(at, side=np.zeros(n_sides)) if n_sides else at)
-    prior = Shape(DEGREES, MOST_DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
+    prior = StrengthPrior(DEGREES, MOST_DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
     read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(unread.rows, side_precisions**-0.5, side_steps)
     effects = opinion_effects(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0), n_sides)
     n_opinions = votes.n_opinions + n_sides

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
-from adaptive.model._likelihood import MAX_DENSE, Curvature, Parameters, Rows, random_signs
-from adaptive.model._newton import Voters
+from adaptive.model._likelihood import MAX_DENSE, Curvature, Parameters, VoteRows, random_signs
+from adaptive.model._newton import VoterParameters
 from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]
@@ -124,7 +124,7 @@ def _unit_columns(n_items: int) -> Iterator[Array]:
 
 
 def opinion_effects(
-    rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array, n_sides: int = 0
+    rows: VoteRows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array, n_sides: int = 0
 ) -> Any:
     """Return the effect of each shared opinion, per unit of its spread, on the slopes of theta and of side biases.
 
@@ -178,10 +178,10 @@ def draw_normal(
     causes, size = coo_array((n_items + n_sides, 0)), n_items + n_sides
     if opinions is not None and opinions.sd > 0:
         causes = opinion_effects(rows, curved.weight, (opinions.left, opinions.right), opinions.spread, n_sides)
-    voters = Voters.without_parameters(rows)
+    voters = VoterParameters.without_parameters(rows)
     if n_sides:
         inverse = 1.0 / (rows.by_group(curved.weight) + side_precisions)
-        voters = Voters(rows, curved.weight[np.newaxis], inverse[:, np.newaxis, np.newaxis], np.zeros(n_sides))
+        voters = VoterParameters(rows, curved.weight[np.newaxis], inverse[:, np.newaxis, np.newaxis], np.zeros(n_sides))
     is_dense = n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0
     if is_dense:
         factor = np.linalg.cholesky(curved.matrix() - voters.absorbed_matrix() if n_sides else curved.matrix())

@@ -33,7 +33,7 @@ class ReadVotes(NamedTuple):
     of_item: Array
 
 
-class Shared(NamedTuple):
+class SharedOpinions(NamedTuple):
     """Opinions behind several votes, then the side biases that are drawn, which move all votes of a group.
 
     Opinion k moves the rows `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. Its prior has
@@ -48,7 +48,7 @@ class Shared(NamedTuple):
     of_item: Array
 
 
-class Shape(NamedTuple):
+class StrengthPrior(NamedTuple):
     """The prior of strengths and of its shape; if `width` is infinite, it is flat and has no shape.
 
     The logarithm of the degrees of freedom is uniform between those of `least` and `most`. The logarithm of the power
@@ -143,7 +143,7 @@ def log_density(theta: Array, shape: Array) -> float:
 
 
 @kernel
-def log_width_prior(logarithm: float, prior: Shape) -> float:
+def log_width_prior(logarithm: float, prior: StrengthPrior) -> float:
     """Return the log density of the logarithm of a scale: normal around that of `width`, which it cannot exceed."""
     if logarithm > math.log(prior.width):
         return -math.inf
@@ -152,7 +152,7 @@ def log_width_prior(logarithm: float, prior: Shape) -> float:
 
 
 @kernel
-def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_uniform: Array) -> None:
+def change_shape(theta: Array, shape: Array, prior: StrengthPrior, normal: Array, log_uniform: Array) -> None:
     """Change each number of the shape (see `law_of`) by a Metropolis step."""
     step = 2.0 / math.sqrt(4.0 + theta.size)
     trial = shape.copy()
@@ -178,7 +178,13 @@ def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_un
 
 @kernel
 def change_opinions(
-    votes: ReadVotes, voters: GroupParameters, shared: Shared, chain: Chain, matrix: Array, normal: Array, logs: Array
+    votes: ReadVotes,
+    voters: GroupParameters,
+    shared: SharedOpinions,
+    chain: Chain,
+    matrix: Array,
+    normal: Array,
+    logs: Array,
 ) -> None:
     """Change each shared opinion by a Metropolis step; `logs` are logarithms of uniform numbers."""
     theta, opinion, _, pull, offset, chances, trials = chain
@@ -211,8 +217,8 @@ def change_opinions(
 def change_jointly(
     votes: ReadVotes,
     voters: GroupParameters,
-    shared: Shared,
-    prior: Shape,
+    shared: SharedOpinions,
+    prior: StrengthPrior,
     chain: Chain,
     change: Array,
     pull_change: Array,
@@ -250,7 +256,7 @@ def change_jointly(
 
 
 @kernel
-def exchange(shared: Shared, prior: Shape, chain: Chain, normal: Array, log_uniform: Array) -> Array:
+def exchange(shared: SharedOpinions, prior: StrengthPrior, chain: Chain, normal: Array, log_uniform: Array) -> Array:
     """Move each strength, and all shared opinions on the item by as much the other way; return the moves.
 
     Votes on an item depend only on the sums. If shared opinions are behind all of them, these are the steps that move
@@ -287,8 +293,8 @@ def exchange(shared: Shared, prior: Shape, chain: Chain, normal: Array, log_unif
 def sweep(
     votes: ReadVotes,
     voters: GroupParameters,
-    shared: Shared,
-    prior: Shape,
+    shared: SharedOpinions,
+    prior: StrengthPrior,
     matrix: Array,
     proposals: Proposals,
     chain: Chain,

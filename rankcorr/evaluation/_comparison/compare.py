@@ -11,7 +11,7 @@ import numpy as np
 from rankcorr import _checks as checks
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._contributions import contributions
-from rankcorr._output.results import Result, Rows, read_only
+from rankcorr._output.results import Result, ResultRows, read_only
 from rankcorr._ranking import Ranking
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError
@@ -499,7 +499,7 @@ def worst_evaluated(
     is_listed = {"either": ~np.isnan(differences), "worse": differences < 0, "better": differences > 0}[direction]
     order = np.argsort(np.where(is_listed, -np.abs(differences), 1), kind="stable")[: np.count_nonzero(is_listed)]
     coefficient = metric if isinstance(metric, Coefficient) else TauW()
-    return Rows(
+    return ResultRows(
         QueryDifference(
             query=gold.queries[query],
             first=float(values[0][query]),
@@ -525,7 +525,7 @@ def _documents(
         (first_rank, first_cost), (second_rank, second_cost) = (part.get(document, nothing) for part in parts)
         cost = first_cost - second_cost
         rows.append(DocumentDifference(document, relevance.get(document, float("nan")), first_rank, second_rank, cost))
-    return Rows(sorted(rows, key=lambda row: -abs(row.cost))[:N_DOCUMENTS])
+    return ResultRows(sorted(rows, key=lambda row: -abs(row.cost))[:N_DOCUMENTS])
 
 
 def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashable, tuple[float, float]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, first_few, shown
 from rankcorr._output.report import Report
-from rankcorr._output.results import Result, Rows, TableResult, columns_of
+from rankcorr._output.results import Result, ResultRows, TableResult, columns_of
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._matching import Coverage
@@ -327,4 +327,4 @@ class RunComparison(TableResult):
 
 def correct_pairs(pairs: Iterable[PairedDifference], pvalues: Iterator[float]) -> tuple[PairedDifference, ...]:
     """Return the pairs with their corrected p-values, which the iterator yields in the same order."""
-    return Rows(replace(pair, corrected_pvalue=float(next(pvalues))) for pair in pairs)
+    return ResultRows(replace(pair, corrected_pvalue=float(next(pvalues))) for pair in pairs)

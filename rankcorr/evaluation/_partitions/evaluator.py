@@ -25,7 +25,7 @@ from rankcorr.evaluation._metric_values import UNDEFINED, QueryValues, RunMetric
 from rankcorr.evaluation._metrics import RBO, Metric, MetricLike, TauAP, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
 from rankcorr.evaluation._partitions.joined_columns import JoinedColumns, Numbers, joined_columns, whole_queries
-from rankcorr.evaluation._qrels import Qrels, Rows
+from rankcorr.evaluation._qrels import Qrels, QueryRows
 from rankcorr.inference._standardization import standardize
 
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]
@@ -316,7 +316,7 @@ def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) ->
     queries = tuple(compress(columns.queries.to_pylist(), judged.tolist()))
     gold_columns = documents.codes[is_gold], columns.relevance.values[is_gold]
     return Joined(
-        qrels=Qrels._from_rows(Rows(queries, gold, documents.ids, *gold_columns), None),
+        qrels=Qrels._from_rows(QueryRows(queries, gold, documents.ids, *gold_columns), None),
         starts=run[:-1],
         stops=run[1:],
         codes=kernel_array(documents.codes[is_scored]),

@@ -21,7 +21,7 @@ from rankcorr.evaluation._comparison import query_tests
 from rankcorr.evaluation._comparison.query_tests import PAIRED, RANDOMIZATION, Means, MeanTests
 from rankcorr.evaluation._comparison.results import MIRRORED, Verdict
 from rankcorr.evaluation._reports import score_leaderboard_report
-from rankcorr.evaluation._scores.tables import LARGEST, LOW, Names, ScoreTable, read_score_table
+from rankcorr.evaluation._scores.tables import LARGEST, LOW, NameTexts, ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, SUM, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
@@ -414,7 +414,7 @@ def _members(
     if every_task is not None and (unknown := [task for task in groups if task not in every_task]):
         raise OptionError(checks.offending("groups name tasks that the table does not have", unknown))
     members: dict[str, list[int]] = {}
-    name_group = Names("group", "task")
+    name_group = NameTexts("group", "task")
     for place, task in enumerate(tasks):
         members.setdefault(name_group(groups[task]), []).append(place)
     if reserved := [group for group in members if group in (*TOTALS, *COLUMNS)]:

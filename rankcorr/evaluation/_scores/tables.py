@@ -87,7 +87,7 @@ def read_score_table(
             (name, key, cell) for name, row in source.items() for key, cell in row.items()
         )
         cells = _collect(rows, within=True)
-        return _table_of(cells, list(map(Names("system"), source)), tasks)
+        return _table_of(cells, list(map(NameTexts("system"), source)), tasks)
     columns, index, check_scores = _columns(source)
     names = {str(name): name for name in columns}
     if len(names) < len(columns):
@@ -120,7 +120,7 @@ def read_score_table(
     return _wide(columns, names, column_of["system"], index, tasks, check_scores)
 
 
-class _Columns(NamedTuple):
+class _ScoreColumns(NamedTuple):
     """Columns as lists, the labels of a pandas frame, and a function that refuses columns of ambiguous numbers."""
 
     lists: dict[Any, list[Any]]
@@ -128,7 +128,7 @@ class _Columns(NamedTuple):
     check_scores: Callable[[Iterable[str]], None] = lambda _: None
 
 
-def _columns(source: Any) -> _Columns:
+def _columns(source: Any) -> _ScoreColumns:
     """Return the columns of a file, a frame or a mapping."""
     if isinstance(source, str | os.PathLike):
         return _columns_of_file(os.fspath(source))
@@ -141,7 +141,7 @@ def _columns(source: Any) -> _Columns:
                 "a mapping must hold a mapping of task to score for each system, or columns of one length; got "
                 f"{shown(source)}"
             )
-        return _Columns(listed)
+        return _ScoreColumns(listed)
     levels = getattr(getattr(source, "index", None), "names", ())
     if len(levels) > 1 and any(isinstance(level, str) and TASK.fullmatch(level) for level in levels):
         source = with_levels(source)  # as groupby of pandas returns it
@@ -162,7 +162,7 @@ def _columns(source: Any) -> _Columns:
     for name, column in frame.items():
         text = " ".join(map(str, name)).strip() if isinstance(name, tuple) else name  # the levels of a pivot table
         lists[name if text in lists else text] = nw.from_native(column, series_only=True).to_list()
-    return _Columns(lists, names)
+    return _ScoreColumns(lists, names)
 
 
 def _is_list(column: Any) -> bool:
@@ -170,13 +170,13 @@ def _is_list(column: Any) -> bool:
     return is_sized and not isinstance(column, str | bytes | Mapping)
 
 
-def _columns_of_file(path: str) -> _Columns:
+def _columns_of_file(path: str) -> _ScoreColumns:
     table = TextTable(path, content="systems and their scores are expected", form="CSV or Parquet")
     table.data = table.read_bytes()
     if table.data.startswith(ARROW_FILES):
         file = ArrowFile(table, table.data)
         _check_names(table, file.names, 0)
-        return _Columns({name: list(file.column(name)) for name in file.names})
+        return _ScoreColumns({name: list(file.column(name)) for name in file.names})
     text = table.columns_text()
     delimiter = table.delimiter(text, ())
     header, *records = table.records(text, delimiter)
@@ -193,7 +193,7 @@ def _columns_of_file(path: str) -> _Columns:
         for name in used if delimiter == ";" else ():
             table.check_thousands(name, zip(lines, lists[name], strict=True))
 
-    return _Columns(lists, None, check_scores)
+    return _ScoreColumns(lists, None, check_scores)
 
 
 def _check_names(table: TextTable, names: Sequence[str], line: int) -> None:
@@ -231,7 +231,7 @@ def _wide(
             raise errors.ColumnError(_ROWS_ARE_TASKS)
         left.remove(system)
     rows = index if system is None else columns[names[system]]
-    systems = list(map(Names("system"), rows or ()))
+    systems = list(map(NameTexts("system"), rows or ()))
     if again := repeated(systems):
         raise errors.DuplicateLabelError(
             f"{offending('names of systems must be unique; more than once', again)} (for a row for each score, name "
@@ -264,7 +264,7 @@ def _is_text(cell: Any) -> bool:
     return _number(digits) is None and not DECIMAL_COMMA.fullmatch(digits)
 
 
-class Names:
+class NameTexts:
     """Converts names to text, and refuses different names with the same text, as 1 and "1"."""
 
     def __init__(self, role: str, owner: str = "row") -> None:
@@ -300,7 +300,7 @@ class Names:
 def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tuple[str, str], list[float]]:
     """Return the scores of each system on each task: several if there are seeds or queries within the task."""
     cells: dict[tuple[str, str], list[float]] = {}
-    name_system, name_task = Names("system"), Names("task")
+    name_system, name_task = NameTexts("system"), NameTexts("task")
     for system, task, cell in rows:
         place = name_system(system), name_task(task)
         scores = cells.setdefault(place, [])

@@ -22,9 +22,9 @@ from adaptive.ledger._ballots.stored import NOTHING, Answers, ballot_probes, vot
 from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._membership import voter_named
 from adaptive.ledger._reports.quality import (
+    AnswersByPair,
     Flag,
     FlagLimits,
-    Ratings,
     Share,
     VoterQuality,
     consistency,
@@ -180,7 +180,7 @@ def test_intervals_have_their_nominal_coverage():
         share = np.repeat(rng.beta(0.8, 0.8, n), sizes)
         answers = np.where(rng.random(share.size) < share, 1, -1)
         answers[rng.random(answers.size) < 0.1] = 0
-        return Ratings(np.repeat(np.arange(n), sizes), np.arange(answers.size), answers)
+        return AnswersByPair(np.repeat(np.arange(n), sizes), np.arange(answers.size), answers)
 
     truth = draw_ratings(300_000)
     expected = {"agreement": truth.agreement().share, "alpha": truth.alpha()}

@@ -13,7 +13,7 @@ from adaptive import Comparisons, Prior
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._likelihood import Parameters, VoteModel, curvature_at, laplacian, solve_system
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, outcome_chances, oversight_terms, side_terms
-from adaptive.model._newton import JointFit, Voters, pool_rows
+from adaptive.model._newton import JointFit, VoterParameters, pool_rows
 from adaptive.model._strengths import rows_of
 from rankcorr._output.results import read_only
 from tests.adaptive import naive
@@ -201,7 +201,7 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
     inverse = np.linalg.inv(np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 3.0]]]) * 20 * len(votes.left))
     shares = block_diag(*inverse) @ share
     absorbed = mixed @ (block_diag(*inverse) - np.outer(shares, shares) / (share @ shares)) @ mixed.T
-    voters = Voters(rows, coupling, inverse, share)
+    voters = VoterParameters(rows, coupling, inverse, share)
     assert_allclose(voters.push(x), mixed.T @ x, atol=1e-12)
     assert_allclose(voters.image(mixed.T @ x), mixed @ mixed.T @ x, atol=1e-11)
     for cells_per_row in (0, 100):  # by votes, and by matrices

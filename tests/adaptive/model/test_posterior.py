@@ -15,13 +15,13 @@ from scipy.stats import gennorm, t, truncnorm
 
 from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, thurstone
 from adaptive._votes import LEFT, RIGHT
-from adaptive.model._likelihood import Rows, VoteModel
+from adaptive.model._likelihood import VoteModel, VoteRows
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
 from adaptive.model._newton import JointFit, Move, pool_rows
 from adaptive.model._posterior import sweep_kernels
 from adaptive.model._posterior.chains import MOST_READ, Paraboloid, PooledVotes, draw_by_chains, side_precisions
 from adaptive.model._posterior.normal import Opinions, covariance, draw_normal, shared_opinions
-from adaptive.model._posterior.sweep_kernels import Chain, Proposals, Shape, log_density, sweep
+from adaptive.model._posterior.sweep_kernels import Chain, Proposals, StrengthPrior, log_density, sweep
 from adaptive.model._strengths import rows_of
 from rankcorr._output.results import read_only
 from tests.adaptive import naive
@@ -618,7 +618,7 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
         difference = theta[left] - theta[right] + opinion[opinions.left] - opinion[opinions.right]
         margin = discrimination[group] * (difference + np.append(biases, 0.0)[group])
         winner = np.where(rng.random(n_votes) < 0.05 + 0.9 / (1 + np.exp(-margin)), 1, -1).astype(np.int8)
-        rows = Rows(left, right, winner, group, n_items, n_groups, VoteModel(ties="half", side_bias=n_sides > 0))
+        rows = VoteRows(left, right, winner, group, n_items, n_groups, VoteModel(ties="half", side_bias=n_sides > 0))
         pooled = PooledVotes.of(rows, opinions)
         assert pooled.count.sum() == n_votes
         first, second = pairs(n_items, n_measured, rng)
@@ -645,7 +645,7 @@ def test_sweeps_preserve_the_joint_distribution(n_voters, n_measured, n_sides):
                 ),
                 shared,
             ),
-            *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32)),
+            *(StrengthPrior(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32)),
             Proposals(
                 *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size)),
                 *(joint_changes, pull_changes),

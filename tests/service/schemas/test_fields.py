@@ -12,7 +12,7 @@ from service.api.simulations import Interval
 from service.schemas.fields import (
     ByName,
     Choice,
-    Choices,
+    ChoiceList,
     Flag,
     ListOf,
     Number,
@@ -36,7 +36,7 @@ FIELDS = [
     declared_field(PlanOptions, "fraction"),
     Flag(),
     Choice(LETTER),
-    Choices(LETTER),
+    ChoiceList(LETTER),
     Text(),
     Text(least=0),
     ListOf(Text(), "1 or 2 texts", least=1, most=2),
