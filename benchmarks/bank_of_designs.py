@@ -23,7 +23,7 @@ from report import heading, machine, row
 
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, compare_systems, leaderboard
 from rankcorr._workers import Draws
-from rankcorr.evaluation._comparison.query_tests import TESTS, compute_tests, pvalues, standings
+from rankcorr.evaluation._comparison.query_tests import TESTS, compute_tests, judge_runs, pvalues
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.inference._exchange import Exchange, codes_of_scores, draw_exchanges, on_one_scale
 from rankcorr.inference._gold_sets import align_systems, name_systems, read_gold_sets
@@ -204,13 +204,13 @@ def one_of_queries(draw: Callable[..., Array], n: int, test: str, n_resamples: i
     return float(compute_tests(np.diff(values, axis=1), test, 1 - LEVEL, Draws(n_resamples, seed)).pvalues[0])
 
 
-def standings_of_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array, PairTests]:
+def order_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array, PairTests]:
     """Return the order of runs from best to worst, and the results of their tests."""
     order = np.argsort(-values.mean(axis=0), kind="stable")
     values, draws = values[:, order], Draws(n_resamples, seed)
     first, second = np.triu_indices(values.shape[1], 1)
     paired = pvalues(values[:, first] - values[:, second], "randomization", draws)
-    return order, standings(values, paired, 1 - LEVEL, draws)
+    return order, judge_runs(values, paired, 1 - LEVEL, draws)
 
 
 def in_topics(rng: Rng, n: int, size: int, shared: float) -> Array:
@@ -271,10 +271,10 @@ def found_again(n: int, test: str, n_resamples: int, seed: int) -> float:
 def board_of_queries(draw: Callable[..., Array], k: int, n: int, n_resamples: int, seed: int) -> bool:
     """Return whether a board over n queries finds a difference between exchangeable runs."""
     values = draw(np.random.default_rng([k, n, seed]), n, k)
-    return max(standings_of_runs(values, n_resamples, seed)[1].least_ranks) > 1
+    return max(order_runs(values, n_resamples, seed)[1].least_ranks) > 1
 
 
-def standings_of_systems(
+def order_systems(
     gold: Array, systems: Array, name: str, swap: str, n_resamples: int, seed: int
 ) -> tuple[Array, PairTests]:
     """Return the order of systems from best to worst, and the results of their tests."""
@@ -289,11 +289,11 @@ def standings_of_systems(
     return order, JointTest(coefficient, sets, ranked_systems, Draws(n_resamples, seed), swap).run(1 - LEVEL)
 
 
-def judge(order: Array, standings: PairTests, qualities: Array) -> tuple[float, float]:
+def judge(order: Array, tests: PairTests, qualities: Array) -> tuple[float, float]:
     """Return whether a board tells apart two systems of the same quality, and the share of other pairs told apart."""
     ordered = np.asarray(qualities)[order]
     first, second = np.triu_indices(len(ordered), 1)
-    differs, is_told_apart = ordered[first] != ordered[second], standings.corrected[first, second] <= LEVEL
+    differs, is_told_apart = ordered[first] != ordered[second], tests.corrected[first, second] <= LEVEL
     return float((is_told_apart & ~differs).any()), float((is_told_apart & differs).sum() / max(1, differs.sum()))
 
 
@@ -330,7 +330,7 @@ BOARDS_OF_SYSTEMS: dict[str, tuple[int, Array]] = {
 def judged_runs(design: str, n_resamples: int, seed: int) -> tuple[float, float]:
     """Judge one board of runs with several qualities."""
     n, qualities, draw = BOARDS_OF_RUNS[design]
-    return judge(*standings_of_runs(draw(np.random.default_rng([7, seed]), n, qualities), n_resamples, seed), qualities)
+    return judge(*order_runs(draw(np.random.default_rng([7, seed]), n, qualities), n_resamples, seed), qualities)
 
 
 def judged_systems(design: str, name: str, swap: str, n_resamples: int, seed: int) -> tuple[float, float]:
@@ -340,7 +340,7 @@ def judged_systems(design: str, name: str, swap: str, n_resamples: int, seed: in
     if "alike" in design:
         noise = np.random.default_rng([10, seed]).standard_normal((16, n))
         systems[:16] = systems[0] + 0.05 * noise
-    return judge(*standings_of_systems(gold, np.array(systems), name, swap, n_resamples, seed), spreads)
+    return judge(*order_systems(gold, np.array(systems), name, swap, n_resamples, seed), spreads)
 
 
 def error(share: float, number: int) -> float:

@@ -10,7 +10,7 @@ from rankcorr._output import report as text
 from rankcorr._output.report import Report
 from rankcorr._output.results import Result
 from rankcorr.inference._exchange_distribution import MAX_EXACT
-from rankcorr.inference._reports import STEP_DOWN, detectable_text, draws_text, few_text, rank_limits, standings_text
+from rankcorr.inference._reports import STEP_DOWN, detectable_text, draws_text, few_text, order_text, rank_limits
 
 Content = Mapping[str, Any]
 
@@ -132,7 +132,7 @@ def run_comparison_report(comparison: Result) -> Report:
         f"{_CORRECTIONS[content['correction']]}{text.software_text(content['seed'])}"
     )
     scores = [{"statistic": row["mean"], "low": row["low"], "high": row["high"]} for row in content["rows"]]
-    results = standings_text(content["rows"], scores, f"mean {metric}", level)
+    results = order_text(content["rows"], scores, f"mean {metric}", level)
     if len(pairs) == 1 or content["baseline"] is not None:
         results = " ".join([results, *(_pair_text(pair, level) for pair in pairs[: text.MOST_NAMED])])
     unit = "queries" if content["unit"] == "queries" else "clusters of queries"
@@ -171,7 +171,7 @@ def score_leaderboard_report(board: Result) -> Report:
         f"({draws_text(content)}). "
         f"{STEP_DOWN}{text.software_text(content['seed'])}"
     )
-    results = standings_text(rows, [row["mean"] for row in rows], content["coefficient"], content["level"])
+    results = order_text(rows, [row["mean"] for row in rows], content["coefficient"], content["level"])
     limits = ["Intervals and tests apply to further tasks like these, and assume independent tasks."]
     limits += few_text(n_tasks, "tasks")
     if content["detectable"] is not None:

@@ -120,10 +120,10 @@ def leaderboard_report(board: Result) -> Report:
     if content["unit"] == "clusters":
         limits.append("Tests exchange whole clusters of items, whereas intervals resample items.")
     limits += rank_limits(rows, content["level"])
-    return Report(methods, standings_text(rows, scores, name, content["level"]), tuple(limits))
+    return Report(methods, order_text(rows, scores, name, content["level"]), tuple(limits))
 
 
-def standings_text(rows: Sequence[Content], scores: Sequence[Content], name: str, level: float) -> str:
+def order_text(rows: Sequence[Content], scores: Sequence[Content], name: str, level: float) -> str:
     """Name the first system, the systems that differ from it, and those that may be the best.
 
     Parameters

@@ -77,7 +77,7 @@ def compare_columns(
         paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
     is_ranked = np.array([run in ranked and other in ranked for run, other in all_pairs])
     joint = draws.of_part(PAIRED).limit(draws.n_resamples)
-    tests = standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
+    tests = judge_runs(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
     rows = [
         RunScore(
             run=plan.names[run],
@@ -533,7 +533,7 @@ def _sum_rows(weights: Values, rows: Values) -> Values:
     return sums
 
 
-def standings(values: Values, paired: Values, level: float, draws: Draws, clusters: Clusters = None) -> PairTests:
+def judge_runs(values: Values, paired: Values, level: float, draws: Draws, clusters: Clusters = None) -> PairTests:
     """Return the results of all tests of runs, the columns of `values`, which are ordered from best to worst.
 
     `paired` are the p-values of all pairs, in the order of `itertools.combinations`.

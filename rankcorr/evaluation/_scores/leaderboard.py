@@ -254,7 +254,7 @@ def leaderboard_of_scores(
     paired[: n_systems - 1] = best.pvalues
     is_different = ~np.isnan(best.detectable)  # from the best system, in a score
     detectable = np.ldexp(best.detectable[is_different], exponent)
-    judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).limit(draws.n_resamples))
+    judged = query_tests.judge_runs(weighted, paired, confidence, tests.of_part(PAIRED).limit(draws.n_resamples))
     totals, of_groups = _intervals(values, list(members.values()), confidence, draws)
     sign = -1.0 if aggregate == MEAN_RANK else 1.0
     rows = []

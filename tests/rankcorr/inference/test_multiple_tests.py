@@ -85,16 +85,16 @@ def boards(draw):
 @given(boards())
 def test_groups_and_ranks_agree(board):
     corrected, leads = board
-    standings = judge_pairs(corrected[0] if len(corrected) else np.empty(0), corrected, leads, 0.95)
+    pairs = judge_pairs(corrected[0] if len(corrected) else np.empty(0), corrected, leads, 0.95)
     better = ((corrected <= 0.05) & (leads > 0)).tolist()
-    ranks = list(zip(standings.least_ranks, standings.largest_ranks, strict=True))
+    ranks = list(zip(pairs.least_ranks, pairs.largest_ranks, strict=True))
     assert ranks == naive.possible_ranks(better)
-    assert standings.groups == naive.groups(better)
-    for system, ((least, largest), group) in enumerate(zip(ranks, standings.groups, strict=True)):
+    assert pairs.groups == naive.groups(better)
+    for system, ((least, largest), group) in enumerate(zip(ranks, pairs.groups, strict=True)):
         assert group <= least <= system + 1 <= largest
-        if standings.groups.index(group) == system:  # the leader of its group is better than all later systems
-            assert largest <= sum(other <= group for other in standings.groups)
-        rows = standings.row_fields(np.array([1.0] * len(ranks)))
+        if pairs.groups.index(group) == system:  # the leader of its group is better than all later systems
+            assert largest <= sum(other <= group for other in pairs.groups)
+        rows = pairs.row_fields(np.array([1.0] * len(ranks)))
         assert (rows[system]["group"], rows[system]["least_rank"]) == (group, least)
 
 

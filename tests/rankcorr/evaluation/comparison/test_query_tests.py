@@ -22,8 +22,8 @@ from rankcorr.evaluation._comparison.query_tests import (
     effect_sizes,
     flip_distributions,
     judge_differences,
+    judge_runs,
     pvalues,
-    standings,
     studentize,
 )
 from rankcorr.evaluation._query_kernels import draw_signs
@@ -208,9 +208,9 @@ def test_extreme_inputs_have_the_limits_of_figures():
     assert effect_sizes(column(1.0, 2.0, 3.0))[0] == pytest.approx(2.0)
 
 
-def standings_of_runs(values, draws, level=0.95):
+def judge_values(values, draws, level=0.95):
     first, second = np.triu_indices(values.shape[1], 1)
-    return standings(values, pvalues(values[:, first] - values[:, second], "randomization", draws), level, draws)
+    return judge_runs(values, pvalues(values[:, first] - values[:, second], "randomization", draws), level, draws)
 
 
 @given(st.one_of(columns(1, 6), columns(13, 15)))
@@ -250,13 +250,13 @@ def test_near_duplicates_do_not_make_other_runs_significant():
         values = rng.normal(0, 1, (10, 20))
         values[:, :16] = values[:, :1] + rng.normal(0, 0.1, (10, 16))
         values = values[:, np.argsort(-values.mean(axis=0))]
-        wrong += standings_of_runs(values, Draws(199, seed)).least_ranks[-1] > 1
+        wrong += judge_values(values, Draws(199, seed)).least_ranks[-1] > 1
     assert wrong <= 60 * 0.05 + 3.1 * math.sqrt(60 * 0.05 * 0.95)
 
 
 def test_a_pair_without_a_common_query_is_not_tested():
     values = np.array([[1.0, 0.0, math.nan], [1.0, math.nan, 0.0]] * 5)
-    result = standings_of_runs(values, Draws(200, 0))
+    result = judge_values(values, Draws(200, 0))
     assert result.pvalues[1:].tolist() == [2 / 2**5] * 2
     assert math.isnan(result.corrected[1, 2])
     assert (result.corrected[0, 1:] >= result.pvalues[1:]).all()
