@@ -211,7 +211,7 @@ class WeightTable(TableResult):
     Attributes
     ----------
     n0 : float
-        Offset, given or found.
+        Offset: `n0`, or the one that gives the top ranks `share`.
     first_rank_share : float
         R(n0).
     n_items : int or None

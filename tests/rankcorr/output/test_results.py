@@ -5,7 +5,7 @@ import json
 import math
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
@@ -139,7 +139,7 @@ def test_frames_of_measures_hold_the_numbers():
     expected = {"annotator": ["ann <1>", "bob", "cat"], "with_others": agreed.with_others.tolist()}
     assert agreed.to_frame().to_dict("list") == expected
     table = weight_table(2, top=3)
-    assert table.to_frame().to_dict("records") == table.rows()
+    assert table.to_frame().to_dict("records") == [asdict(rank) for rank in table.ranks]
     assert table._repr_html_().startswith("<p>weights at n0 = 2, an endless list</p>")
     assert weight_table(2, n_items=1_000)._repr_html_().startswith("<p>weights at n0 = 2, 1,000 items</p>")
 
