@@ -289,7 +289,7 @@ def true_accuracy(strengths: Strengths, truth: Array) -> dict[str, float]:
     return {
         "tau_w": weighted_tau(gold, estimate).statistic,
         "rho_w": weighted_rho(gold, estimate).statistic,
-        "signal": float(strengths.signal.first or np.inf),
+        "signal": float(strengths.signal.n_votes_until_significant or np.inf),
         "pairs": strengths.misfit.pairs,
     }
 

@@ -40,8 +40,8 @@ EDITS = {
     "rankcorr._ranking": {'Literal["raise", "intersection", "bottom", "gold"': ', "nowhere"'},
     "adaptive.simulation._similarity": {'"power_law": power_law_similarity': ', "linear": power_law_similarity'},
     "adaptive._formats.layouts": {
-        '    "choix": Layout(*_PAIR, ("voter",), (), None, _first_wins),\n': (
-            '    "duels": Layout(*_PAIR, ("voter",), (), None, _first_wins),\n'
+        '    "choix": VoteLayout(*_PAIR, ("voter",), (), None, _first_wins),\n': (
+            '    "duels": VoteLayout(*_PAIR, ("voter",), (), None, _first_wins),\n'
         )
     },
     "adaptive.ledger._votes.exports": {
@@ -76,8 +76,8 @@ def help_of(command, *words):
 
 service = create_app(Settings()).test_client()
 pair = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [3, 1, 2]}}
-asked = {**pair, "weigher": "geometric:0.5", "coefficients": ["tau_w", "sigma"]}
-answer = service.post("/v1/correlations", json=asked)
+request = {**pair, "weigher": "geometric:0.5", "coefficients": ["tau_w", "sigma"]}
+answer = service.post("/v1/correlations", json=request)
 weigher = named_weigher("geometric:0.5")
 json.dump({
     "library": [repr(weigher), TauW(weigher=weigher)([3, 2, 1], [3, 1, 2]).statistic],

@@ -87,7 +87,7 @@ class StoppingRule:
         """Decide from the votes so far."""
         expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
         after = f"after {checks.counted(strengths.comparisons.n_comparisons, 'vote')}"
-        if not strengths.signal.found:
+        if not strengths.signal.is_significant:
             return StopDecision(False, expected, f"the votes do not rule out chance {after}")
         statement = f"expected {self.coefficient.name} is {checks.told_apart(expected.mean, self.target, 3)} {after}"
         if not expected.mean >= self.target:

@@ -34,10 +34,10 @@ class Signal(Result):
 
     Attributes
     ----------
-    found : bool
+    is_significant : bool
         Whether the votes rule out coin flips at the level .05.
-    first : int or None
-        Number of votes after which they were; None if they were not.
+    n_votes_until_significant : int or None
+        Number of votes after which they first did; None if they do not.
     pvalue : float
         Anytime-valid p-value: if the votes are coin flips, it ever falls to p or below with a probability of at most p,
         however often you look. It never rises as votes come in.
@@ -47,8 +47,8 @@ class Signal(Result):
         Number of votes, ties included; a tie changes nothing.
     """
 
-    found: bool
-    first: int | None
+    is_significant: bool
+    n_votes_until_significant: int | None
     pvalue: float
     log_evidence: float
     n_votes: int
@@ -84,7 +84,7 @@ def signal(comparisons: Comparisons) -> Signal:
     >>> left, right = ["fig", "fig", "kiwi"] * 10, ["kiwi", "plum", "plum"] * 10
     >>> clear = Comparisons.from_labels(left, right, ["left"] * 30)
     >>> coins = Comparisons.from_labels(left, right, ["left", "left", "left", "right", "right", "right"] * 5)
-    >>> signal(clear).found, signal(coins).found, signal(clear).first
+    >>> signal(clear).is_significant, signal(coins).is_significant, signal(clear).n_votes_until_significant
     (True, False, 13)
     """
     if not isinstance(comparisons, Comparisons):
@@ -101,5 +101,5 @@ def signal(comparisons: Comparisons) -> Signal:
     wealth_of_bets(Votes(*sides, comparisons.winner, pair), won, means, variances, np.array(STAKES), logs, log_wealth)
     largest = max(0.0, float(log_wealth.max(initial=0.0)))
     reached = np.flatnonzero(log_wealth >= -math.log(SIGNAL_LEVEL))
-    first = int(reached[0]) + 1 if reached.size else None
-    return Signal(first is not None, first, math.exp(-largest), largest, comparisons.n_comparisons)
+    n_until = int(reached[0]) + 1 if reached.size else None
+    return Signal(n_until is not None, n_until, math.exp(-largest), largest, comparisons.n_comparisons)

@@ -89,7 +89,7 @@ def _report(methods: str, items: Sequence[Content], signal: Content, warnings: S
         f"{item_text(row['item'])} ({text.number_text(row['strength'])} ± {text.number_text(row['standard_error'])})"
         for row in items[:LEADING]
     ]
-    evidence = "rule out" if signal["found"] else "do not rule out"
+    evidence = "rule out" if signal["is_significant"] else "do not rule out"
     results = (
         f"Strongest, with standard errors: {text.list_text(best)}. "
         f"The votes {evidence} that all answers are random ({text.pvalue_text(signal['pvalue'])})."
@@ -238,7 +238,7 @@ class Strengths(DrawnStrengths):
         warnings = (
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
             (
-                votes.n_comparisons > 0 and not self.signal.found,
+                votes.n_comparisons > 0 and not self.signal.is_significant,
                 "the votes do not rule out chance: the order may be random",
             ),
             (
@@ -472,7 +472,7 @@ class Strengths(DrawnStrengths):
         >>> strengths = bradley_terry(votes, prior=2, voters=True).to_dict()
         >>> strengths["items"][0]["item"], strengths["parameters"]["prior_sd"], strengths["voters"][1]["voter"]
         ('a', 2.0, 'Bob')
-        >>> strengths["signal"]["found"], strengths["misfit"]["n_repeated"], strengths["cluster_ratio"]
+        >>> strengths["signal"]["is_significant"], strengths["misfit"]["n_repeated"], strengths["cluster_ratio"]
         (False, 2, None)
         """
         rows = table_rows(self._columns(standard_errors=standard_errors))

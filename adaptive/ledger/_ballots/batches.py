@@ -279,7 +279,7 @@ def _choose_batch(transaction: Transaction, at_once: bool, voter_id: int | None,
     else:
         votes = counted_votes(transaction)
         strengths = interim_strengths(votes, None)
-        if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
+        if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.is_significant:
             decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
             if decision:
                 return Refusal(decision.reason, "target", refusal_state(transaction))
@@ -366,7 +366,11 @@ def _is_target_reached(target: float, choices: Choices, transaction: Transaction
     """Return whether votes on sets reach the target, by the rule that `StoppingRule` applies to pairs."""
     expected = choices.fit().expected_correlation(TauW())
     is_short = np.mean(~(expected.values >= target - SHORT)) > RISK
-    return expected.mean >= target and not is_short and interim_strengths(counted_votes(transaction), None).signal.found
+    return (
+        expected.mean >= target
+        and not is_short
+        and interim_strengths(counted_votes(transaction), None).signal.is_significant
+    )
 
 
 def _draw_sets(

@@ -144,7 +144,7 @@ class CampaignResult(TableResult):
     @property
     def signal(self) -> bool:
         """Whether the votes rule out coin flips."""
-        return self.strengths.signal.found
+        return self.strengths.signal.is_significant
 
     @property
     def circles(self) -> bool:
@@ -296,7 +296,7 @@ def result_of(
         strengths=strengths,
         top=k,
         cut=ranked_by.cut(k) if small else None,
-        expected=ranked_by.expected_correlation(TauW()).mean if small and strengths.signal.found else None,
+        expected=ranked_by.expected_correlation(TauW()).mean if small and strengths.signal.is_significant else None,
         n_votes=votes.n_comparisons,
         excluded=tuple(sorted(excluded.values())),
         agreement=agreement,

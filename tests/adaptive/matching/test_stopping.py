@@ -27,7 +27,7 @@ def test_a_target_reached_by_the_mean_alone_does_not_stop():
     votes = Comparisons.from_labels(left * 3, right * 3, (["left"] * 9 + ["right"]) * 4 + ["left"] * 5)
     strengths = bradley_terry(votes, prior=2)
     values = strengths.expected_correlation().values
-    assert strengths.signal.found
+    assert strengths.signal.is_significant
     short, decision = np.mean(values < values.mean() - 0.05), stopping_rule(values.mean())(strengths)
     assert not decision
     assert f"after 45 votes, but below {values.mean() - 0.05:g} in {short:.1%} of draws" in decision.reason

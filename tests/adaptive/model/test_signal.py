@@ -101,7 +101,7 @@ def test_coin_flips_show_a_signal_in_at_most_one_of_twenty_campaigns(n_campaigns
     for seed in range(n_campaigns):
         rng = np.random.default_rng(seed)
         votes = run_matching(8, lambda matches, rng=rng: rng.choice([-1, 1], len(matches)), 150, rng=rng, voters=5)
-        result.append(signal(votes.comparisons).found)
+        result.append(signal(votes.comparisons).is_significant)
     assert sum(result) <= most
 
 
@@ -117,7 +117,7 @@ def test_a_true_order_gives_a_signal_early():
             differences = theta[matches.left] - theta[matches.right]
             return np.where(rng.random(len(matches)) < 1 / (1 + np.exp(-3 * differences)), 1, -1)
 
-        firsts.append(signal(run_matching(30, vote, 200, rng=rng, voters=10).comparisons).first)
+        firsts.append(signal(run_matching(30, vote, 200, rng=rng, voters=10).comparisons).n_votes_until_significant)
     assert firsts.count(None) <= 2  # 200 votes were not enough for 1 or 2 of 60 lists, as measured
     assert np.median([201 if first is None else first for first in firsts]) < 120
 
@@ -126,13 +126,13 @@ def test_without_a_signal_strengths_say_so_and_no_rule_stops():
     rng = np.random.default_rng(1)
     coins = [(*rng.choice(4, 2, replace=False), winner) for winner in rng.choice([-1, 1], 60)]
     result = bradley_terry(ordered_comparisons(coins, 4))
-    assert not result.signal.found
+    assert not result.signal.is_significant
     assert "the votes do not rule out chance: the order may be random" in result.warnings
     decision = stopping_rule(-0.99)(result)
     assert not decision
     assert decision.reason == "the votes do not rule out chance after 60 votes"
     clear = bradley_terry(ordered_comparisons([(0, 1, 1), (1, 2, 1), (2, 3, 1)] * 20, 4))
-    assert clear.signal.found
+    assert clear.signal.is_significant
     assert stopping_rule(0.5)(clear)
     assert not any("coin" in warning for warning in clear.warnings)
 
@@ -141,7 +141,7 @@ def test_without_a_signal_strengths_say_so_and_no_rule_stops():
 def test_repeated_pairs_of_a_chain_give_a_signal():
     left = np.tile(np.arange(199), 4)
     votes = Comparisons(200, left, left + 1, np.ones(left.size, np.int8))
-    assert signal(votes).found
+    assert signal(votes).is_significant
     assert signal(votes).log_evidence > 100
 
 
